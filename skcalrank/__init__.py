@@ -1,0 +1,57 @@
+"""Learning to rank with surrogate losses proved consistent for the measure you name.
+
+"Calibrated" is meant here as in learning theory: Fisher-consistent, i.e. minimising the
+surrogate leads to the best possible value of the measure. It does not mean that scores
+are probabilities.
+"""
+
+from __future__ import annotations
+
+from ._exceptions import MissingQidError
+from ._targets import PreferenceTarget, RankingTarget
+from .datasets import load_digits_queries, load_letor, make_subset_ranking
+from .metrics import get_scorer, get_scorer_names
+from .model_selection import QueryKFold, QueryShuffleSplit, train_test_query_split
+from .rankers import (
+    AUCRanker,
+    AveragePrecisionRanker,
+    DCGRanker,
+    ERRRanker,
+    ExpectedRankUtilityRanker,
+    LeastSquaresRanker,
+    LowRankLossClassifier,
+    NDCGRanker,
+    PairwiseDisagreementRanker,
+    PrecisionRanker,
+    RecallRanker,
+    SpearmanRanker,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AUCRanker",
+    "AveragePrecisionRanker",
+    "DCGRanker",
+    "ERRRanker",
+    "ExpectedRankUtilityRanker",
+    "LeastSquaresRanker",
+    "LowRankLossClassifier",
+    "MissingQidError",
+    "NDCGRanker",
+    "PairwiseDisagreementRanker",
+    "PreferenceTarget",
+    "PrecisionRanker",
+    "QueryKFold",
+    "QueryShuffleSplit",
+    "RankingTarget",
+    "RecallRanker",
+    "SpearmanRanker",
+    "__version__",
+    "get_scorer",
+    "get_scorer_names",
+    "load_digits_queries",
+    "load_letor",
+    "make_subset_ranking",
+    "train_test_query_split",
+]

@@ -1,0 +1,375 @@
+"""The base of every ranker: validation, regressor, positions, score."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import DataConversionWarning
+from sklearn.linear_model import Ridge
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.utils import RegressorTags, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._exceptions import MissingQidError
+from ._queries import Queries
+from ._ranked import positions
+from ._targets import PreferenceTarget
+from ._validation import (
+    carried_qid,
+    check_cutoff,
+    check_option,
+    check_queries,
+    check_sample_weight,
+)
+from .measures import Measure
+from .metrics import measure_score
+from .solvers import LOSSES, fit_centred, fit_regressor, is_closed_form
+
+__all__ = ["BaseRanker", "Problem", "ScoreRanker"]
+
+
+class Problem(NamedTuple):
+    """A ranking problem that came through the door.
+
+    Attributes
+    ----------
+    X : array-like of shape (n_rows, d) or (n, d)
+    y : ndarray of shape (n_documents,), or PreferenceTarget
+        Relevances in grouped order.
+    queries : Queries
+    weight : ndarray or None
+        Per row of X.
+    n_items : int or None
+        Number of items of the label-ranking form.
+    """
+
+    X: np.ndarray
+    y: np.ndarray | PreferenceTarget
+    queries: Queries
+    weight: np.ndarray | None
+    n_items: int | None
+
+
+class BaseRanker(BaseEstimator, metaclass=ABCMeta):
+    """A measure, a surrogate, a prediction map and a regressor."""
+
+    __metadata_request__fit = {"qid": True, "sample_weight": True}
+    __metadata_request__predict = {"qid": True}
+    __metadata_request__decision_function = {"qid": True}
+    __metadata_request__score = {"qid": True, "sample_weight": True}
+
+    # Whether PreferenceTarget is a target of this ranker.
+    _takes_preferences = False
+
+    @abstractmethod
+    def _measure(self) -> Measure:
+        """The measure, made of the parameters (and of what fit has learnt of it)."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor"
+        # Scores order the documents; their scale says nothing about y.
+        tags.regressor_tags = RegressorTags(poor_score=True)
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    # -- the door -----------------------------------------------------------------
+
+    def _check_problem(self, X, y, qid, sample_weight) -> Problem:
+        """Validate the input of fit."""
+        qid = carried_qid(y, qid)
+        checks = self._x_checks()
+        if isinstance(y, PreferenceTarget):
+            X = validate_data(self, X, **checks)
+            n_items, queries = self._check_preferences(X, y), y.queries()
+        else:
+            X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **checks)
+            y, n_items = self._check_relevances(y, qid)
+            queries = Queries.equal(len(y), n_items) if n_items else check_queries(qid, len(y))
+            y = queries.group(y.ravel())
+        weight = check_sample_weight(sample_weight, X.shape[0], queries)
+        self._has_qid = qid is not None
+        self.n_items_ = n_items
+        return Problem(X, y, queries, weight, n_items)
+
+    def _x_checks(self):
+        tags = get_tags(self).input_tags
+        return {
+            "accept_sparse": "csr" if tags.sparse else False,
+            "dtype": (np.float64, np.float32),
+            "ensure_all_finite": "allow-nan" if tags.allow_nan else True,
+        }
+
+    def _check_preferences(self, X, y):
+        if not self._takes_preferences:
+            raise ValueError(
+                f"{type(self).__name__} wants relevances, y is a PreferenceTarget: rankers of "
+                "preferences are PairwiseDisagreementRanker and its kin."
+            )
+        if X.shape[0] != len(y):
+            raise ValueError(f"X has {X.shape[0]} rows, y has {len(y)}.")
+        return y.n_items
+
+    def _check_relevances(self, y, qid):
+        y = np.asarray(y, dtype=np.float64)
+        if y.ndim == 2 and y.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected; it is ravelled.",
+                DataConversionWarning,
+                stacklevel=4,
+            )
+            y = y.ravel()
+        if y.ndim == 1:
+            return y, None
+        if qid is not None:
+            raise ValueError(
+                f"qid was given beside y of shape {y.shape}. In the label-ranking form every "
+                "row is a query of its own: drop qid, or pass one-dimensional y."
+            )
+        return y, y.shape[1]
+
+    def _check_rows(self, X, qid):
+        """Validate the rows to be ranked."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._x_checks())
+        if qid is not None and self.n_items_ is not None:
+            raise ValueError(
+                "qid was given, but this ranker was fitted in the label-ranking form, where "
+                "every row is a query of its own: drop qid."
+            )
+        return X, check_queries(qid, X.shape[0])
+
+    def _require_qid(self, qid, method):
+        if qid is None and self._has_qid:
+            raise MissingQidError(
+                f"{type(self).__name__} was fitted with a qid, and {method} got none. Pass "
+                "qid=qid, y=RankingTarget(y, qid), or route qid in scikit-learn's tools "
+                "(scorers of skcalrank.metrics.get_scorer read both)."
+            )
+
+    # -- what a user calls --------------------------------------------------------
+
+    @abstractmethod
+    def decision_function(self, X, qid=None):
+        """Surrogate values u of the documents."""
+
+    def predict(self, X, qid=None):
+        """Score the documents: sorting by decreasing score is the predicted ranking.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, d)
+            Documents, or instances in the label-ranking form.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row; the scores do not depend on it.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n, r)
+            Higher is better.
+        """
+        return self.decision_function(X, qid)
+
+    def rank(self, X, qid=None):
+        """Rank the documents of each query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, d)
+            Documents, or instances in the label-ranking form.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row; None = one query, unless the ranker was fitted with a qid.
+
+        Returns
+        -------
+        positions : ndarray of int of shape (n_rows,) or (n, r)
+            1-based position of each document in its query; equal scores stand in row
+            order.
+
+        Raises
+        ------
+        MissingQidError
+            If the ranker was fitted with a qid and gets none.
+        """
+        self._require_qid(qid, "rank")
+        scores = self.predict(X, qid)
+        if scores.ndim == 2:
+            return positions(scores.ravel(), Queries.equal(*scores.shape)).reshape(scores.shape)
+        queries = check_queries(qid, len(scores))
+        return queries.ungroup(positions(queries.group(scores), queries))
+
+    def top_k(self, X, qid=None, k=10):
+        """The best documents of each query, best first.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`rank`.
+        k : int, default=10
+            How many of each query; all of a smaller one.
+
+        Returns
+        -------
+        rows : ndarray of int of shape (n_found,) or (n, min(k, r))
+            Row numbers, one query after the other in order of first appearance; in the
+            label-ranking form the numbers of the items, a row for each instance.
+        """
+        check_cutoff(k)
+        k = np.inf if k is None else k
+        place = self.rank(X, qid)
+        if place.ndim == 2:
+            return np.argsort(place, axis=1)[:, : int(min(k, place.shape[1]))]
+        queries = check_queries(qid, len(place))
+        rows = np.lexsort((place, queries.codes))
+        return rows[place[rows] <= k]
+
+    def score(self, X, y, qid=None, sample_weight=None):
+        """Mean of the ranker's own measure over the queries, higher is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, d)
+        y : array-like of shape (n_rows,) or (n, r)
+            Relevances, or a target that carries its queries.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            A query weighs the mean of its rows.
+
+        Returns
+        -------
+        score : float
+            Exact expectation over ties; NaN when the measure is 0/0 on every query.
+
+        Raises
+        ------
+        MissingQidError
+            If the ranker was fitted with a qid and there is none.
+        """
+        check_is_fitted(self)
+        qid = carried_qid(y, qid)
+        self._require_qid(qid, "score")
+        return measure_score(
+            self._measure(), y, self.predict(X, qid), qid=qid, sample_weight=sample_weight
+        )
+
+
+class ScoreRanker(BaseRanker):
+    """A ranker whose surrogate has one value per document, and whose map is a sort."""
+
+    def __init__(self, estimator=None, *, loss=None):
+        self.estimator = estimator
+        self.loss = loss
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(Ridge() if self.estimator is None else self.estimator).input_tags
+        tags.input_tags.sparse = inner.sparse
+        tags.input_tags.allow_nan = inner.allow_nan
+        tags.target_tags.positive_only = self._positive_only()
+        return tags
+
+    def _positive_only(self) -> bool:
+        return False
+
+    def _targets(self, problem: Problem) -> np.ndarray:
+        """What is regressed, in grouped order."""
+        measure = self._measure()
+        return measure.score_targets(measure.labels(problem.y), problem.queries)
+
+    def fit(self, X, y, qid=None, sample_weight=None):
+        """Regress the targets of the measure.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, d)
+            Documents, or instances in the label-ranking form.
+        y : array-like of shape (n_rows,) or (n, r)
+            Relevances, higher is better. May carry its queries: a
+            :class:`~skcalrank.RankingTarget`, or a pandas Series with an index named
+            "qid".
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row, of any hashable type, in any order. None with
+            one-dimensional y: all rows are one query.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weighs the squared error of a row; it does not repeat the row, and the
+            document is ranked whatever its weight.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the input is no ranking problem, labels do not fit the measure, or the
+            regressor cannot do what is asked.
+        """
+        if self.loss is not None:
+            check_option("loss", self.loss, LOSSES)
+        problem = self._check_problem(X, y, qid, sample_weight)
+        targets = self._targets(problem)
+        regressor = Ridge() if self.estimator is None else clone(self.estimator)
+        pairwise = (self.loss or self._default_loss(regressor)) == "pairwise_squared"
+        if problem.n_items is not None:
+            self.estimator_ = _fit_items(regressor, problem, targets, pairwise)
+        elif pairwise:
+            targets = problem.queries.ungroup(targets)
+            self.estimator_ = fit_centred(
+                regressor, problem.X, targets, problem.queries, problem.weight
+            )
+        else:
+            targets = problem.queries.ungroup(targets)
+            self.estimator_ = fit_regressor(regressor, problem.X, targets, problem.weight)
+        return self
+
+    @staticmethod
+    def _default_loss(regressor):
+        return "pairwise_squared" if is_closed_form(regressor) else "squared"
+
+    def decision_function(self, X, qid=None):
+        """Surrogate values, one per document: the estimated targets of the measure.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, d)
+        qid : array-like of shape (n_rows,), default=None
+            Checked, but the values do not depend on it.
+
+        Returns
+        -------
+        u : ndarray of shape (n_rows,) or (n, r)
+            Under the loss "pairwise_squared", up to a constant of each query.
+        """
+        X, _ = self._check_rows(X, qid)
+        return self.estimator_.predict(X).astype(np.float64, copy=False)
+
+    @property
+    def coef_(self):
+        """Coefficients of the fitted regressor, where it has them."""
+        return self.estimator_.coef_
+
+    @property
+    def intercept_(self):
+        """Intercept of the fitted regressor, where it has one."""
+        return self.estimator_.intercept_
+
+    @property
+    def feature_importances_(self):
+        """Feature importances of the fitted regressor, where it has them."""
+        return self.estimator_.feature_importances_
+
+
+def _fit_items(regressor, problem, targets, pairwise):
+    """Label-ranking form: a regression with one output per item."""
+    targets = targets.reshape(-1, problem.n_items)
+    if pairwise:
+        targets = targets - targets.mean(axis=1, keepdims=True)
+    if not get_tags(regressor).target_tags.multi_output:
+        regressor = MultiOutputRegressor(regressor)
+    return fit_regressor(regressor, problem.X, targets, problem.weight)

@@ -1,0 +1,186 @@
+"""The one data type: rows grouped by query.
+
+Everything that is ragged in a ranking problem is expressed with the pointers of a
+:class:`Queries` object: reductions over the documents of a query, spreading a value
+of the query over its documents, and batches of queries of similar size that numpy
+can sort side by side. The two orders of rows that occur are
+
+* *row order*: as the user gave them, queries possibly interleaved;
+* *grouped order*: queries in order of first appearance, and within a query the rows
+  in the order given.
+
+``group`` and ``ungroup`` carry an array from one to the other; every other method
+takes and returns arrays in grouped order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+__all__ = ["Bucket", "Queries"]
+
+# A bucket holds at most so many cells, so that what is done to it stays in cache.
+_BUCKET_CELLS = 1 << 16
+
+
+class Bucket(NamedTuple):
+    """Queries of similar size, side by side.
+
+    Attributes
+    ----------
+    ids : ndarray of shape (n_bucket,)
+        Which queries.
+    rows : ndarray of shape (n_bucket, width)
+        Their rows, in grouped order; a missing document has the number ``n_rows``.
+    sizes : ndarray of shape (n_bucket, 1)
+        Their numbers of documents.
+    """
+
+    ids: np.ndarray
+    rows: np.ndarray
+    sizes: np.ndarray
+
+
+class Queries:
+    """Rows grouped by query.
+
+    Parameters
+    ----------
+    ptr : ndarray of shape (n_queries + 1,)
+        In grouped order, query ``q`` has the rows ``ptr[q]:ptr[q + 1]``, at least one.
+    order : ndarray of shape (n_rows,), default=None
+        The rows in grouped order; None when row order is grouped order.
+    names : ndarray of shape (n_queries,), default=None
+        The identifiers of the queries; None when they have none.
+    """
+
+    def __init__(self, ptr, order=None, names=None):
+        self.ptr = ptr
+        self.order = order
+        self.names = names
+        self.sizes = np.diff(ptr)
+        self.n_rows = int(ptr[-1])
+        self.n_queries = len(ptr) - 1
+        self._buckets: list[Bucket] | None = None
+
+    @classmethod
+    def from_qid(cls, qid: np.ndarray) -> Queries:
+        """Group rows by identifiers that have been validated."""
+        heads = _run_starts(qid)
+        codes, names = _factorize(qid[heads])
+        ends = np.append(heads[1:], len(qid))
+        if len(names) == len(heads):
+            return cls(np.append(heads, len(qid)), names=names)
+        codes = np.repeat(codes, ends - heads)
+        ptr = np.append(0, np.bincount(codes).cumsum())
+        return cls(ptr, np.argsort(codes, kind="stable"), names)
+
+    @classmethod
+    def equal(cls, n_queries: int, size: int) -> Queries:
+        """Queries of one size: the rows of a matrix, or one query of all rows."""
+        return cls(np.arange(n_queries + 1) * size)
+
+    def __repr__(self) -> str:
+        return f"Queries({self.n_queries} queries, {self.n_rows} rows)"
+
+    def name(self, query: int) -> Any:
+        """How an error message calls a query."""
+        return query if self.names is None else self.names[query]
+
+    # -- from row order to grouped order and back ---------------------------------
+
+    def group(self, values: np.ndarray) -> np.ndarray:
+        """Take an array from row order to grouped order."""
+        return values if self.order is None else values[self.order]
+
+    def ungroup(self, values: np.ndarray) -> np.ndarray:
+        """Take an array from grouped order to row order."""
+        if self.order is None:
+            return values
+        out = np.empty_like(values)
+        out[self.order] = values
+        return out
+
+    @property
+    def codes(self) -> np.ndarray:
+        """The query of each row, as a number, in row order."""
+        return self.ungroup(self.repeat(np.arange(self.n_queries)))
+
+    def indicator(self, weights: np.ndarray) -> csr_matrix:
+        """Sparse (n_queries, n_rows) matrix that sums rows of a matrix in row order.
+
+        Several times faster than ``np.add.reduceat`` along the rows of a matrix, and
+        the same for a sparse one. ``weights`` are in grouped order.
+        """
+        columns = np.arange(self.n_rows) if self.order is None else self.order
+        shape = (self.n_queries, self.n_rows)
+        return csr_matrix((weights, columns, self.ptr), shape=shape)
+
+    # -- ragged reductions, in grouped order --------------------------------------
+
+    def sum(self, values: np.ndarray) -> np.ndarray:
+        """Sum over the documents of each query."""
+        return np.add.reduceat(values, self.ptr[:-1])
+
+    def max(self, values: np.ndarray) -> np.ndarray:
+        """Maximum over the documents of each query."""
+        return np.maximum.reduceat(values, self.ptr[:-1])
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """Mean over the documents of each query."""
+        return self.sum(values) / self.sizes
+
+    def repeat(self, per_query: np.ndarray) -> np.ndarray:
+        """Give every document the value of its query."""
+        return np.repeat(per_query, self.sizes)
+
+    # -- batches ------------------------------------------------------------------
+
+    def buckets(self) -> list[Bucket]:
+        """Queries in batches of similar size, padded to the largest of the batch.
+
+        Widths in a batch differ by a factor of at most the square root of two.
+        """
+        if self._buckets is None:
+            self._buckets = list(self._make_buckets())
+        return self._buckets
+
+    def _make_buckets(self):
+        width_class = np.floor(2 * np.log2(self.sizes)).astype(np.int16)
+        by_class = np.argsort(width_class, kind="stable")
+        bounds = np.append(_run_starts(width_class[by_class]), self.n_queries)
+        for first, last in zip(bounds[:-1], bounds[1:]):
+            widest = int(self.sizes[by_class[first:last]].max())
+            step = max(1, _BUCKET_CELLS // widest)
+            for start in range(first, last, step):
+                yield self._bucket(by_class[start : min(start + step, last)])
+
+    def _bucket(self, ids: np.ndarray) -> Bucket:
+        sizes = self.sizes[ids][:, None]
+        steps = np.arange(sizes.max())
+        rows = self.ptr[ids][:, None] + steps
+        if sizes.min() < len(steps):
+            rows[steps >= sizes] = self.n_rows
+        return Bucket(ids, rows, sizes)
+
+
+def _run_starts(values: np.ndarray) -> np.ndarray:
+    """Where a run of equal values begins."""
+    changes = np.flatnonzero(values[1:] != values[:-1]) + 1
+    return np.append(0, changes)
+
+
+def _factorize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number values in order of first appearance; the numbers and the distinct values."""
+    if values.dtype == object:
+        numbers: dict = {}
+        codes = np.array([numbers.setdefault(v, len(numbers)) for v in values])
+        return codes, np.fromiter(numbers, dtype=object, count=len(numbers))
+    distinct, first, codes = np.unique(values, return_index=True, return_inverse=True)
+    by_appearance = np.argsort(first)
+    number = np.empty_like(by_appearance)
+    number[by_appearance] = np.arange(len(distinct))
+    return number[codes.ravel()], distinct[by_appearance]

@@ -1,0 +1,239 @@
+"""The one door: every estimator, metric and splitter validates its input here."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import check_array
+
+from ._exceptions import MissingQidError
+from ._queries import Queries
+from ._targets import PreferenceTarget, RankingTarget, qid_array
+
+__all__ = [
+    "carried_qid",
+    "check_cutoff",
+    "check_option",
+    "check_queries",
+    "check_sample_weight",
+    "check_scores",
+    "check_target",
+    "query_weights",
+]
+
+
+def carried_qid(y, qid=None):
+    """The qid given, or the one that the target carries.
+
+    Parameters
+    ----------
+    y : array-like, RankingTarget, PreferenceTarget or pandas Series
+        A Series carries a qid in an index, or a level of it, named ``"qid"``.
+    qid : array-like of shape (n_rows,), default=None
+        The one given beside it.
+
+    Returns
+    -------
+    qid : array-like of shape (n_rows,) or None
+
+    Raises
+    ------
+    ValueError
+        If the two disagree, or if a `RankingTarget` has lost its queries.
+    """
+    carried = None
+    if isinstance(y, RankingTarget):
+        carried = y.qid
+        if carried is None and qid is None:
+            raise MissingQidError(
+                "This RankingTarget lost its qid on the way (arithmetic, sorting and "
+                "reshaping drop it). Build it again: RankingTarget(y, qid)."
+            )
+    elif isinstance(y, PreferenceTarget):
+        carried = y.qid
+        if y.n_items is not None and qid is not None:
+            raise ValueError(
+                "qid was given beside preferences in the label-ranking form, where every "
+                "row is a query of its own: drop qid."
+            )
+    elif hasattr(y, "index") and "qid" in getattr(y.index, "names", ()):
+        carried = y.index.get_level_values("qid")
+    if carried is None or qid is None:
+        return carried if qid is None else qid
+    if not _same_groups(check_qid(qid, len(y)), check_qid(carried, len(y))):
+        raise ValueError("qid differs from the qid that y carries: pass one of the two only.")
+    return qid
+
+
+def _same_groups(a, b) -> bool:
+    if a.dtype == b.dtype:
+        return bool(np.all(a == b))
+    return all(x == y for x, y in zip(a.tolist(), b.tolist()))
+
+
+def check_qid(qid, n_rows: int) -> np.ndarray:
+    """Identifiers as an array of length ``n_rows``, or an error that says what is wrong."""
+    qid = qid_array(qid)
+    if qid.ndim != 1:
+        raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.")
+    if len(qid) != n_rows:
+        hint = ""
+        if qid.dtype.kind in "iuf" and qid.sum() == n_rows:
+            hint = (
+                " These look like group sizes, they sum to the number of rows: pass "
+                "qid=np.repeat(np.arange(len(sizes)), sizes)."
+            )
+        raise ValueError(
+            f"qid has {len(qid)} entries for {n_rows} rows: give one identifier per row.{hint}"
+        )
+    missing = _missing(qid)
+    if missing.any():
+        raise ValueError(
+            f"qid is missing in row {int(np.flatnonzero(missing)[0])} (NaN, None or NaT): "
+            "every row must name its query."
+        )
+    return qid
+
+
+def _missing(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind == "f":
+        return ~np.isfinite(values)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    if values.dtype == object:
+        return np.array([_is_missing(v) for v in values], dtype=bool)
+    return np.zeros(0, dtype=bool)
+
+
+def _is_missing(value) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value) or bool(value in (np.inf, -np.inf))
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+def check_queries(qid, n_rows: int) -> Queries:
+    """Group ``n_rows`` rows by ``qid``; None means one query of all rows."""
+    if qid is None:
+        return Queries.equal(1, n_rows)
+    return Queries.from_qid(check_qid(qid, n_rows))
+
+
+def check_target(y, qid=None, *, name="y"):
+    """Relevances in grouped order, and their queries.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,) or (n, r)
+        One query per value of qid, or in the label-ranking form one per row.
+    qid : array-like of shape (n_rows,), default=None
+        Query of each row. None with one-dimensional y: one query.
+
+    Returns
+    -------
+    labels : ndarray of float of shape (n_documents,)
+        In grouped order.
+    queries : Queries
+    """
+    qid = carried_qid(y, qid)
+    y = check_array(
+        np.asarray(y),
+        ensure_2d=False,
+        dtype=np.float64,
+        input_name=name,
+        ensure_min_samples=1,
+    )
+    if y.ndim > 2:
+        raise ValueError(f"{name} must have one or two dimensions, got shape {y.shape}.")
+    if y.ndim == 2 and y.shape[1] == 1:
+        warnings.warn(
+            f"A column-vector {name} was passed when a 1d array was expected; it is ravelled.",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+        y = y.ravel()
+    if y.ndim == 1:
+        queries = check_queries(qid, len(y))
+        return queries.group(y), queries
+    if qid is not None:
+        raise ValueError(
+            f"qid was given beside {name} of shape {y.shape}. In the label-ranking form "
+            "every row is a query of its own: drop qid, or pass one-dimensional "
+            f"{name}."
+        )
+    return y.ravel(), Queries.equal(*y.shape)
+
+
+def check_scores(y_score, shape) -> np.ndarray:
+    """Finite scores of the shape of the target, in row order and raveled."""
+    scores = check_array(
+        np.asarray(y_score), ensure_2d=False, dtype=np.float64, input_name="y_score"
+    )
+    if scores.shape == (*shape, 1) and len(shape) == 1:
+        scores = scores.ravel()
+    if scores.shape != tuple(shape):
+        raise ValueError(
+            f"y_score has shape {scores.shape}, y_true has shape {tuple(shape)}: give one "
+            "score per document."
+        )
+    return scores.ravel()
+
+
+def check_sample_weight(sample_weight, n_rows: int, queries: Queries | None = None):
+    """Weights of the rows, or an error that says what is wrong; None stays None."""
+    if sample_weight is None:
+        return None
+    weight = check_array(
+        np.asarray(sample_weight),
+        ensure_2d=False,
+        dtype=np.float64,
+        input_name="sample_weight",
+    )
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.shape != (n_rows,):
+        hint = ""
+        if queries is not None and weight.shape == (queries.n_queries,):
+            hint = (
+                " There is one per query: spread them over the rows with w[codes], where "
+                "codes = np.unique(qid, return_inverse=True)[1]."
+            )
+        raise ValueError(
+            f"sample_weight has shape {weight.shape} for {n_rows} rows: give one weight "
+            f"per row.{hint}"
+        )
+    if (weight < 0).any():
+        raise ValueError(
+            f"sample_weight holds {weight[weight < 0][0]}: weights must be non-negative."
+        )
+    if not weight.any():
+        raise ValueError("sample_weight is zero on every row: nothing is left.")
+    return weight
+
+
+def query_weights(sample_weight, queries: Queries, label_form: bool):
+    """Weight of each query: the mean of the weights of its rows."""
+    if sample_weight is None or label_form:
+        return sample_weight
+    return queries.mean(queries.group(sample_weight))
+
+
+def check_option(name, value, options):
+    """Raise for a value that is not among the options."""
+    if value not in options:
+        raise ValueError(f"{name}={value!r}: choose one of {', '.join(map(repr, options))}.")
+
+
+def check_cutoff(k, name="k"):
+    """Raise unless k is None or an integer from 1."""
+    if k is None:
+        return
+    is_integer = isinstance(k, (int, np.integer)) and not isinstance(k, bool)
+    if not is_integer or k < 1:
+        raise ValueError(
+            f"{name}={k!r}: the cutoff is an integer from 1, or None for all documents."
+        )

@@ -1,0 +1,91 @@
+"""Query by example on the handwritten digits that scikit-learn embeds."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.utils import check_random_state
+
+from ._container import RankingData
+
+__all__ = ["load_digits_queries"]
+
+_DESCRIPTION = """Query by example on the handwritten digits of scikit-learn.
+
+A query is one image, its documents are other images, and a document is relevant (1) when
+it shows the same digit. No document is its own query. Features compare the two images: the absolute
+difference of every pixel, the absolute difference of the ink in every row and column, and
+three similarities of the whole images.
+"""
+
+
+def load_digits_queries(n_queries=200, n_documents=50, *, random_state=0):
+    """Real, small, offline: retrieval of images that show the digit of a query image.
+
+    Parameters
+    ----------
+    n_queries : int, default=200
+        Number of query images, at most 1797.
+    n_documents : int, default=50
+        Number of documents of each query, at most 1796.
+    random_state : int, RandomState instance or None, default=0
+        Which images are queries and documents.
+
+    Returns
+    -------
+    data : RankingData
+        Unpacks to ``X, y, qid``: X of shape (n_queries * n_documents, 83), y in {0, 1}.
+
+    Examples
+    --------
+    >>> from skcalrank import load_digits_queries
+    >>> X, y, qid = load_digits_queries(n_queries=10, n_documents=20)
+    >>> X.shape
+    (200, 83)
+    """
+    images, digits = load_digits(return_X_y=True)
+    for name, value, most in (
+        ("n_queries", n_queries, len(images)),
+        ("n_documents", n_documents, len(images) - 1),
+    ):
+        if not 1 <= value <= most:
+            raise ValueError(f"{name}={value}: choose an integer from 1 to {most}.")
+    rng = check_random_state(random_state)
+    queries = rng.permutation(len(images))[:n_queries]
+    documents = np.empty((n_queries, n_documents), dtype=np.intp)
+    for row, query in enumerate(queries):
+        drawn = rng.choice(len(images) - 1, n_documents, replace=False)
+        documents[row] = drawn + (drawn >= query)
+    first, second = np.repeat(queries, n_documents), documents.ravel()
+    return RankingData(
+        _compare(images[first] / 16.0, images[second] / 16.0),
+        (digits[first] == digits[second]).astype(int),
+        np.repeat(np.arange(n_queries), n_documents),
+        description=_DESCRIPTION,
+        feature_names=_feature_names(),
+    )
+
+
+def _compare(a, b):
+    """Features of pairs of images of 8 x 8 pixels with values in [0, 1]."""
+    rows_a, rows_b = a.reshape(-1, 8, 8).sum(axis=2), b.reshape(-1, 8, 8).sum(axis=2)
+    columns_a, columns_b = a.reshape(-1, 8, 8).sum(axis=1), b.reshape(-1, 8, 8).sum(axis=1)
+    distance = np.linalg.norm(a - b, axis=1)
+    cosine = (a * b).sum(axis=1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
+    overlap = np.minimum(a, b).sum(axis=1) / np.maximum(a, b).sum(axis=1)
+    return np.column_stack(
+        [
+            np.abs(a - b),
+            np.abs(rows_a - rows_b),
+            np.abs(columns_a - columns_b),
+            distance,
+            cosine,
+            overlap,
+        ]
+    )
+
+
+def _feature_names():
+    pixels = [f"pixel_{i}_{j}" for i in range(8) for j in range(8)]
+    ink = [f"{side}_{i}" for side in ("row_ink", "column_ink") for i in range(8)]
+    return [*pixels, *ink, "distance", "cosine", "overlap"]

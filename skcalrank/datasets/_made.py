@@ -1,0 +1,183 @@
+"""Made data whose conditional law, and so Bayes value, is known exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._queries import Queries
+from ..measures import PositionalMeasure, get_measure
+from ..metrics import measure_score
+from ._container import RankingData
+
+__all__ = ["LabelMixture", "make_subset_ranking"]
+
+
+class LabelMixture:
+    """The law of the labels given the documents: one of a few label vectors per query.
+
+    Every query is asked with one of ``n_intents`` intents, drawn independently with the
+    same probabilities; the intent decides all its labels. The labels of a query are
+    therefore dependent, and every expectation is a finite sum.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_intents, n_rows)
+        Labels under each intent.
+    probabilities : ndarray of shape (n_intents,)
+        Of the intents.
+    qid : ndarray of shape (n_rows,)
+        Query of each row.
+
+    Examples
+    --------
+    >>> from skcalrank.datasets import make_subset_ranking
+    >>> X, y, qid = data = make_subset_ranking(n_queries=50, random_state=0)
+    >>> best = data.law.bayes_value("dcg@5")
+    >>> bool(best >= data.law.value("dcg@5", X[:, 0]))
+    True
+    """
+
+    def __init__(self, labels, probabilities, qid):
+        self.labels = labels
+        self.probabilities = probabilities
+        self.qid = qid
+
+    def expected_targets(self, measure):
+        """Mean targets of a measure: what its least-squares surrogate converges to.
+
+        Parameters
+        ----------
+        measure : str or Measure
+            One with a score surrogate.
+
+        Returns
+        -------
+        targets : ndarray of shape (n_rows,)
+        """
+        measure = get_measure(measure)
+        queries = Queries.from_qid(self.qid)
+        targets = [
+            measure.score_targets(measure.labels(queries.group(labels)), queries)
+            for labels in self.labels
+        ]
+        return queries.ungroup(self.probabilities @ np.array(targets))
+
+    def value(self, measure, y_score, *, ties="average"):
+        """Expected value of the measure for given scores.
+
+        Queries count as they do in the metric with ``empty="zero"``, so that the mean
+        is over the same queries whatever their labels.
+
+        Parameters
+        ----------
+        measure : str or Measure
+        y_score : array-like of shape (n_rows,)
+        ties : str, default="average"
+            As in :func:`skcalrank.metrics.measure_score`.
+
+        Returns
+        -------
+        value : float
+        """
+        values = [
+            measure_score(measure, labels, y_score, qid=self.qid, ties=ties, empty="zero")
+            for labels in self.labels
+        ]
+        return float(self.probabilities @ values)
+
+    def bayes_value(self, measure):
+        """The best expected value that any ranking of the documents can have.
+
+        Parameters
+        ----------
+        measure : str or PositionalMeasure
+            Sorting by the expected targets is best for these; for others finding the
+            best ranking is a hard problem.
+
+        Returns
+        -------
+        value : float
+        """
+        measure = get_measure(measure)
+        if not isinstance(measure, PositionalMeasure):
+            raise ValueError(
+                f"{measure.name} is not positional: no sort is best for it, and its Bayes "
+                "value has no closed form."
+            )
+        return self.value(measure, self.expected_targets(measure))
+
+
+def make_subset_ranking(
+    n_queries=100,
+    n_documents=10,
+    n_features=10,
+    *,
+    n_types=8,
+    n_intents=3,
+    n_grades=3,
+    random_state=None,
+):
+    """Queries of documents with dependent relevances of known conditional law.
+
+    A document is of one of ``n_types`` types, and its features are those of its type.
+    A query has one of ``n_intents`` intents, which grades the types. With
+    ``n_features >= n_types`` every function of the document is linear in X, so a linear
+    ranker can reach the Bayes value of measures whose targets depend on the document
+    alone (precision, DCG, ERU).
+
+    Parameters
+    ----------
+    n_queries : int, default=100
+    n_documents : int or (int, int), default=10
+        Documents of each query, or the range (both ends included) it is drawn from.
+    n_features : int, default=10
+    n_types : int, default=8
+    n_intents : int, default=3
+    n_grades : int, default=3
+        Labels are 0, ..., n_grades - 1; 2 makes them binary.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    data : RankingData
+        Unpacks to ``X, y, qid``; ``data.law`` is the :class:`LabelMixture`.
+
+    Raises
+    ------
+    ValueError
+        If a number is too small to make a ranking problem.
+
+    Examples
+    --------
+    >>> from skcalrank import NDCGRanker
+    >>> from skcalrank.datasets import make_subset_ranking
+    >>> X, y, qid = data = make_subset_ranking(n_queries=300, random_state=0)
+    >>> scores = NDCGRanker(k=5).fit(X, y, qid).predict(X)
+    >>> bool(data.law.bayes_value("ndcg@5") - data.law.value("ndcg@5", scores) < 0.01)
+    True
+    """
+    sizes = {"n_queries": n_queries, "n_features": n_features, "n_types": n_types}
+    for name, value in (sizes | {"n_intents": n_intents}).items():
+        if value < 1:
+            raise ValueError(f"{name}={value}: choose an integer from 1.")
+    if n_grades < 2:
+        raise ValueError(f"n_grades={n_grades}: choose at least 2.")
+    low, high = (n_documents, n_documents) if np.ndim(n_documents) == 0 else n_documents
+    if not 1 <= low <= high:
+        raise ValueError(f"n_documents={n_documents}: choose an integer or range from 1.")
+    rng = check_random_state(random_state)
+    features = rng.normal(size=(n_types, n_features))
+    grades = rng.randint(n_grades, size=(n_intents, n_types))
+    probabilities = rng.dirichlet(np.full(n_intents, 2.0))
+    qid = np.repeat(np.arange(n_queries), rng.randint(low, high + 1, size=n_queries))
+    types = rng.randint(n_types, size=len(qid))
+    intents = rng.choice(n_intents, size=n_queries, p=probabilities)
+    labels = grades[:, types]
+    return RankingData(
+        features[types],
+        labels[intents[qid], np.arange(len(qid))],
+        qid,
+        description=make_subset_ranking.__doc__.splitlines()[0],
+        law=LabelMixture(labels, probabilities, qid),
+    )

@@ -1,0 +1,104 @@
+"""Measures, each written once; metric, surrogate and sort follow from it."""
+
+from __future__ import annotations
+
+import re
+
+from ._base import Measure, PairMeasure, PositionalMeasure
+from ._pairs import Kendall, PairwiseDisagreement
+from ._positional import AUC, DCG, ERU, NDCG, Precision, Recall, Spearman
+from ._sequential import ERR, AveragePrecision, ReciprocalRank
+
+__all__ = [
+    "AUC",
+    "DCG",
+    "ERR",
+    "ERU",
+    "MEASURES",
+    "NDCG",
+    "AveragePrecision",
+    "Kendall",
+    "Measure",
+    "PairMeasure",
+    "PairwiseDisagreement",
+    "PositionalMeasure",
+    "Precision",
+    "Recall",
+    "ReciprocalRank",
+    "Spearman",
+    "get_measure",
+]
+
+#: Every measure by its name. Tests, error messages and tables are driven by it.
+MEASURES: dict[str, type[Measure]] = {
+    measure.name: measure
+    for measure in (
+        Precision,
+        Recall,
+        DCG,
+        NDCG,
+        ERU,
+        AUC,
+        Spearman,
+        AveragePrecision,
+        ReciprocalRank,
+        ERR,
+        Kendall,
+        PairwiseDisagreement,
+    )
+}
+
+
+def get_measure(measure, **options) -> Measure:
+    """A measure by its name.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        ``"ndcg@10"``, ``"map"``, ...; ``@k`` may be left out, and is for measures with a
+        cutoff. A measure is returned as it is.
+    **options
+        Parameters of the measure, such as ``gain`` or ``relevance_level``.
+
+    Returns
+    -------
+    Measure
+
+    Raises
+    ------
+    ValueError
+        For an unknown name (the valid ones are listed), a cutoff where there is none,
+        or an option that the measure does not have.
+
+    Examples
+    --------
+    >>> from skcalrank.measures import get_measure
+    >>> get_measure("ndcg@10", gain="linear")
+    NDCG(k=10, gain='linear')
+    """
+    if isinstance(measure, Measure):
+        if options:
+            raise ValueError(
+                f"Options {sorted(options)} were given beside {measure!r}: set them on it."
+            )
+        return measure
+    match = re.fullmatch(r"([a-z_]+)(?:@(.+))?", measure) if isinstance(measure, str) else None
+    if match is None or match[1] not in MEASURES:
+        raise ValueError(
+            f"Unknown measure {measure!r}: choose one of {', '.join(sorted(MEASURES))}, "
+            "with @k for a cutoff."
+        )
+    cls = MEASURES[match[1]]
+    if match[2] is not None:
+        if not cls.has_cutoff:
+            raise ValueError(f"{measure!r}: {cls.name} has no cutoff, leave @{match[2]} out.")
+        if not match[2].isdigit():
+            raise ValueError(f"{measure!r}: the cutoff behind @ is an integer from 1.")
+        options = {"k": int(match[2])} | options
+    known = cls.__dataclass_fields__  # type: ignore[attr-defined]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise ValueError(
+            f"{cls.name} has no option {unknown[0]!r}: choose among {', '.join(known) or 'none'}."
+        )
+    return cls(**options)

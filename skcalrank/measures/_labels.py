@@ -1,0 +1,44 @@
+"""Labels as measures read them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["binary_labels", "gains", "non_negative_labels"]
+
+
+def binary_labels(y: np.ndarray, relevance_level) -> np.ndarray:
+    """1.0 where ``y >= relevance_level``; with None, y itself, which must hold 0 and 1."""
+    if relevance_level is not None:
+        if not np.isfinite(relevance_level):
+            raise ValueError(f"relevance_level={relevance_level!r}: give a finite number.")
+        return (y >= relevance_level).astype(float)
+    other = (y != 0) & (y != 1)
+    if other.any():
+        raise ValueError(
+            f"y holds {y[other][0]:g}, and a binary measure wants labels 0 and 1: set "
+            "relevance_level, then documents with y >= relevance_level are relevant."
+        )
+    return y
+
+
+def non_negative_labels(y: np.ndarray, name: str) -> np.ndarray:
+    """y itself, which must not be negative."""
+    if y.size and y.min() < 0:
+        raise ValueError(
+            f"Negative relevance: y holds {y.min():g}, for which {name} is not defined. "
+            "Shift the labels so that the lowest grade is 0."
+        )
+    return y
+
+
+def gains(y: np.ndarray, gain: str) -> np.ndarray:
+    """``2^y - 1`` or ``y``."""
+    if gain == "linear":
+        return y
+    if y.size and y.max() > 1000:
+        raise ValueError(
+            f"y holds {y.max():g}, and 2^y - 1 overflows: use gain='linear', or labels on "
+            "a scale of grades."
+        )
+    return np.exp2(y) - 1.0

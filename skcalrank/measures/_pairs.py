@@ -1,0 +1,153 @@
+"""Measures of the order of pairs: pairwise disagreement and Kendall's tau."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._targets import check_preference_weights
+from ._base import PairMeasure
+from ._positional import mid_ranks
+
+__all__ = ["Kendall", "PairwiseDisagreement"]
+
+
+@dataclass(frozen=True)
+class PairwiseDisagreement(PairMeasure):
+    r"""Minus the pairwise disagreement (RAT13, section 7).
+
+    .. math:: -\sum_{i \ne j} y_{ij} \, 1(\sigma(i) > \sigma(j))
+
+    on preferences ``y_ij = (y_i - y_j)_+`` ("difference") or ``1(y_i > y_j)`` ("unit"),
+    divided by their sum when ``normalize`` is set.
+    """
+
+    name: ClassVar[str] = "neg_pairwise_disagreement"
+    weights: str = "difference"
+    normalize: bool = False
+
+    def __post_init__(self):
+        check_preference_weights(self.weights)
+
+    def pair_targets(self, y):
+        gap = np.maximum(y[..., :, None] - y[..., None, :], 0.0)
+        if self.weights == "unit":
+            gap = (gap > 0) * 1.0
+        if not self.normalize:
+            return gap
+        total = gap.sum(axis=(-1, -2), keepdims=True)
+        return np.divide(gap, total, out=np.zeros_like(gap), where=total > 0)
+
+    def pair_basis(self, positions):
+        return -1.0 * (positions[..., :, None] > positions[..., None, :])
+
+    def score_targets(self, y, queries):
+        """Net preference ``sum_j (y_ij - y_ji)``, without building the pairs (Thm 6)."""
+        r = queries.repeat(queries.sizes)
+        if self.weights == "unit":
+            return r + 1.0 - 2.0 * mid_ranks(y, queries)
+        return r * y - queries.repeat(queries.sum(y))
+
+    def evaluate(self, y, ranked):
+        total, lost = _disagreement(y, ranked, self.weights)
+        if not self.normalize:
+            return -lost
+        return -np.divide(lost, total, out=np.zeros_like(lost), where=total > 0)
+
+
+@dataclass(frozen=True)
+class Kendall(PairMeasure):
+    r"""Kendall's tau-a: agreeing minus disagreeing pairs, over all :math:`r(r-1)/2` pairs.
+
+    A pair with equal labels counts 0, and so does, in expectation, a pair with equal
+    scores. 0/0 for a single document.
+    """
+
+    name: ClassVar[str] = "kendall"
+
+    def undefined(self, y, queries):
+        return queries.sizes < 2
+
+    def pair_targets(self, y):
+        r = y.shape[-1]
+        return (y[..., :, None] > y[..., None, :]) / max(r * (r - 1) / 2, 1)
+
+    def pair_basis(self, positions):
+        return 1.0 - 2.0 * (positions[..., :, None] > positions[..., None, :])
+
+    def evaluate(self, y, ranked):
+        total, lost = _disagreement(y, ranked, "unit")
+        sizes = ranked.queries.sizes
+        return (total - 2.0 * lost) / np.maximum(sizes * (sizes - 1) / 2, 1)
+
+
+def _disagreement(y, ranked, weights):
+    """Total weight of the preferences of each query, and the weight that is lost."""
+    labels = np.append(y, 0.0)
+    out = np.zeros((2, ranked.queries.n_queries))
+    for block in ranked.blocks():
+        rank = _dense_ranks(labels[block.rows], block)
+        value = rank if weights == "unit" else labels[block.rows]
+        out[:, block.ids] = _count(rank, value, block, weights == "unit")
+    return out
+
+
+def _dense_ranks(labels, block):
+    """Number of distinct smaller labels in the query; 0 where there is no document."""
+    inside = np.arange(labels.shape[1]) < block.sizes
+    order = np.argsort(np.where(inside, labels, np.inf), axis=1)
+    in_order = np.take_along_axis(labels, order, axis=1)
+    steps = np.zeros(labels.shape, dtype=np.int32)
+    np.cumsum(in_order[:, 1:] != in_order[:, :-1], axis=1, out=steps[:, 1:])
+    ranks = np.empty_like(steps)
+    np.put_along_axis(ranks, order, steps, axis=1)
+    return ranks * inside
+
+
+def _count(rank, value, block, unit):
+    """Weight of all preferences, and of those lost, in O(r log(number of labels)).
+
+    Every pair of different labels is told apart by exactly one bit of their ranks: the
+    highest in which they differ. Documents are kept sorted by the bits above, in score
+    order within; a document whose bit is set is preferred to those of its group whose
+    bit is not, and loses to the ones of higher score. Equal scores lose one half.
+    """
+    n, width = rank.shape
+    inside = (np.arange(width) < block.sizes) * 1.0
+    place = np.arange(width)
+    run = np.broadcast_to(place if block.start is None else block.start, rank.shape)
+    total, lost = np.zeros(n), np.zeros(n)
+    for bit in range(int(rank.max(initial=0)).bit_length() - 1, -1, -1):
+        above = rank >> (bit + 1)
+        order = np.argsort(above, axis=1, kind="stable")
+        above, ranks, runs, there, v = (
+            np.take_along_axis(a, order, axis=1) for a in (above, rank, run, inside, value)
+        )
+        is_set = (ranks >> bit) & 1
+        group = _starts(above[:, 1:] != above[:, :-1])
+        tied = _starts((above[:, 1:] != above[:, :-1]) | (runs[:, 1:] != runs[:, :-1]))
+        wins = np.zeros((2, n, width))
+        for weight, sign in ((there, 1.0), (there * v, -1.0))[: 1 if unit else 2]:
+            below = np.zeros((n, width + 1))
+            np.cumsum(weight * (1 - is_set), axis=1, out=below[:, 1:])
+            factor = sign if unit else (v if sign > 0 else -1.0)
+            at = [np.take_along_axis(below, g, axis=1) for g in (*group, *tied)]
+            wins[0] += factor * (at[1] - at[0])
+            wins[1] += factor * ((at[2] - at[0]) + 0.5 * (at[3] - at[2]))
+        total += (wins[0] * is_set).sum(axis=1)
+        lost += (wins[1] * is_set).sum(axis=1)
+    return total, lost
+
+
+def _starts(new):
+    """First and one past the last column of the run that each column belongs to."""
+    n, width = len(new), new.shape[1] + 1
+    column = np.arange(width)
+    marks = np.ones((n, width + 1), dtype=bool)
+    marks[:, 1:-1] = new
+    start = np.maximum.accumulate(np.where(marks[:, :-1], column, 0), axis=1)
+    ends = np.where(marks[:, 1:], column + 1, width)
+    stop = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    return start, stop

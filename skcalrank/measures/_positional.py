@@ -1,0 +1,242 @@
+"""Measures with one target per document: sorting is the prediction map.
+
+Formulas: table of generalised positional performance measures, RAT13 sections 4 and 5,
+CUG13 Table 1 (whose caption prints ``b`` of the AUC with the wrong sign).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._queries import Queries
+from .._ranked import Ranked
+from .._validation import check_cutoff, check_option
+from ._base import PositionalMeasure
+from ._labels import binary_labels, gains, non_negative_labels
+
+__all__ = ["AUC", "DCG", "ERU", "NDCG", "Precision", "Recall", "Spearman", "mid_ranks"]
+
+
+def _ratio(numerator, denominator):
+    """Numerator / denominator, and 0 where the denominator is 0."""
+    out = np.zeros_like(numerator)
+    return np.divide(numerator, denominator, out=out, where=denominator != 0)
+
+
+@dataclass(frozen=True)
+class Precision(PositionalMeasure):
+    r"""Precision at k: :math:`\phi(i) = 1(i \le k)/k`, :math:`u_i = y_i` (RAT13, section 4).
+
+    Queries with fewer than k documents still divide by k; ``k=None`` divides by their
+    number of documents. With k = 1 it is "winner takes all".
+    """
+
+    name: ClassVar[str] = "precision"
+    has_cutoff: ClassVar[bool] = True
+    k: int | None = None
+    relevance_level: float | None = None
+
+    def __post_init__(self):
+        check_cutoff(self.k)
+
+    def labels(self, y):
+        return binary_labels(y, self.relevance_level)
+
+    def targets(self, y, queries):
+        return y
+
+    def discount(self, positions, sizes):
+        k = sizes if self.k is None else self.k
+        return (positions <= k) / k
+
+
+@dataclass(frozen=True)
+class Recall(PositionalMeasure):
+    r"""Recall at k: :math:`\phi(i) = 1(i \le k)`, :math:`u_i = y_i/|y|_1`."""
+
+    name: ClassVar[str] = "recall"
+    has_cutoff: ClassVar[bool] = True
+    k: int | None = None
+    relevance_level: float | None = None
+
+    def __post_init__(self):
+        check_cutoff(self.k)
+
+    def labels(self, y):
+        return binary_labels(y, self.relevance_level)
+
+    def undefined(self, y, queries):
+        return queries.sum(y) == 0
+
+    def targets(self, y, queries):
+        return _ratio(y, queries.repeat(queries.sum(y)))
+
+    def discount(self, positions, sizes):
+        return (positions <= (sizes if self.k is None else self.k)) * 1.0
+
+
+@dataclass(frozen=True)
+class DCG(PositionalMeasure):
+    r"""Discounted cumulative gain: :math:`\phi(i) = 1(i \le k)/\log_2(1+i)`, :math:`u_i = G(y_i)`.
+
+    The gain is :math:`G(y) = 2^y - 1` ("exponential") or :math:`y` ("linear").
+    """
+
+    name: ClassVar[str] = "dcg"
+    has_cutoff: ClassVar[bool] = True
+    positive_only: ClassVar[bool] = True
+    k: int | None = None
+    gain: str = "exponential"
+
+    def __post_init__(self):
+        check_cutoff(self.k)
+        check_option("gain", self.gain, ("exponential", "linear"))
+
+    def labels(self, y):
+        return non_negative_labels(y, self.name)
+
+    def targets(self, y, queries):
+        return gains(y, self.gain)
+
+    def discount(self, positions, sizes):
+        discount = 1.0 / np.log2(1.0 + positions)
+        return discount if self.k is None else discount * (positions <= self.k)
+
+
+@dataclass(frozen=True)
+class NDCG(DCG):
+    r"""DCG divided by the largest that the labels allow: :math:`u_i = G(y_i)/\mathrm{IDCG}@k(y)`.
+
+    ``u = 0`` for a query without a relevant document (DMJ13, eq. 14, with F = 1/phi).
+    """
+
+    name: ClassVar[str] = "ndcg"
+
+    def undefined(self, y, queries):
+        return queries.max(y) == 0
+
+    def targets(self, y, queries):
+        gain = gains(y, self.gain)
+        return _ratio(gain, queries.repeat(self.ideal(y, queries)))
+
+    def ideal(self, y, queries):
+        """IDCG@k of every query."""
+        if queries.n_rows == 0 or y.max() > 63 or (y != np.floor(y)).any():
+            return self.best(gains(y, self.gain), queries)
+        # Integer grades: the positions that each grade fills follow from its count.
+        n_grades = int(y.max()) + 1
+        cells = queries.repeat(np.arange(queries.n_queries)) * n_grades
+        counts = np.bincount(
+            cells + y.astype(np.intp), minlength=queries.n_queries * n_grades
+        ).reshape(queries.n_queries, n_grades)
+        filled = counts[:, :0:-1].cumsum(axis=1)
+        positions = np.arange(1, queries.sizes.max() + 1)
+        summed = np.append(0.0, self.discount(positions, None).cumsum())
+        grade_gains = gains(np.arange(n_grades - 1, 0, -1.0), self.gain)
+        # Summation by parts over the grades, best first.
+        return summed[filled] @ -np.diff(grade_gains, append=0.0)
+
+
+@dataclass(frozen=True)
+class ERU(PositionalMeasure):
+    r"""Expected rank utility (RAT13, section 5).
+
+    :math:`\phi(i) = 2^{(1-i)/(w-1)}` with viewing half-life w > 1, and
+    :math:`u_i = \max(y_i - v, 0)` with neutral score v.
+    """
+
+    name: ClassVar[str] = "eru"
+    has_cutoff: ClassVar[bool] = True
+    k: int | None = None
+    neutral: float = 0.0
+    half_life: float = 5.0
+
+    def __post_init__(self):
+        check_cutoff(self.k)
+        if not np.isfinite(self.half_life) or self.half_life <= 1:
+            raise ValueError(
+                f"half_life={self.half_life!r}: the viewing half-life is a position beyond "
+                "the first, choose a number above 1."
+            )
+        if not np.isfinite(self.neutral):
+            raise ValueError(f"neutral={self.neutral!r}: the neutral score is a finite number.")
+
+    def targets(self, y, queries):
+        return np.maximum(y - self.neutral, 0.0)
+
+    def discount(self, positions, sizes):
+        discount = np.exp2((1.0 - positions) / (self.half_life - 1.0))
+        return discount if self.k is None else discount * (positions <= self.k)
+
+
+@dataclass(frozen=True)
+class AUC(PositionalMeasure):
+    r"""Area under the ROC curve: :math:`\phi(i) = r-i`, :math:`u_i = y_i/(|y|_1(r-|y|_1))`.
+
+    ``b = -(|y|_1 - 1)/(2(r - |y|_1))``; 0/0 when a query has one class only.
+    """
+
+    name: ClassVar[str] = "auc"
+    relevance_level: float | None = None
+
+    def labels(self, y):
+        return binary_labels(y, self.relevance_level)
+
+    def undefined(self, y, queries):
+        relevant = queries.sum(y)
+        return (relevant == 0) | (relevant == queries.sizes)
+
+    def targets(self, y, queries):
+        relevant = queries.sum(y)
+        return _ratio(y, queries.repeat(relevant * (queries.sizes - relevant)))
+
+    def offset(self, y, queries):
+        relevant = queries.sum(y)
+        return _ratio(
+            (1.0 - relevant) * ~self.undefined(y, queries),
+            2.0 * (queries.sizes - relevant),
+        )
+
+    def discount(self, positions, sizes):
+        return np.maximum(sizes - positions, 0.0)
+
+
+@dataclass(frozen=True)
+class Spearman(PositionalMeasure):
+    r"""Spearman's rho, ``1 - 6 sum d^2 / (r(r^2-1))`` on mid-ranks of the labels.
+
+    :math:`\phi(i) = 12(r-i)/(r(r^2-1))`, :math:`u_i = r - \rho_i` with
+    :math:`\rho_i` the mid-rank of document i by decreasing label; without ties
+    ``b = -3(r-1)/(r+1)``. 0/0 for a single document.
+    """
+
+    name: ClassVar[str] = "spearman"
+
+    def undefined(self, y, queries):
+        return queries.sizes < 2
+
+    def targets(self, y, queries):
+        return queries.repeat(queries.sizes) - mid_ranks(y, queries)
+
+    def offset(self, y, queries):
+        r = queries.sizes.astype(float)
+        squares = queries.sum(mid_ranks(y, queries) ** 2) + r * (r + 1) * (2 * r + 1) / 6
+        return np.where(r < 2, 0.0, 1.0 - 6.0 * _ratio(squares - 2 * r**2, r * (r**2 - 1)))
+
+    def discount(self, positions, sizes):
+        r = np.asarray(sizes, dtype=float)
+        return _ratio(np.maximum(12.0 * (r - positions), 0.0), r * (r**2 - 1) + 0 * positions)
+
+
+def mid_ranks(y: np.ndarray, queries: Queries) -> np.ndarray:
+    """Mean position of each document when its query is sorted by decreasing label."""
+    out = np.empty(queries.n_rows + 1)
+    for block in Ranked(y, queries).blocks():
+        if block.start is None:
+            out[block.rows] = block.positions
+        else:
+            out[block.rows] = (block.start + block.stop + 1) / 2
+    return out[:-1]

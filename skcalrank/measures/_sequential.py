@@ -1,0 +1,235 @@
+"""Measures of a user who reads from the top and stops: AP, reciprocal rank, ERR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._validation import check_cutoff
+from ._base import Measure, PairMeasure
+from ._labels import binary_labels, non_negative_labels
+
+__all__ = ["ERR", "AveragePrecision", "ReciprocalRank"]
+
+
+def _within(contributions, positions, k):
+    """Sum over the positions up to k."""
+    if k is not None:
+        contributions = contributions * (positions <= k)
+    return contributions.sum(axis=1)
+
+
+def _shared_counts(relevant, block):
+    """Relevant documents before the shared positions, and among them."""
+    summed = np.zeros((len(relevant), relevant.shape[1] + 1))
+    np.cumsum(relevant, axis=1, out=summed[:, 1:])
+    before = np.take_along_axis(summed, block.start, axis=1)
+    return before, np.take_along_axis(summed, block.stop, axis=1) - before
+
+
+@dataclass(frozen=True)
+class AveragePrecision(PairMeasure):
+    r"""Average precision (RAT13, section 6).
+
+    .. math:: \frac{1}{|y|_1} \sum_{i \ge j} \frac{y_i y_j}{\max(\sigma(i), \sigma(j))}
+
+    0/0 without a relevant document. With a cutoff, the precision at relevant positions
+    beyond k counts 0 and the denominator stays :math:`|y|_1`, as in trec_eval's map_cut.
+    """
+
+    name: ClassVar[str] = "map"
+    has_cutoff: ClassVar[bool] = True
+    k: int | None = None
+    relevance_level: float | None = None
+
+    def __post_init__(self):
+        check_cutoff(self.k)
+
+    def labels(self, y):
+        return binary_labels(y, self.relevance_level)
+
+    def undefined(self, y, queries):
+        return queries.sum(y) == 0
+
+    def pair_targets(self, y):
+        relevant = y.sum(axis=-1)[..., None, None]
+        products = np.tril(y[..., :, None] * y[..., None, :])
+        return np.divide(products, relevant, out=np.zeros_like(products), where=relevant > 0)
+
+    def pair_basis(self, positions):
+        last = np.maximum(positions[..., :, None], positions[..., None, :])
+        return np.tril(1.0 / last if self.k is None else (last <= self.k) / last)
+
+    def score_targets(self, y, queries):
+        """``y_i/|y|_1``, the diagonal of the pair targets: RAT13, Corollary 5."""
+        relevant = queries.repeat(queries.sum(y))
+        return np.divide(y, relevant, out=np.zeros_like(y), where=relevant > 0)
+
+    def evaluate(self, y, ranked):
+        relevant, queries = np.append(y, 0.0), ranked.queries
+        out = np.zeros(queries.n_queries)
+        for block in ranked.blocks(self.k):
+            precision = self._precision(relevant[block.rows], block)
+            out[block.ids] = _within(precision, block.positions, self.k)
+        total = queries.sum(y)
+        return np.divide(out, total, out=np.zeros_like(out), where=total > 0)
+
+    @staticmethod
+    def _precision(relevant, block):
+        """Expected ``1(relevant) * precision`` at each position.
+
+        At the i-th of n shared positions with m relevant documents among them and R
+        before, it is ``m/n * (R + 1 + (i-1)(m-1)/(n-1)) / position``.
+        """
+        positions = block.positions
+        if block.start is None:
+            return relevant * relevant.cumsum(axis=1) / positions
+        before, among = _shared_counts(relevant, block)
+        n = block.stop - block.start
+        earlier = (positions - block.start - 1) * (among - 1) / np.maximum(n - 1, 1)
+        return among / n * (before + 1 + earlier) / positions
+
+
+@dataclass(frozen=True)
+class ReciprocalRank(Measure):
+    """1 / position of the first relevant document; 0 without one (within the first k)."""
+
+    name: ClassVar[str] = "mrr"
+    has_cutoff: ClassVar[bool] = True
+    k: int | None = None
+    relevance_level: float | None = None
+
+    def __post_init__(self):
+        check_cutoff(self.k)
+
+    def labels(self, y):
+        return binary_labels(y, self.relevance_level)
+
+    def evaluate(self, y, ranked):
+        relevant = np.append(y, 0.0)
+        out = np.zeros(ranked.queries.n_queries)
+        for block in ranked.blocks(self.k):
+            first = self._is_first(relevant[block.rows], block)
+            out[block.ids] = _within(first / block.positions, block.positions, self.k)
+        return out
+
+    @staticmethod
+    def _is_first(relevant, block):
+        """Probability that each position is the first with a relevant document.
+
+        Among n shared positions with m relevant documents, the i-th is relevant with
+        probability ``m/(n-i+1)`` when those before it were not.
+        """
+        if block.start is None:
+            return relevant * (relevant.cumsum(axis=1) == 1)
+        before, among = _shared_counts(relevant, block)
+        left = block.stop - block.positions + 1
+        hit = np.where(before == 0, np.minimum(among / left, 1.0), 1.0)
+        missed = np.ones((len(hit), hit.shape[1] + 1))
+        np.cumprod(1.0 - hit, axis=1, out=missed[:, 1:])
+        return hit * missed[:, :-1]
+
+
+@dataclass(frozen=True)
+class ERR(Measure):
+    r"""Expected reciprocal rank: the position at which a cascade user stops.
+
+    .. math:: \sum_p \frac{1}{p} R_p \prod_{q<p} (1 - R_q), \quad
+        R = (2^y - 1)/2^{y_{max}}
+
+    with R in the order of positions (DMJ13, eq. 16). ``max_grade=None`` is the largest
+    label given.
+    """
+
+    name: ClassVar[str] = "err"
+    has_cutoff: ClassVar[bool] = True
+    positive_only: ClassVar[bool] = True
+    k: int | None = None
+    max_grade: float | None = None
+
+    def __post_init__(self):
+        check_cutoff(self.k)
+        if self.max_grade is not None and not 0 <= self.max_grade <= 1000:
+            raise ValueError(
+                f"max_grade={self.max_grade!r}: the highest grade is a number from 0 to 1000."
+            )
+
+    def labels(self, y):
+        y = non_negative_labels(y, self.name)
+        if self.max_grade is not None and y.size and y.max() > self.max_grade:
+            raise ValueError(
+                f"y holds {y.max():g}, above max_grade={self.max_grade:g}: set max_grade "
+                "to the highest grade of the scale."
+            )
+        return y
+
+    def stop_probability(self, y):
+        """``(2^y - 1)/2^max_grade`` of each document."""
+        highest = self.max_grade
+        if highest is None:
+            highest = y.max() if y.size else 0.0
+        return np.exp2(y - highest) - np.exp2(-highest)
+
+    def score_targets(self, y, queries):
+        """The stop probability: sorting by its mean is best when relevances are
+        independent given the query (DMJ13, Lemma 1)."""
+        return self.stop_probability(y)
+
+    def evaluate(self, y, ranked):
+        stop = np.append(self.stop_probability(y), 0.0)
+        out = np.zeros(ranked.queries.n_queries)
+        for block in ranked.blocks(self.k):
+            goes_on = np.ones((len(block.rows), block.rows.shape[1] + 1))
+            stops = stop[block.rows]
+            np.cumprod(1.0 - stops, axis=1, out=goes_on[:, 1:])
+            if block.start is not None:
+                _average_over_ties(goes_on, stops, block)
+            stopped = goes_on[:, :-1] - goes_on[:, 1:]
+            out[block.ids] = _within(stopped / block.positions, block.positions, self.k)
+        return out
+
+
+def _average_over_ties(goes_on, stops, block):
+    """Replace products inside shared positions by their mean over all orders.
+
+    ``goes_on[:, p]`` is the product of ``1 - stop`` over the first p positions. After j
+    of n shared positions the mean product is the j-th elementary symmetric polynomial
+    of the n factors over the number of j-subsets; it is built factor by factor as a
+    convex combination, so that nothing overflows. All runs of the block are done
+    together.
+    """
+    inside = np.arange(block.rows.shape[1]) < block.sizes
+    begins = (block.start == block.positions - 1) & (block.stop > block.positions) & inside
+    query, first = np.nonzero(begins)
+    length = block.stop[query, first] - first
+    for part in _chunks(length):
+        q, f, n = query[part], first[part], length[part]
+        longest = int(n.max())
+        mean = np.zeros((len(q), longest + 1))
+        mean[:, 0] = 1.0
+        j = np.arange(1, longest + 1)
+        for m in range(1, longest + 1):
+            live = n >= m
+            factor = 1.0 - stops[q[live], f[live] + m - 1][:, None]
+            old = mean[live]
+            mean[live, 1:] = (
+                (np.maximum(m - j, 0) * old[:, 1:] + np.minimum(j, m) * factor * old[:, :-1])
+                / m
+                * (j <= m)
+            )
+        column = np.repeat(np.arange(len(q)), n)
+        step = np.arange(len(column)) - np.repeat(np.cumsum(n) - n, n) + 1
+        rows, places = q[column], f[column] + step
+        goes_on[rows, places] = goes_on[q, f][column] * mean[column, step]
+
+
+def _chunks(length, cells=1 << 20):
+    """Runs of similar length together, in parts of bounded memory."""
+    order = np.argsort(length, kind="stable")[::-1]
+    start = 0
+    while start < len(order):
+        step = max(1, cells // (int(length[order[start]]) + 1))
+        yield order[start : start + step]
+        start += step

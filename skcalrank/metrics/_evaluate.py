@@ -1,0 +1,215 @@
+"""From a measure, labels and scores to one number, or one per query."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+
+from .._ranked import TIES, Ranked
+from .._targets import PreferenceTarget
+from .._validation import (
+    carried_qid,
+    check_option,
+    check_sample_weight,
+    check_scores,
+    check_target,
+    query_weights,
+)
+from ..measures import Measure, PairwiseDisagreement, get_measure
+
+__all__ = ["EMPTY", "evaluate", "measure_score"]
+
+EMPTY = ("skip", "zero", "one", "nan", "error")
+
+
+def measure_score(
+    measure,
+    y_true,
+    y_score,
+    *,
+    qid=None,
+    ties="average",
+    empty="skip",
+    sample_weight=None,
+    average=True,
+):
+    """Value of any measure: what every metric function calls.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        ``"ndcg@10"``, ``"map"``, ... or an object of :mod:`skcalrank.measures`.
+    y_true : array-like of shape (n_rows,) or (n, r)
+        Relevances, higher is better. May be a :class:`~skcalrank.RankingTarget`, or for
+        pairwise disagreement a :class:`~skcalrank.PreferenceTarget`.
+    y_score : array-like, same shape
+        Scores, higher is better.
+    qid : array-like of shape (n_rows,), default=None
+        Query of each row; None = one query, or one query per row of a matrix.
+    ties : {"average", "stable", "worst", "best"}, default="average"
+        Documents with equal scores: the exact expectation over random breaking of the
+        ties, row order, or the breaking that is worst or best for the measure.
+    empty : {"skip", "zero", "one", "nan", "error"}, default="skip"
+        What a query counts on which the measure is 0/0.
+    sample_weight : array-like of shape (n_rows,), default=None
+        A query weighs the mean of its rows.
+    average : bool, default=True
+        Mean over queries; False = one value per query, in order of first appearance,
+        NaN where a query is skipped.
+
+    Returns
+    -------
+    value : float or ndarray of shape (n_queries,)
+
+    Raises
+    ------
+    ValueError
+        If the input cannot be a ranking problem, or labels do not fit the measure.
+
+    Examples
+    --------
+    >>> from skcalrank.metrics import measure_score
+    >>> measure_score("precision@1", [[0, 1, 1]], [[0.2, 0.9, 0.5]])
+    1.0
+    """
+    (value,) = evaluate(
+        y_true,
+        y_score,
+        [measure],
+        qid=qid,
+        ties=ties,
+        empty=empty,
+        sample_weight=sample_weight,
+        average=average,
+    ).values()
+    return value
+
+
+def evaluate(
+    y_true,
+    y_score,
+    measures,
+    *,
+    qid=None,
+    ties="average",
+    empty="skip",
+    sample_weight=None,
+    average=True,
+):
+    """Several measures at once: the input is checked and sorted once.
+
+    Parameters
+    ----------
+    y_true, y_score
+        As in :func:`measure_score`.
+    measures : list of str or Measure
+        ``["ndcg@10", "map"]``.
+    qid, ties, empty, sample_weight, average
+        As in :func:`measure_score`.
+
+    Returns
+    -------
+    values : dict
+        Value by measure, as it was given.
+
+    Examples
+    --------
+    >>> from skcalrank.metrics import evaluate
+    >>> evaluate([0, 1, 1], [0.2, 0.9, 0.5], ["precision@1", "auc"])
+    {'precision@1': 1.0, 'auc': 1.0}
+    """
+    check_option("ties", ties, TIES)
+    check_option("empty", empty, EMPTY)
+    resolved = {name: get_measure(name) for name in measures}
+    if isinstance(y_true, PreferenceTarget):
+        return {
+            name: _of_preferences(measure, y_true, y_score, qid, ties, sample_weight, average)
+            for name, measure in resolved.items()
+        }
+    y, queries = check_target(y_true, qid, name="y_true")
+    label_form = np.ndim(y_true) == 2 and np.shape(y_true)[1] > 1
+    shape = np.shape(y_true) if label_form else (queries.n_rows,)
+    scores = queries.group(check_scores(y_score, shape))
+    weight = check_sample_weight(sample_weight, shape[0], queries)
+    weight = query_weights(weight, queries, label_form)
+    ranked = Ranked(scores, queries, ties, y)
+    # A measure of the whole order first: the others then read its sort.
+    by_need = sorted(resolved, key=lambda name: getattr(resolved[name], "k", None) is not None)
+    values = {name: _per_query(resolved[name], y, ranked, empty) for name in by_need}
+    return {
+        name: _mean(values[name], weight, empty) if average else values[name] for name in resolved
+    }
+
+
+def _per_query(measure: Measure, y, ranked: Ranked, empty: str) -> np.ndarray:
+    labels = measure.labels(y)
+    queries = ranked.queries
+    values = measure.evaluate(labels, ranked)
+    undefined = measure.undefined(labels, queries)
+    if undefined.any():
+        if empty == "error":
+            query = queries.name(int(np.flatnonzero(undefined)[0]))
+            raise ValueError(
+                f"{measure.name} is undefined (0/0) on query {query!r}: choose what such a "
+                "query counts with empty='skip', 'zero' or 'one'."
+            )
+        values[undefined] = {"zero": 0.0, "one": 1.0}.get(empty, np.nan)
+    return values
+
+
+def _mean(values, weight, empty="skip"):
+    if empty == "skip":
+        defined = ~np.isnan(values)
+        if not defined.any():
+            warnings.warn(
+                "The measure is undefined on every query, so its mean is NaN.",
+                UndefinedMetricWarning,
+                stacklevel=4,
+            )
+            return np.nan
+        values = values[defined]
+        weight = None if weight is None else weight[defined]
+    if weight is None:
+        return float(values.mean())
+    if not weight.any():
+        raise ValueError("sample_weight is zero on every query that counts.")
+    return float(values @ weight / weight.sum())
+
+
+def _of_preferences(measure, target, y_score, qid, ties, sample_weight, average):
+    """Pairwise disagreement where preferences are given: a sum over them."""
+    if not isinstance(measure, PairwiseDisagreement):
+        raise ValueError(
+            f"{measure.name} wants relevances: a PreferenceTarget has none, score it with "
+            "pairwise_disagreement_loss."
+        )
+    carried_qid(target, qid)
+    label_form = target.n_items is not None
+    shape = (len(target), target.n_items) if label_form else (len(target),)
+    scores = check_scores(y_score, shape)
+    queries = target.queries()
+    weight = check_sample_weight(sample_weight, len(target), queries)
+    weight = query_weights(weight, queries, label_form)
+    lost = target.weight * _share_lost(target, scores, ties)
+    code = queries.codes[target.winner]
+    values = np.bincount(code, lost, queries.n_queries)
+    if measure.normalize:
+        total = np.bincount(code, target.weight, queries.n_queries)
+        values = np.divide(values, total, out=np.zeros_like(values), where=total > 0)
+    return _mean(-values, weight) if average else -values
+
+
+def _share_lost(target, scores, ties):
+    """Probability that the loser of each preference stands before the winner."""
+    winner, loser = scores[target.winner], scores[target.loser]
+    share = (winner < loser) * 1.0
+    tied = winner == loser
+    if ties == "average":
+        share[tied] = 0.5
+    elif ties == "stable":
+        share[tied] = target.winner[tied] > target.loser[tied]
+    elif tied.any():
+        share[tied] = target.share_lost_in_ties(tied, ties)
+    return share

@@ -1,0 +1,150 @@
+"""Scorers that know which rows are a query."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+
+import numpy as np
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from .._targets import PreferenceTarget
+from .._validation import carried_qid
+from ..measures import MEASURES, get_measure
+from ._evaluate import measure_score
+
+__all__ = ["RankingScorer", "get_scorer", "get_scorer_names"]
+
+
+class RankingScorer:
+    """A scorer for scikit-learn's tools, made of a measure; higher is better.
+
+    It requests ``qid`` and ``sample_weight`` from metadata routing by itself, reads the
+    queries from a :class:`~skcalrank.RankingTarget` or
+    :class:`~skcalrank.PreferenceTarget` with routing off, hands ``qid`` to a
+    ``predict`` that takes it, and works on any estimator with ``predict``. Make one
+    with :func:`get_scorer`.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        What to measure.
+    ties, empty : str
+        Policies, as in :func:`measure_score`.
+    """
+
+    def __init__(self, measure, *, ties="average", empty="skip"):
+        self.measure = get_measure(measure)
+        self.ties = ties
+        self.empty = empty
+
+    def __repr__(self):
+        return f"RankingScorer({self.measure!r}, ties={self.ties!r}, empty={self.empty!r})"
+
+    def __eq__(self, other):
+        return isinstance(other, RankingScorer) and vars(self) == vars(other)
+
+    def __hash__(self):
+        return hash((self.measure, self.ties, self.empty))
+
+    def get_metadata_routing(self):
+        """What scikit-learn should route here: qid and sample_weight."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="qid", alias=True)
+        request.score.add_request(param="sample_weight", alias=True)
+        return request
+
+    def __call__(self, estimator, X, y, qid=None, sample_weight=None):
+        """Score the predictions of an estimator.
+
+        Parameters
+        ----------
+        estimator : fitted estimator with ``predict``
+        X : array-like of shape (n_rows, d)
+        y : array-like of shape (n_rows,) or (n, r)
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row; None = the ones that y carries.
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        qid = carried_qid(y, qid)
+        one_query = qid is None and not isinstance(y, PreferenceTarget)
+        if one_query and np.ndim(y) == 1:
+            warnings.warn(
+                "No qid reached the scorer, so all rows count as one query. Pass "
+                "y=RankingTarget(y, qid), or route qid=qid.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return measure_score(
+            self.measure,
+            y,
+            _predict(estimator, X, qid),
+            qid=qid,
+            ties=self.ties,
+            empty=self.empty,
+            sample_weight=sample_weight,
+        )
+
+
+def _predict(estimator, X, qid):
+    """Predict, telling the queries to an estimator that asks for them."""
+    while hasattr(estimator, "best_estimator_"):
+        # The predict of a search takes X alone.
+        estimator = estimator.best_estimator_
+    last = estimator
+    while hasattr(last, "steps"):
+        last = last.steps[-1][1]
+    if qid is not None and "qid" in inspect.signature(last.predict).parameters:
+        return estimator.predict(X, qid=qid)
+    return estimator.predict(X)
+
+
+def get_scorer(name, **metric_options):
+    """A scorer by its name.
+
+    Parameters
+    ----------
+    name : str or Measure
+        ``"ndcg@10"``, ``"dcg@5"``, ``"precision@1"``, ``"recall@20"``, ``"map"``,
+        ``"mrr"``, ``"err@10"``, ``"eru"``, ``"auc"``, ``"spearman"``, ``"kendall"``,
+        ``"neg_pairwise_disagreement"``; ``@k`` may be left out.
+    **metric_options
+        Parameters of the metric: ``ties``, ``empty``, ``gain``, ``relevance_level``, ...
+
+    Returns
+    -------
+    RankingScorer
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or option; the valid ones are listed.
+
+    Examples
+    --------
+    >>> from skcalrank.metrics import get_scorer
+    >>> get_scorer("precision@5", relevance_level=2)
+    RankingScorer(Precision(k=5, relevance_level=2), ties='average', empty='skip')
+    """
+    policies = {k: metric_options.pop(k) for k in ("ties", "empty") if k in metric_options}
+    return RankingScorer(get_measure(name, **metric_options), **policies)
+
+
+def get_scorer_names():
+    """Names that :func:`get_scorer` takes, without cutoff.
+
+    Returns
+    -------
+    names : list of str
+
+    Examples
+    --------
+    >>> from skcalrank.metrics import get_scorer_names
+    >>> "ndcg" in get_scorer_names()
+    True
+    """
+    return sorted(MEASURES)

@@ -1,0 +1,209 @@
+"""Splitters that keep a query in one piece."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from ._exceptions import MissingQidError
+from ._queries import Queries
+from ._validation import carried_qid, check_queries
+
+__all__ = ["QueryKFold", "QueryShuffleSplit", "train_test_query_split"]
+
+
+class _QuerySplitter:
+    """Splits the queries as a splitter of scikit-learn splits rows."""
+
+    def get_metadata_routing(self):
+        """What scikit-learn should route here: qid."""
+        request = MetadataRequest(owner=self)
+        request.split.add_request(param="qid", alias=True)
+        return request
+
+    def split(self, X, y=None, groups=None, qid=None):
+        """Yield row numbers of the training and of the test part.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, d)
+        y : array-like, default=None
+            May carry the queries. Two-dimensional: each row is a query.
+        groups : array-like of shape (n_rows,), default=None
+            Another name for qid, the one that tools pass with routing off.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row, in any order.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            Rows of a query stand together.
+
+        Raises
+        ------
+        MissingQidError
+            If nothing says which row belongs to which query.
+        ValueError
+            If there are fewer queries than folds.
+        """
+        queries = _queries_of(X, y, groups if qid is None else qid)
+        splitter = self._splitter()
+        n_splits = splitter.get_n_splits()
+        if isinstance(splitter, KFold) and queries.n_queries < n_splits:
+            raise ValueError(
+                f"n_splits={n_splits} is more than the number of queries, {queries.n_queries}."
+            )
+        rows = np.arange(queries.n_rows) if queries.order is None else queries.order
+        number = queries.repeat(np.arange(queries.n_queries))
+        for train, test in splitter.split(np.zeros(queries.n_queries)):
+            yield rows[np.isin(number, train)], rows[np.isin(number, test)]
+
+    def get_n_splits(self, X=None, y=None, groups=None, qid=None):
+        """Number of splits.
+
+        Parameters
+        ----------
+        X, y, groups, qid : ignored
+
+        Returns
+        -------
+        n_splits : int
+        """
+        return self._splitter().get_n_splits()
+
+    def __repr__(self):
+        params = ", ".join(f"{k}={v!r}" for k, v in vars(self).items())
+        return f"{type(self).__name__}({params})"
+
+
+def _queries_of(X, y, qid) -> Queries:
+    qid = carried_qid(y, qid)
+    n_rows = len(y) if y is not None else X.shape[0] if hasattr(X, "shape") else len(X)
+    if qid is None:
+        if np.ndim(y) == 2 or getattr(y, "n_items", None) is not None:
+            return Queries.equal(n_rows, 1)
+        raise MissingQidError(
+            "A splitter of queries needs the queries: pass y=RankingTarget(y, qid), "
+            "groups=qid, or route qid=qid."
+        )
+    return check_queries(qid, n_rows)
+
+
+class QueryKFold(_QuerySplitter):
+    """K folds of whole queries.
+
+    Requests ``qid`` from metadata routing by itself, and reads it from ``groups`` or
+    from a target that carries it with routing off.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds.
+    shuffle : bool, default=False
+        Shuffle the queries first; otherwise folds are runs of queries in order of first
+        appearance.
+    random_state : int, RandomState instance or None, default=None
+        Of the shuffling.
+
+    Examples
+    --------
+    >>> from skcalrank.model_selection import QueryKFold
+    >>> for train, test in QueryKFold(2).split([[0]] * 5, qid=["a", "b", "a", "c", "b"]):
+    ...     print(train, test)
+    [3] [0 2 1 4]
+    [0 2 1 4] [3]
+    """
+
+    def __init__(self, n_splits=5, *, shuffle=False, random_state=None):
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _splitter(self):
+        return KFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
+
+
+class QueryShuffleSplit(_QuerySplitter):
+    """Random splits of whole queries.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of splits.
+    test_size, train_size : float, int or None, default=None
+        Share or number of queries; with both None, a tenth is for the test.
+    random_state : int, RandomState instance or None, default=None
+
+    Examples
+    --------
+    >>> from skcalrank.model_selection import QueryShuffleSplit
+    >>> splitter = QueryShuffleSplit(3, test_size=1, random_state=0)
+    >>> [len(test) for _, test in splitter.split([[0]] * 4, qid=[1, 1, 2, 2])]
+    [2, 2, 2]
+    """
+
+    def __init__(self, n_splits=10, *, test_size=None, train_size=None, random_state=None):
+        self.n_splits = n_splits
+        self.test_size = test_size
+        self.train_size = train_size
+        self.random_state = random_state
+
+    def _splitter(self):
+        return ShuffleSplit(
+            self.n_splits,
+            test_size=self.test_size,
+            train_size=self.train_size,
+            random_state=self.random_state,
+        )
+
+
+def train_test_query_split(*arrays, qid=None, test_size=None, train_size=None, random_state=None):
+    """Split arrays into a training and a test part of whole queries.
+
+    Parameters
+    ----------
+    *arrays : sequence of indexables of one length
+        Such as X and y; targets that carry queries keep them.
+    qid : array-like of shape (n_rows,), default=None
+        Query of each row; None = the one that an array carries. When it is given, its
+        two parts are returned last.
+    test_size, train_size : float, int or None, default=None
+        Share or number of queries; with both None, a quarter is for the test.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    parts : list
+        Training and test part of each array, then of qid if it was given.
+
+    Raises
+    ------
+    MissingQidError
+        If nothing says which row belongs to which query.
+
+    Examples
+    --------
+    >>> from skcalrank.model_selection import train_test_query_split
+    >>> parts = train_test_query_split([1, 2, 3], qid=[7, 7, 8], test_size=1, random_state=0)
+    >>> [len(part) for part in parts]
+    [1, 2, 1, 2]
+    """
+    if not arrays:
+        raise ValueError("train_test_query_split needs at least one array.")
+    # The target stands last; a matrix there is the label-ranking form.
+    last = arrays[-1] if len(arrays) > 1 else None
+    carrier = next((a for a in arrays if _carries(a)), last)
+    if test_size is None and train_size is None:
+        test_size = 0.25
+    splitter = QueryShuffleSplit(
+        1, test_size=test_size, train_size=train_size, random_state=random_state
+    )
+    train, test = next(splitter.split(arrays[0], carrier, qid=qid))
+    arrays = arrays if qid is None else (*arrays, qid)
+    return [_safe_indexing(array, rows) for array in arrays for rows in (train, test)]
+
+
+def _carries(array) -> bool:
+    return carried_qid(array) is not None

@@ -1,0 +1,47 @@
+"""The prediction map of every positional measure."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import check_array
+
+from .._queries import Queries
+from .._ranked import positions
+
+__all__ = ["sort_positions"]
+
+
+def sort_positions(u):
+    r"""Positions by decreasing value, best against every positional basis.
+
+    For a non-increasing discount :math:`\phi` the positions maximise
+    :math:`\sum_i u_i \phi(\sigma(i))`, by the rearrangement inequality (RAT13, sections
+    4 and 5).
+
+    Parameters
+    ----------
+    u : array-like of shape (r,) or (n, r)
+        Surrogate values of the documents of one query, or of n queries of r documents.
+
+    Returns
+    -------
+    positions : ndarray of int, same shape
+        1-based; equal values keep their order.
+
+    Raises
+    ------
+    ValueError
+        If a value is NaN or infinite.
+
+    Examples
+    --------
+    >>> from skcalrank.preds import sort_positions
+    >>> sort_positions([0.1, 0.7, 0.4])
+    array([3, 1, 2])
+    """
+    u = check_array(np.asarray(u), ensure_2d=False, dtype=np.float64, input_name="u")
+    if u.ndim not in (1, 2):
+        raise ValueError(f"u must have shape (r,) or (n, r), got {u.shape}.")
+    stacked = np.atleast_2d(u)
+    queries = Queries.equal(*stacked.shape)
+    return positions(stacked.ravel(), queries).reshape(u.shape)

@@ -1,0 +1,31 @@
+"""Estimators: each a measure, a surrogate, a prediction map and a regressor."""
+
+from __future__ import annotations
+
+from ._conditional import AveragePrecisionRanker, ERRRanker, PairwiseDisagreementRanker
+from ._low_rank import LowRankLossClassifier
+from ._positional import (
+    AUCRanker,
+    DCGRanker,
+    ExpectedRankUtilityRanker,
+    LeastSquaresRanker,
+    NDCGRanker,
+    PrecisionRanker,
+    RecallRanker,
+    SpearmanRanker,
+)
+
+__all__ = [
+    "AUCRanker",
+    "AveragePrecisionRanker",
+    "DCGRanker",
+    "ERRRanker",
+    "ExpectedRankUtilityRanker",
+    "LeastSquaresRanker",
+    "LowRankLossClassifier",
+    "NDCGRanker",
+    "PairwiseDisagreementRanker",
+    "PrecisionRanker",
+    "RecallRanker",
+    "SpearmanRanker",
+]

@@ -1,0 +1,196 @@
+"""Any loss matrix of finite rank: RAT13, Theorem 3."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import svd
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import Ridge
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.utils import check_array, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._validation import check_sample_weight
+from ..solvers import fit_regressor
+
+__all__ = ["LowRankLossClassifier"]
+
+
+class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
+    r"""Least-squares surrogate of any loss matrix (RAT13, Theorem 3).
+
+    With the row-centred loss matrix factorised, :math:`\ell(y, t) = \langle \alpha_y,
+    \beta_t \rangle + b(y)`, it regresses :math:`\alpha_y` and predicts
+    :math:`\arg\min_t \langle u, \beta_t \rangle`: calibrated (Fisher-consistent) for the
+    loss under every distribution. The dimension of the surrogate is the rank of the
+    centred matrix, the smallest over all terms b(y), which the prediction does not see.
+
+    0-1, ordinal, cost-sensitive and abstaining losses are matrices, and so is the
+    Hamming loss over sets of labels.
+
+    Parameters
+    ----------
+    loss_matrix : array-like of shape (n_classes, n_predictions), default=None
+        Loss of each prediction (columns) for each class (rows, in the order of
+        ``classes_``). None = 0-1 loss.
+    estimator : regressor, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    rank_ : int
+        Dimension of the surrogate.
+    alpha_ : ndarray of shape (n_classes, rank_)
+        What is regressed.
+    beta_ : ndarray of shape (n_predictions, rank_)
+    estimator_ : regressor or None
+        The fitted one; None when the loss does not depend on the prediction.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    Examples
+    --------
+    Abstaining, in the last column, costs 0.2:
+
+    >>> from skcalrank import LowRankLossClassifier
+    >>> loss = [[0, 1, 0.2], [1, 0, 0.2]]
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> LowRankLossClassifier(loss).fit(X, y).predict([[0.0], [1.5], [3.0]])
+    array([0, 2, 1])
+    """
+
+    def __init__(self, loss_matrix=None, estimator=None):
+        self.loss_matrix = loss_matrix
+        self.estimator = estimator
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(Ridge() if self.estimator is None else self.estimator).input_tags
+        tags.input_tags.sparse = inner.sparse
+        tags.input_tags.allow_nan = inner.allow_nan
+        return tags
+
+    def _x_checks(self):
+        tags = get_tags(self).input_tags
+        return {
+            "accept_sparse": "csr" if tags.sparse else False,
+            "dtype": (np.float64, np.float32),
+            "ensure_all_finite": "allow-nan" if tags.allow_nan else True,
+        }
+
+    def fit(self, X, y, sample_weight=None):
+        """Factorise the loss and regress.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+            Classes.
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the loss matrix does not have one row per class, or holds NaN.
+        """
+        X, y = validate_data(self, X, y, **self._x_checks())
+        check_classification_targets(y)
+        weight = check_sample_weight(sample_weight, X.shape[0])
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        loss = self._loss()
+        row_means = loss.mean(axis=1)
+        self.alpha_, self.beta_ = _factorize(loss - row_means[:, None])
+        self.rank_ = self.alpha_.shape[1]
+        self._n_predictions = loss.shape[1]
+        self._offset = np.average(row_means[codes], weights=weight)
+        self._square = loss.shape[0] == loss.shape[1]
+        self.estimator_ = self._regress(X, self.alpha_[codes], weight) if self.rank_ else None
+        return self
+
+    def _loss(self):
+        n = len(self.classes_)
+        if self.loss_matrix is None:
+            return 1.0 - np.eye(n)
+        loss = check_array(self.loss_matrix, dtype=np.float64, input_name="loss_matrix")
+        if loss.shape[0] != n:
+            raise ValueError(
+                f"loss_matrix has {loss.shape[0]} rows for {n} classes in y: give one row "
+                "per class, in sorted order."
+            )
+        return loss
+
+    def _regress(self, X, targets, weight):
+        regressor = Ridge() if self.estimator is None else clone(self.estimator)
+        if targets.shape[1] == 1:
+            targets = targets.ravel()
+        elif not get_tags(regressor).target_tags.multi_output:
+            regressor = MultiOutputRegressor(regressor)
+        return fit_regressor(regressor, X, targets, weight)
+
+    def expected_loss(self, X):
+        """Estimated expected loss of each prediction, lower is better.
+
+        Differences between predictions are estimated for every row; the level, which
+        the surrogate leaves out, is the mean over the training data.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        loss : ndarray of shape (n, n_predictions)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._x_checks())
+        if self.estimator_ is None:
+            return np.full((X.shape[0], self._n_predictions), self._offset)
+        u = self.estimator_.predict(X).reshape(X.shape[0], self.rank_)
+        return u @ self.beta_.T + self._offset
+
+    def decision_function(self, X):
+        """Minus the expected loss.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        decision : ndarray of shape (n, n_predictions), or (n,)
+            With two classes and two predictions the difference: positive where the
+            second class is predicted.
+        """
+        loss = self.expected_loss(X)
+        if len(self.classes_) == 2 and loss.shape[1] == 2:
+            return loss[:, 0] - loss[:, 1]
+        return -loss
+
+    def predict(self, X):
+        """The prediction of least expected loss.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        prediction : ndarray of shape (n,)
+            Of ``classes_`` when the matrix is square, else the number of the column.
+        """
+        best = self.expected_loss(X).argmin(axis=1)
+        return self.classes_[best] if self._square else best
+
+
+def _factorize(loss):
+    """Thin factors of the numerical rank: loss = alpha @ beta.T."""
+    left, singular, right = svd(loss, full_matrices=False)
+    tolerance = max(loss.shape) * np.finfo(float).eps * singular.max(initial=0.0)
+    rank = int((singular > tolerance).sum())
+    return left[:, :rank] * singular[:rank], right[:rank].T

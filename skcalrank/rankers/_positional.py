@@ -1,0 +1,313 @@
+"""Rankers of positional measures: regress the targets, sort. Calibrated without conditions."""
+
+from __future__ import annotations
+
+from .._base import ScoreRanker
+from ..measures import (
+    AUC,
+    DCG,
+    ERU,
+    NDCG,
+    PositionalMeasure,
+    Precision,
+    Recall,
+    Spearman,
+    get_measure,
+)
+
+__all__ = [
+    "AUCRanker",
+    "DCGRanker",
+    "ExpectedRankUtilityRanker",
+    "LeastSquaresRanker",
+    "NDCGRanker",
+    "PrecisionRanker",
+    "RecallRanker",
+    "SpearmanRanker",
+]
+
+
+class _PositionalRanker(ScoreRanker):
+    def _positive_only(self):
+        try:
+            measure = self._measure()
+        except (ValueError, TypeError):  # parameters are validated in fit
+            return False
+        return measure.positive_only or getattr(measure, "relevance_level", 0) is None
+
+
+class LeastSquaresRanker(_PositionalRanker):
+    r"""Least-squares surrogate of any positional measure.
+
+    Regresses the targets :math:`u_i(y)` of the measure and sorts by the result:
+    calibrated (Fisher-consistent) for the measure under every distribution of the
+    labels (RAT13, Theorem 3; CUG13, section 4).
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+    measure : str or PositionalMeasure, default="ndcg@10"
+        ``"precision@k"``, ``"recall@k"``, ``"dcg@k"``, ``"ndcg@k"``, ``"eru"``,
+        ``"auc"``, ``"spearman"``, or an object of :mod:`skcalrank.measures`.
+    loss : {"squared", "pairwise_squared"}, default=None
+        Squared errors of the targets, or of their differences within a query, which
+        needs a regressor linear in X. None is "pairwise_squared" for ``Ridge`` and
+        ``LinearRegression``, else "squared".
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The fitted one.
+    n_items_ : int or None
+        Number of items of the label-ranking form.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    Examples
+    --------
+    >>> from skcalrank import LeastSquaresRanker, load_digits_queries
+    >>> X, y, qid = load_digits_queries(n_queries=40, n_documents=30)
+    >>> ranker = LeastSquaresRanker(measure="recall@5").fit(X, y, qid)
+    >>> ranker.rank(X, qid).shape
+    (1200,)
+    """
+
+    def __init__(self, estimator=None, *, measure="ndcg@10", loss=None):
+        super().__init__(estimator, loss=loss)
+        self.measure = measure
+
+    def _measure(self):
+        measure = get_measure(self.measure)
+        if not isinstance(measure, PositionalMeasure):
+            raise ValueError(
+                f"measure={self.measure!r} is not positional, so no least-squares surrogate "
+                "with one value per document is calibrated for it without conditions: see "
+                "AveragePrecisionRanker, PairwiseDisagreementRanker and ERRRanker."
+            )
+        return measure
+
+
+class PrecisionRanker(_PositionalRanker):
+    """Precision at k; k = 1 is "winner takes all" (RAT13, section 4).
+
+    Regresses the relevance itself and sorts: calibrated (Fisher-consistent) for P@k
+    under every distribution of the labels.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+    k : int, default=10
+        Cutoff, of the score only: the surrogate is the same for every k. None = all.
+    loss : {"squared", "pairwise_squared"}, default=None
+        As in :class:`LeastSquaresRanker`.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant; None wants labels 0 and 1.
+
+    Examples
+    --------
+    >>> from skcalrank import PrecisionRanker
+    >>> X, y = [[0.1], [0.9], [0.4], [0.8]], [0, 1, 0, 1]
+    >>> PrecisionRanker(k=2).fit(X, y, qid=[1, 1, 2, 2]).top_k(X, qid=[1, 1, 2, 2], k=1)
+    array([1, 3])
+    """
+
+    def __init__(self, estimator=None, *, k=10, loss=None, relevance_level=None):
+        super().__init__(estimator, loss=loss)
+        self.k = k
+        self.relevance_level = relevance_level
+
+    def _measure(self):
+        return Precision(k=self.k, relevance_level=self.relevance_level)
+
+
+class RecallRanker(_PositionalRanker):
+    """Recall at k.
+
+    Regresses ``y_i / |y|_1`` and sorts: calibrated (Fisher-consistent) for R@k under
+    every distribution of the labels (CUG13, Table 1). The target is 0 on a query
+    without a relevant document.
+
+    Parameters
+    ----------
+    estimator, k, loss, relevance_level
+        As in :class:`PrecisionRanker`.
+
+    Examples
+    --------
+    >>> from skcalrank import RecallRanker
+    >>> RecallRanker(k=1).fit([[0.0], [1.0]], [0, 1]).score([[0.0], [1.0]], [0, 1])
+    1.0
+    """
+
+    def __init__(self, estimator=None, *, k=10, loss=None, relevance_level=None):
+        super().__init__(estimator, loss=loss)
+        self.k = k
+        self.relevance_level = relevance_level
+
+    def _measure(self):
+        return Recall(k=self.k, relevance_level=self.relevance_level)
+
+
+class DCGRanker(_PositionalRanker):
+    """Discounted cumulative gain.
+
+    Regresses the gain and sorts: calibrated (Fisher-consistent) for DCG@k under every
+    distribution of the labels (CUG13, Table 1).
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+    k : int, default=None
+        Cutoff, of the score only: the surrogate is the same for every k. None = all.
+    gain : {"exponential", "linear"}, default="exponential"
+        ``2^y - 1`` or ``y``.
+    loss : {"squared", "pairwise_squared"}, default=None
+        As in :class:`LeastSquaresRanker`.
+
+    Examples
+    --------
+    >>> from skcalrank import DCGRanker
+    >>> DCGRanker().fit([[0.0], [1.0]], [0, 2]).score([[0.0], [1.0]], [0, 2])
+    3.0
+    """
+
+    def __init__(self, estimator=None, *, k=None, gain="exponential", loss=None):
+        super().__init__(estimator, loss=loss)
+        self.k = k
+        self.gain = gain
+
+    def _measure(self):
+        return DCG(k=self.k, gain=self.gain)
+
+
+class NDCGRanker(_PositionalRanker):
+    """Normalised discounted cumulative gain.
+
+    Regresses ``G(y_i) / IDCG@k(y)`` and sorts: calibrated (Fisher-consistent) for
+    NDCG@k under every distribution of the labels (CUG13, Table 1; DMJ13, eq. 28). The
+    target is 0 on a query without a relevant document.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+    k : int, default=10
+        Cutoff; None = all documents.
+    gain : {"exponential", "linear"}, default="exponential"
+        ``2^y - 1`` or ``y``.
+    loss : {"squared", "pairwise_squared"}, default=None
+        As in :class:`LeastSquaresRanker`.
+
+    Examples
+    --------
+    >>> from skcalrank import NDCGRanker, load_digits_queries
+    >>> X, y, qid = load_digits_queries(n_queries=40, n_documents=30)
+    >>> ranker = NDCGRanker(k=10).fit(X, y, qid)
+    >>> 0.5 < ranker.score(X, y, qid) <= 1
+    True
+    """
+
+    def __init__(self, estimator=None, *, k=10, gain="exponential", loss=None):
+        super().__init__(estimator, loss=loss)
+        self.k = k
+        self.gain = gain
+
+    def _measure(self):
+        return NDCG(k=self.k, gain=self.gain)
+
+
+class ExpectedRankUtilityRanker(_PositionalRanker):
+    """Expected rank utility (RAT13, section 5).
+
+    Regresses ``max(y_i - neutral, 0)`` and sorts: calibrated (Fisher-consistent) for
+    ERU under every distribution of the labels.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+    neutral : float, default=0.0
+        Label that is worth nothing.
+    half_life : float, default=5.0
+        Position, above 1, at which the discount is one half (of the score only).
+    loss : {"squared", "pairwise_squared"}, default=None
+        As in :class:`LeastSquaresRanker`.
+
+    Examples
+    --------
+    >>> from skcalrank import ExpectedRankUtilityRanker
+    >>> ranker = ExpectedRankUtilityRanker(neutral=2).fit([[0.0], [1.0]], [1, 5])
+    >>> ranker.score([[0.0], [1.0]], [1, 5])
+    3.0
+    """
+
+    def __init__(self, estimator=None, *, neutral=0.0, half_life=5.0, loss=None):
+        super().__init__(estimator, loss=loss)
+        self.neutral = neutral
+        self.half_life = half_life
+
+    def _measure(self):
+        return ERU(neutral=self.neutral, half_life=self.half_life)
+
+
+class AUCRanker(_PositionalRanker):
+    """Area under the ROC curve within the query.
+
+    Regresses ``y_i / (|y|_1 (r - |y|_1))`` and sorts: calibrated (Fisher-consistent)
+    for the AUC under every distribution of the labels (CUG13, Table 1). The target is
+    0 on a query with one class only.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+    loss : {"squared", "pairwise_squared"}, default=None
+        As in :class:`LeastSquaresRanker`.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant; None wants labels 0 and 1.
+
+    Examples
+    --------
+    >>> from skcalrank import AUCRanker
+    >>> AUCRanker().fit([[0.0], [1.0]], [0, 1]).score([[0.0], [1.0]], [0, 1])
+    1.0
+    """
+
+    def __init__(self, estimator=None, *, loss=None, relevance_level=None):
+        super().__init__(estimator, loss=loss)
+        self.relevance_level = relevance_level
+
+    def _measure(self):
+        return AUC(relevance_level=self.relevance_level)
+
+
+class SpearmanRanker(_PositionalRanker):
+    """Spearman's rho.
+
+    Regresses ``r - position_i`` (mid-ranks of the labels) and sorts: calibrated
+    (Fisher-consistent) for Spearman's rho under every distribution of the labels
+    (CUG13, Table 1). In the label-ranking form it is the regression of Borda counts.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+    loss : {"squared", "pairwise_squared"}, default=None
+        As in :class:`LeastSquaresRanker`.
+
+    Examples
+    --------
+    Instances that each rank the same three items:
+
+    >>> from skcalrank import SpearmanRanker
+    >>> X, y = [[0.0], [1.0], [2.0]], [[3, 2, 1], [3, 2, 1], [1, 2, 3]]
+    >>> SpearmanRanker().fit(X, y).rank([[0.0], [3.0]])
+    array([[1, 2, 3],
+           [3, 2, 1]])
+    """
+
+    def _measure(self):
+        return Spearman()

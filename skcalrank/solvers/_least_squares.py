@@ -1,0 +1,158 @@
+r"""Squared and pairwise squared loss with a regressor of scikit-learn.
+
+Pairwise squared is squared on features and targets centred within the query, the query
+weighted by its number r of documents:
+
+.. math:: \sum_{i<j} (v_i - v_j - (s_i - s_j))^2
+    = r \sum_i (v_i - \bar v - (s_i - \bar s))^2 .
+
+With weights on the rows, the pair (i, j) has the weight :math:`w_i w_j / \bar w`, which
+keeps that identity with weighted means, and a constant weight c counts c.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse import diags, issparse
+from sklearn import config_context
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from .._queries import Queries
+
+__all__ = ["LOSSES", "fit_centred", "fit_regressor", "is_closed_form"]
+
+LOSSES = ("squared", "pairwise_squared")
+
+# Rows that are centred at a time: a few of these stay in cache, and X is never copied.
+_CHUNK_CELLS = 1 << 17
+
+
+def is_closed_form(regressor) -> bool:
+    """Whether the regressor sees X through X'X and X'y only."""
+    return isinstance(regressor, (Ridge, LinearRegression))
+
+
+def fit_regressor(regressor, X, targets, sample_weight=None):
+    """Fit a regressor, with weights where there are any.
+
+    Raises
+    ------
+    ValueError
+        If there are weights and the regressor takes none.
+    """
+    params = {}
+    if sample_weight is not None:
+        params[_weight_parameter(regressor)] = sample_weight
+    # What is inside the ranker is not the business of the user's metadata requests.
+    with config_context(enable_metadata_routing=False):
+        return regressor.fit(X, targets, **params)
+
+
+def _weight_parameter(regressor) -> str:
+    """How the fit of a regressor, the last step of a pipeline too, calls the weights."""
+    prefix = ""
+    while isinstance(regressor, Pipeline):
+        name, regressor = regressor.steps[-1]
+        prefix += f"{name}__"
+    if not has_fit_parameter(regressor, "sample_weight"):
+        raise ValueError(
+            f"sample_weight was given, but {type(regressor).__name__}.fit takes none: choose "
+            "an estimator that does, or drop the weights."
+        )
+    return f"{prefix}sample_weight"
+
+
+def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None):
+    """Fit a linear regressor on features and targets centred within the query.
+
+    Parameters
+    ----------
+    regressor : estimator
+        Linear in X. For `Ridge` and `LinearRegression`, X is not copied: they are
+        handed the square root of the d x d centred Gram matrix, on which the
+        regression is the same. Others get a centred copy of X.
+    X : array-like or CSR matrix of shape (n_rows, d)
+        In row order.
+    targets : ndarray of shape (n_rows,) or (n_rows, n_targets)
+        In row order.
+    queries : Queries
+    sample_weight : ndarray of shape (n_rows,), default=None
+        In row order.
+
+    Returns
+    -------
+    regressor
+        Fitted, without an intercept: ranking needs none.
+
+    Raises
+    ------
+    ValueError
+        If the regressor is not linear in X.
+    """
+    weight = np.ones(queries.n_rows) if sample_weight is None else sample_weight
+    grouped = queries.group(weight)
+    total = queries.sum(grouped)
+    share = grouped / queries.repeat(np.where(total > 0, total, 1.0))
+    averaging = queries.indicator(share.astype(X.dtype))
+    targets = targets - (queries.indicator(share) @ targets)[queries.codes]
+    weight = weight * queries.sizes[queries.codes]
+    if "fit_intercept" in regressor.get_params():
+        regressor.set_params(fit_intercept=False)
+    if is_closed_form(regressor) and X.shape[1] <= X.shape[0]:
+        gram, moment = _centred_normal(X, targets, queries, weight, averaging)
+        return regressor.fit(*_square_root(gram, moment))
+    X = X.toarray() if issparse(X) else X
+    X = X - (averaging @ X)[queries.codes]
+    fit_regressor(regressor, X, targets, weight)
+    if np.shape(getattr(regressor, "coef_", None))[-1:] != (X.shape[1],):
+        raise ValueError(
+            f"loss='pairwise_squared' needs a regressor linear in X, and "
+            f"{type(regressor).__name__} is none: set loss='squared', or boost trees with "
+            "an objective of skcalrank.boosting."
+        )
+    return regressor
+
+
+def _centred_normal(X, targets, queries, weight, averaging):
+    """``X_c' W X_c`` and ``X_c' W t``, in float64."""
+    means = averaging @ X
+    if issparse(X):
+        scaled = diags(weight) @ X
+        means = means.toarray()
+        # Centring would fill the zeros, so subtract: sum w (x-m)(x-m)' = sum w x x' - W m m'.
+        total = queries.sum(queries.group(weight))[:, None]
+        gram = np.asarray((X.T @ scaled).todense(), dtype=float) - means.T @ (total * means)
+        return gram, np.asarray(scaled.T @ targets, dtype=float)
+    d = X.shape[1]
+    root = np.sqrt(weight).astype(X.dtype)
+    targets = (targets.T * np.sqrt(weight)).T.astype(X.dtype)
+    codes = queries.codes
+    gram, moment = np.zeros((d, d)), np.zeros((d, *targets.shape[1:]))
+    step = max(1, _CHUNK_CELLS // d)
+    buffer = np.empty((min(step, len(X)), d), dtype=X.dtype)
+    for start in range(0, len(X), step):
+        rows = slice(start, start + step)
+        part = buffer[: len(codes[rows])]
+        np.take(means, codes[rows], axis=0, out=part, mode="clip")
+        np.subtract(X[rows], part, out=part)
+        part *= root[rows, None]
+        gram += part.T @ part
+        moment += part.T @ targets[rows]
+    return gram, moment
+
+
+def _square_root(gram, moment):
+    """A and b with ``A'A = gram`` and ``A'b = moment``, of full rank.
+
+    Least squares on (A, b), with any penalty, is the regression that `gram` and
+    `moment` are the normal equations of.
+    """
+    values, vectors = eigh(gram)
+    keep = values > len(values) * np.finfo(float).eps * max(values[-1], 0.0)
+    if not keep.any():
+        return np.zeros((1, len(gram))), np.zeros((1, *moment.shape[1:]))
+    root, vectors = np.sqrt(values[keep]), vectors[:, keep]
+    return (vectors * root).T, ((vectors.T @ moment).T / root).T
