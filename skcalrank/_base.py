@@ -21,13 +21,12 @@ from ._targets import PreferenceTarget
 from ._validation import (
     carried_qid,
     check_cutoff,
-    check_option,
     check_queries,
     check_sample_weight,
 )
 from .measures import Measure
 from .metrics import measure_score
-from .solvers import LOSSES, fit_centred, fit_regressor, is_closed_form
+from .solvers import effective_loss, fit_centred, fit_regressor
 
 __all__ = ["BaseRanker", "Problem", "ScoreRanker"]
 
@@ -310,12 +309,10 @@ class ScoreRanker(BaseRanker):
             If the input is no ranking problem, labels do not fit the measure, or the
             regressor cannot do what is asked.
         """
-        if self.loss is not None:
-            check_option("loss", self.loss, LOSSES)
+        pairwise = effective_loss(self.loss, self.estimator) == "pairwise_squared"
         problem = self._check_problem(X, y, qid, sample_weight)
         targets = self._targets(problem)
         regressor = Ridge() if self.estimator is None else clone(self.estimator)
-        pairwise = (self.loss or self._default_loss(regressor)) == "pairwise_squared"
         if problem.n_items is not None:
             self.estimator_ = _fit_items(regressor, problem, targets, pairwise)
         elif pairwise:
@@ -327,10 +324,6 @@ class ScoreRanker(BaseRanker):
             targets = problem.queries.ungroup(targets)
             self.estimator_ = fit_regressor(regressor, problem.X, targets, problem.weight)
         return self
-
-    @staticmethod
-    def _default_loss(regressor):
-        return "pairwise_squared" if is_closed_form(regressor) else "squared"
 
     def decision_function(self, X, qid=None):
         """Surrogate values, one per document: the estimated targets of the measure.

@@ -188,7 +188,7 @@ def train_test_query_split(*arrays, qid=None, test_size=None, train_size=None, r
     >>> from skcalrank.model_selection import train_test_query_split
     >>> parts = train_test_query_split([1, 2, 3], qid=[7, 7, 8], test_size=1, random_state=0)
     >>> [len(part) for part in parts]
-    [1, 2, 1, 2]
+    [2, 1, 2, 1]
     """
     if not arrays:
         raise ValueError("train_test_query_split needs at least one array.")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 
+from sklearn.utils import get_tags
+
 from . import rankers
 from ._base import BaseRanker
-from .measures import Measure
-from .solvers import is_closed_form
+from .solvers import effective_loss
 
 __all__ = ["all_rankers", "expected_failed_checks"]
 
@@ -51,9 +52,31 @@ def expected_failed_checks(estimator):
     >>> from skcalrank import NDCGRanker
     >>> from skcalrank.testing import expected_failed_checks
     >>> sorted(expected_failed_checks(NDCGRanker()))[0]
-    'check_sample_weight_equivalence_on_dense_data'
+    'check_regressor_multioutput'
     """
-    return {}
+    reasons = {}
+    if isinstance(estimator, BaseRanker):
+        reasons["check_regressors_no_decision_function"] = (
+            "rankers are tagged as regressors, and their surrogate values are a decision function"
+        )
+        weights = _why_weights_do_not_repeat(estimator)
+        if weights is not None:
+            reasons["check_sample_weight_equivalence_on_dense_data"] = weights
+            if get_tags(estimator).input_tags.sparse:
+                reasons["check_sample_weight_equivalence_on_sparse_data"] = weights
+        if get_tags(estimator).target_tags.positive_only:
+            reasons["check_regressor_multioutput"] = (
+                "the check makes negative labels, for which the measure is not defined"
+            )
+    return reasons
 
 
-del Measure, is_closed_form
+def _why_weights_do_not_repeat(ranker):
+    """Why a weight is not a repetition of the row, or None where it is."""
+    if effective_loss(ranker.loss, ranker.estimator) == "pairwise_squared":
+        return (
+            "pairwise squared: a query counts its number of documents, which weights do not change"
+        )
+    if not ranker._measure().separable:
+        return "targets depend on all labels of the query: a weight weighs, it does not repeat rows"
+    return None

@@ -40,6 +40,8 @@ class Measure(ABC):
         Whether there is a parameter ``k``.
     positive_only : bool
         Whether negative labels are an error.
+    separable : bool
+        Whether the score target of a document depends on its own label only.
 
     References
     ----------
@@ -51,6 +53,7 @@ class Measure(ABC):
     shape: ClassVar[str | None] = None
     has_cutoff: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False
+    separable: ClassVar[bool] = False
 
     def labels(self, y: np.ndarray) -> np.ndarray:
         """The labels that the measure reads, checked (and made binary if it is)."""

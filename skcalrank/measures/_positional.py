@@ -36,6 +36,7 @@ class Precision(PositionalMeasure):
 
     name: ClassVar[str] = "precision"
     has_cutoff: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
     k: int | None = None
     relevance_level: float | None = None
 
@@ -87,6 +88,7 @@ class DCG(PositionalMeasure):
 
     name: ClassVar[str] = "dcg"
     has_cutoff: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
     positive_only: ClassVar[bool] = True
     k: int | None = None
     gain: str = "exponential"
@@ -114,6 +116,7 @@ class NDCG(DCG):
     """
 
     name: ClassVar[str] = "ndcg"
+    separable: ClassVar[bool] = False
 
     def undefined(self, y, queries):
         return queries.max(y) == 0
@@ -150,6 +153,7 @@ class ERU(PositionalMeasure):
 
     name: ClassVar[str] = "eru"
     has_cutoff: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
     k: int | None = None
     neutral: float = 0.0
     half_life: float = 5.0

@@ -145,6 +145,7 @@ class ERR(Measure):
 
     name: ClassVar[str] = "err"
     has_cutoff: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
     positive_only: ClassVar[bool] = True
     k: int | None = None
     max_grade: float | None = None

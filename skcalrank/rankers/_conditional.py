@@ -110,7 +110,7 @@ class ERRRanker(ScoreRanker):
         return super()._targets(problem)
 
     def _measure(self):
-        return ERR(max_grade=self.max_grade_)
+        return ERR(max_grade=getattr(self, "max_grade_", self.max_grade))
 
 
 class PairwiseDisagreementRanker(ScoreRanker):

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ._least_squares import LOSSES, fit_centred, fit_regressor, is_closed_form
+from ._least_squares import LOSSES, effective_loss, fit_centred, fit_regressor
 
-__all__ = ["LOSSES", "fit_centred", "fit_regressor", "is_closed_form"]
+__all__ = ["LOSSES", "effective_loss", "fit_centred", "fit_regressor"]

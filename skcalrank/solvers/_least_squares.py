@@ -21,8 +21,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from .._queries import Queries
+from .._validation import check_option
 
-__all__ = ["LOSSES", "fit_centred", "fit_regressor", "is_closed_form"]
+__all__ = ["LOSSES", "effective_loss", "fit_centred", "fit_regressor"]
 
 LOSSES = ("squared", "pairwise_squared")
 
@@ -30,9 +31,17 @@ LOSSES = ("squared", "pairwise_squared")
 _CHUNK_CELLS = 1 << 17
 
 
-def is_closed_form(regressor) -> bool:
+def _is_closed_form(regressor) -> bool:
     """Whether the regressor sees X through X'X and X'y only."""
-    return isinstance(regressor, (Ridge, LinearRegression))
+    return regressor is None or isinstance(regressor, (Ridge, LinearRegression))
+
+
+def effective_loss(loss, regressor) -> str:
+    """The loss in force: None depends on the regressor (None there means Ridge)."""
+    if loss is not None:
+        check_option("loss", loss, LOSSES)
+        return loss
+    return "pairwise_squared" if _is_closed_form(regressor) else "squared"
 
 
 def fit_regressor(regressor, X, targets, sample_weight=None):
@@ -101,7 +110,7 @@ def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None):
     weight = weight * queries.sizes[queries.codes]
     if "fit_intercept" in regressor.get_params():
         regressor.set_params(fit_intercept=False)
-    if is_closed_form(regressor) and X.shape[1] <= X.shape[0]:
+    if _is_closed_form(regressor) and X.shape[1] <= X.shape[0]:
         gram, moment = _centred_normal(X, targets, queries, weight, averaging)
         return regressor.fit(*_square_root(gram, moment))
     X = X.toarray() if issparse(X) else X
