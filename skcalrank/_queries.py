@@ -15,9 +15,11 @@ takes and returns arrays in grouped order.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.sparse import csr_matrix
 
 __all__ = ["Bucket", "Queries"]
@@ -33,15 +35,34 @@ class Bucket(NamedTuple):
     ----------
     ids : ndarray of shape (n_bucket,)
         Which queries.
-    rows : ndarray of shape (n_bucket, width)
-        Their rows, in grouped order; a missing document has the number ``n_rows``.
+    first : ndarray of shape (n_bucket, 1)
+        Their first rows, in grouped order.
     sizes : ndarray of shape (n_bucket, 1)
         Their numbers of documents.
     """
 
     ids: np.ndarray
-    rows: np.ndarray
+    first: np.ndarray
     sizes: np.ndarray
+
+    @property
+    def width(self) -> int:
+        """Number of documents of the largest query."""
+        return int(self.sizes.max())
+
+    def keep(self, which: np.ndarray) -> Bucket:
+        """Some of the queries."""
+        return Bucket(self.ids[which], self.first[which], self.sizes[which])
+
+    def pad(self, values: np.ndarray, fill: float) -> np.ndarray:
+        """The values of each query as a row, missing documents filled.
+
+        ``values`` are in grouped order, and `width` more cells follow them.
+        """
+        out = sliding_window_view(values, self.width)[self.first[:, 0]]
+        if self.sizes.min() < self.width:
+            np.copyto(out, fill, where=np.arange(self.width) >= self.sizes)
+        return out
 
 
 class Queries:
@@ -152,19 +173,14 @@ class Queries:
         width_class = np.floor(2 * np.log2(self.sizes)).astype(np.int16)
         by_class = np.argsort(width_class, kind="stable")
         bounds = np.append(_run_starts(width_class[by_class]), self.n_queries)
-        for first, last in zip(bounds[:-1], bounds[1:]):
+        for first, last in pairwise(bounds):
             widest = int(self.sizes[by_class[first:last]].max())
             step = max(1, _BUCKET_CELLS // widest)
             for start in range(first, last, step):
                 yield self._bucket(by_class[start : min(start + step, last)])
 
     def _bucket(self, ids: np.ndarray) -> Bucket:
-        sizes = self.sizes[ids][:, None]
-        steps = np.arange(sizes.max())
-        rows = self.ptr[ids][:, None] + steps
-        if sizes.min() < len(steps):
-            rows[steps >= sizes] = self.n_rows
-        return Bucket(ids, rows, sizes)
+        return Bucket(ids, self.ptr[ids][:, None], self.sizes[ids][:, None])
 
 
 def _run_starts(values: np.ndarray) -> np.ndarray:

@@ -8,7 +8,8 @@ exact expectation over random breaking of ties.
 
 from __future__ import annotations
 
-from typing import Iterator, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -66,9 +67,9 @@ class Ranked:
     def __init__(self, scores, queries: Queries, ties="average", labels=None):
         self.queries = queries
         self.ties = ties
-        # One more cell than rows: where a batch is padded, it reads plus infinity.
-        self._keys = np.append(-scores, np.inf)
-        self._labels = None if labels is None else np.append(labels, 0.0)
+        beyond = np.full(queries.sizes.max(initial=0), np.inf)
+        self._keys = np.append(-scores, beyond)
+        self._labels = None if labels is None else np.append(labels, beyond)
         self._done: dict[int | None, list[Block]] = {}
 
     def blocks(self, k: int | None = None) -> list[Block]:
@@ -84,47 +85,62 @@ class Ranked:
         return self._done[k]
 
     def _make_blocks(self, k) -> Iterator[Block]:
+        mostly_tied = False
         for bucket in self.queries.buckets():
-            if k is not None and bucket.rows.shape[1] > 2 * k:
-                yield from self._top(bucket, k)
-            else:
-                yield self._sort(*bucket)
+            if k is None or mostly_tied or bucket.width <= 2 * k:
+                yield self._sort(bucket, k)
+                continue
+            block, tied = self._select(bucket, k)
+            # Where ties abound, selecting first is work done twice.
+            mostly_tied = tied.mean() > 0.5
+            if len(block.ids):
+                yield block
+            if tied.any():
+                yield self._sort(bucket.keep(tied), k)
 
-    def _top(self, bucket, k):
-        """Select instead of sorting; sort where ties reach across position k or above."""
-        keys = self._keys[bucket.rows]
-        top = np.argpartition(keys, k - 1, axis=1)[:, :k]
-        top_keys = np.take_along_axis(keys, top, axis=1)
-        by_key = np.argsort(top_keys, axis=1)
+    def _select(self, bucket, k):
+        """The first k documents, and the queries where ties reach among them."""
+        keys = bucket.pad(self._keys, np.inf)
+        chosen = np.flatnonzero(keys <= np.partition(keys, k - 1, axis=1)[:, k - 1 : k])
+        clear = np.ones(len(keys), dtype=bool)
+        if len(chosen) > k * len(keys):
+            query = chosen // bucket.width
+            clear = np.bincount(query, minlength=len(keys)) == k
+            chosen = chosen[clear[query]]
+        rows = bucket.first[clear] + chosen.reshape(-1, k) % bucket.width
+        top = self._keys[rows]
+        by_key = np.argsort(top, axis=1)
         top = np.take_along_axis(top, by_key, axis=1)
-        top_keys = np.take_along_axis(top_keys, by_key, axis=1)
-        tied = (top_keys[:, 1:] == top_keys[:, :-1]).any(axis=1)
-        tied |= np.count_nonzero(keys <= top_keys[:, -1:], axis=1) > k
-        rows = np.take_along_axis(bucket.rows, top, axis=1)
-        if not tied.any():
-            yield Block(bucket.ids, rows, bucket.sizes, None, None)
-            return
-        yield self._sort(*(part[tied] for part in bucket))
-        if not tied.all():
-            clear = ~tied
-            yield Block(bucket.ids[clear], rows[clear], bucket.sizes[clear], None, None)
+        distinct = (top[:, 1:] != top[:, :-1]).all(axis=1)
+        clear[clear] = distinct
+        part = bucket.keep(clear)
+        rows = np.take_along_axis(rows, by_key, axis=1)[distinct]
+        return Block(part.ids, rows, part.sizes, None, None), ~clear
 
-    def _sort(self, ids, rows, sizes) -> Block:
-        keys = self._keys[rows]
+    def _sort(self, bucket, k=None) -> Block:
+        keys = bucket.pad(self._keys, np.inf)
         if self.ties in ("worst", "best"):
-            labels = self._labels[rows]
-            by_label = np.argsort(
-                labels if self.ties == "worst" else -labels, axis=1, kind="stable"
-            )
-            rows = np.take_along_axis(rows, by_label, axis=1)
-            keys = np.take_along_axis(keys, by_label, axis=1)
-        kind = None if self.ties == "average" else "stable"
-        order = np.argsort(keys, axis=1, kind=kind)
-        rows = np.take_along_axis(rows, order, axis=1)
+            labels = bucket.pad(self._labels, 0.0)
+            labels = labels if self.ties == "worst" else -labels
+            by_label = np.argsort(labels, axis=1, kind="stable")
+            by_key = np.argsort(np.take_along_axis(keys, by_label, axis=1), axis=1, kind="stable")
+            order = np.take_along_axis(by_label, by_key, axis=1)
+        else:
+            order = np.argsort(keys, axis=1, kind=None if self.ties == "average" else "stable")
+        start = stop = None
         if self.ties != "average":
-            return Block(ids, rows, sizes, None, None)
-        keys = np.take_along_axis(keys, order, axis=1)
-        return Block(ids, rows, sizes, *_shared_positions(keys))
+            order = order[:, :k]
+        else:
+            keys = np.take_along_axis(keys, order, axis=1)
+            if k is not None and k < keys.shape[1]:
+                # Positions that documents among the first k share may reach beyond k.
+                reach = np.count_nonzero(keys <= keys[:, k - 1 : k], axis=1)
+                reach = reach[np.isfinite(keys[:, k - 1])].max(initial=k)
+                order, keys = order[:, :reach], keys[:, :reach]
+            start, stop = _shared_positions(keys)
+        rows = bucket.first + order
+        np.copyto(rows, self.queries.n_rows, where=order >= bucket.sizes)
+        return Block(bucket.ids, rows, bucket.sizes, start, stop)
 
 
 def _first(block: Block, k: int) -> Block:

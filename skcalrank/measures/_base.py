@@ -143,13 +143,19 @@ class PositionalMeasure(Measure):
         return out
 
     def best(self, values: np.ndarray, queries: Queries) -> np.ndarray:
-        """``sum_i values_i phi(i)`` of every query with the values in decreasing order."""
-        # Equal values may stand in any order, so no policy for ties is needed.
-        extended = np.append(values, 0.0)
-        out = np.zeros(queries.n_queries)
-        for block in Ranked(values, queries, ties="stable").blocks(self.cutoff):
-            discount = self.discount(block.positions, block.sizes)
-            out[block.ids] = (extended[block.rows] * discount).sum(axis=1)
+        """``sum_i values_i phi(i)`` of every query, its values in decreasing order.
+
+        Values must not be negative.
+        """
+        extended = np.append(-values, np.zeros(queries.sizes.max(initial=0)))
+        out = np.empty(queries.n_queries)
+        for bucket in queries.buckets():
+            first = bucket.pad(extended, 0.0)
+            if self.cutoff is not None and self.cutoff < bucket.width:
+                first = np.partition(first, self.cutoff - 1, axis=1)[:, : self.cutoff]
+            first.sort(axis=1)
+            discount = self.discount(np.arange(1, first.shape[1] + 1)[None, :], bucket.sizes)
+            out[bucket.ids] = -(first * discount).sum(axis=1)
         return out
 
 

@@ -99,7 +99,8 @@ def _dense_ranks(labels, block):
     inside = np.arange(labels.shape[1]) < block.sizes
     order = np.argsort(np.where(inside, labels, np.inf), axis=1)
     in_order = np.take_along_axis(labels, order, axis=1)
-    steps = np.zeros(labels.shape, dtype=np.int32)
+    # Of few bits, so that a stable sort is a radix sort.
+    steps = np.zeros(labels.shape, dtype=np.int16 if labels.shape[1] < 2**15 else np.int64)
     np.cumsum(in_order[:, 1:] != in_order[:, :-1], axis=1, out=steps[:, 1:])
     ranks = np.empty_like(steps)
     np.put_along_axis(ranks, order, steps, axis=1)

@@ -22,8 +22,13 @@ __all__ = ["AUC", "DCG", "ERU", "NDCG", "Precision", "Recall", "Spearman", "mid_
 
 def _ratio(numerator, denominator):
     """Numerator / denominator, and 0 where the denominator is 0."""
-    out = np.zeros_like(numerator)
+    out = np.zeros(np.broadcast(numerator, denominator).shape)
     return np.divide(numerator, denominator, out=out, where=denominator != 0)
+
+
+def _share(values, total, queries):
+    """Values over the total of their query, and 0 where that is 0."""
+    return values * queries.repeat(_ratio(1.0, total))
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ class Recall(PositionalMeasure):
         return queries.sum(y) == 0
 
     def targets(self, y, queries):
-        return _ratio(y, queries.repeat(queries.sum(y)))
+        return _share(y, queries.sum(y), queries)
 
     def discount(self, positions, sizes):
         return (positions <= (sizes if self.k is None else self.k)) * 1.0
@@ -123,24 +128,7 @@ class NDCG(DCG):
 
     def targets(self, y, queries):
         gain = gains(y, self.gain)
-        return _ratio(gain, queries.repeat(self.ideal(y, queries)))
-
-    def ideal(self, y, queries):
-        """IDCG@k of every query."""
-        if queries.n_rows == 0 or y.max() > 63 or (y != np.floor(y)).any():
-            return self.best(gains(y, self.gain), queries)
-        # Integer grades: the positions that each grade fills follow from its count.
-        n_grades = int(y.max()) + 1
-        cells = queries.repeat(np.arange(queries.n_queries)) * n_grades
-        counts = np.bincount(
-            cells + y.astype(np.intp), minlength=queries.n_queries * n_grades
-        ).reshape(queries.n_queries, n_grades)
-        filled = counts[:, :0:-1].cumsum(axis=1)
-        positions = np.arange(1, queries.sizes.max() + 1)
-        summed = np.append(0.0, self.discount(positions, None).cumsum())
-        grade_gains = gains(np.arange(n_grades - 1, 0, -1.0), self.gain)
-        # Summation by parts over the grades, best first.
-        return summed[filled] @ -np.diff(grade_gains, append=0.0)
+        return _share(gain, self.best(gain, queries), queries)
 
 
 @dataclass(frozen=True)
@@ -195,7 +183,7 @@ class AUC(PositionalMeasure):
 
     def targets(self, y, queries):
         relevant = queries.sum(y)
-        return _ratio(y, queries.repeat(relevant * (queries.sizes - relevant)))
+        return _share(y, relevant * (queries.sizes - relevant), queries)
 
     def offset(self, y, queries):
         relevant = queries.sum(y)
@@ -232,7 +220,7 @@ class Spearman(PositionalMeasure):
 
     def discount(self, positions, sizes):
         r = np.asarray(sizes, dtype=float)
-        return _ratio(np.maximum(12.0 * (r - positions), 0.0), r * (r**2 - 1) + 0 * positions)
+        return _ratio(np.maximum(12.0 * (r - positions), 0.0), r * (r**2 - 1))
 
 
 def mid_ranks(y: np.ndarray, queries: Queries) -> np.ndarray:

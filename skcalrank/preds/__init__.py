@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from ._sort import sort_positions
 
 __all__ = ["PREDS", "sort_positions"]
