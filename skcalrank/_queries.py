@@ -57,7 +57,7 @@ class Bucket(NamedTuple):
     def pad(self, values: np.ndarray, fill: float) -> np.ndarray:
         """The values of each query as a row, missing documents filled.
 
-        ``values`` are in grouped order, and `width` more cells follow them.
+        ``values`` were made longer by :meth:`Queries.extend`.
         """
         out = sliding_window_view(values, self.width)[self.first[:, 0]]
         if self.sizes.min() < self.width:
@@ -159,6 +159,13 @@ class Queries:
         return np.repeat(per_query, self.sizes)
 
     # -- batches ------------------------------------------------------------------
+
+    def extend(self, values: np.ndarray) -> np.ndarray:
+        """Values followed by so many zeros that :meth:`Bucket.pad` never reads beyond."""
+        out = np.empty(self.n_rows + int(self.sizes.max(initial=0)))
+        out[: self.n_rows] = values
+        out[self.n_rows :] = 0.0
+        return out
 
     def buckets(self) -> list[Bucket]:
         """Queries in batches of similar size, padded to the largest of the batch.

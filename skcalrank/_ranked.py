@@ -43,6 +43,14 @@ class Block(NamedTuple):
     start: np.ndarray | None
     stop: np.ndarray | None
 
+    def gather(self, values: np.ndarray) -> np.ndarray:
+        """The values of the documents in ranked order, 0 where there is none."""
+        out = values.take(self.rows, mode="clip")
+        width = self.rows.shape[1]
+        if self.sizes.min() < width:
+            np.copyto(out, 0.0, where=np.arange(width) >= self.sizes)
+        return out
+
     @property
     def positions(self) -> np.ndarray:
         """Positions from 1, of shape (1, width)."""
@@ -67,9 +75,8 @@ class Ranked:
     def __init__(self, scores, queries: Queries, ties="average", labels=None):
         self.queries = queries
         self.ties = ties
-        beyond = np.full(queries.sizes.max(initial=0), np.inf)
-        self._keys = np.append(-scores, beyond)
-        self._labels = None if labels is None else np.append(labels, beyond)
+        self._keys = queries.extend(-scores)
+        self._labels = None if labels is None else queries.extend(labels)
         self._done: dict[int | None, list[Block]] = {}
 
     def blocks(self, k: int | None = None) -> list[Block]:

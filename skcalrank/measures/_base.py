@@ -133,13 +133,13 @@ class PositionalMeasure(Measure):
         return getattr(self, "k", None)
 
     def evaluate(self, y, ranked):
-        values = np.append(self.targets(y, ranked.queries), 0.0)
+        values = self.targets(y, ranked.queries)
         out = np.array(self.offset(y, ranked.queries), dtype=float)
         for block in ranked.blocks(self.cutoff):
             discount = self.discount(block.positions, block.sizes)
             if block.start is not None:
                 discount = _mean_over_shared(discount, block.start, block.stop)
-            out[block.ids] += (values[block.rows] * discount).sum(axis=1)
+            out[block.ids] += (block.gather(values) * discount).sum(axis=1)
         return out
 
     def best(self, values: np.ndarray, queries: Queries) -> np.ndarray:
@@ -147,7 +147,7 @@ class PositionalMeasure(Measure):
 
         Values must not be negative.
         """
-        extended = np.append(-values, np.zeros(queries.sizes.max(initial=0)))
+        extended = queries.extend(-values)
         out = np.empty(queries.n_queries)
         for bucket in queries.buckets():
             first = bucket.pad(extended, 0.0)

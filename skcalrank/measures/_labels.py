@@ -41,4 +41,6 @@ def gains(y: np.ndarray, gain: str) -> np.ndarray:
             f"y holds {y.max():g}, and 2^y - 1 overflows: use gain='linear', or labels on "
             "a scale of grades."
         )
-    return np.exp2(y) - 1.0
+    out = np.exp2(y)
+    out -= 1.0
+    return out

@@ -85,11 +85,11 @@ class Kendall(PairMeasure):
 
 def _disagreement(y, ranked, weights):
     """Total weight of the preferences of each query, and the weight that is lost."""
-    labels = np.append(y, 0.0)
     out = np.zeros((2, ranked.queries.n_queries))
     for block in ranked.blocks():
-        rank = _dense_ranks(labels[block.rows], block)
-        value = rank if weights == "unit" else labels[block.rows]
+        labels = block.gather(y)
+        rank = _dense_ranks(labels, block)
+        value = rank if weights == "unit" else labels
         out[:, block.ids] = _count(rank, value, block, weights == "unit")
     return out
 

@@ -68,10 +68,10 @@ class AveragePrecision(PairMeasure):
         return np.divide(y, relevant, out=np.zeros_like(y), where=relevant > 0)
 
     def evaluate(self, y, ranked):
-        relevant, queries = np.append(y, 0.0), ranked.queries
+        queries = ranked.queries
         out = np.zeros(queries.n_queries)
         for block in ranked.blocks(self.k):
-            precision = self._precision(relevant[block.rows], block)
+            precision = self._precision(block.gather(y), block)
             out[block.ids] = _within(precision, block.positions, self.k)
         total = queries.sum(y)
         return np.divide(out, total, out=np.zeros_like(out), where=total > 0)
@@ -108,10 +108,9 @@ class ReciprocalRank(Measure):
         return binary_labels(y, self.relevance_level)
 
     def evaluate(self, y, ranked):
-        relevant = np.append(y, 0.0)
         out = np.zeros(ranked.queries.n_queries)
         for block in ranked.blocks(self.k):
-            first = self._is_first(relevant[block.rows], block)
+            first = self._is_first(block.gather(y), block)
             out[block.ids] = _within(first / block.positions, block.positions, self.k)
         return out
 
@@ -179,11 +178,11 @@ class ERR(Measure):
         return self.stop_probability(y)
 
     def evaluate(self, y, ranked):
-        stop = np.append(self.stop_probability(y), 0.0)
+        stop = self.stop_probability(y)
         out = np.zeros(ranked.queries.n_queries)
         for block in ranked.blocks(self.k):
             goes_on = np.ones((len(block.rows), block.rows.shape[1] + 1))
-            stops = stop[block.rows]
+            stops = block.gather(stop)
             np.cumprod(1.0 - stops, axis=1, out=goes_on[:, 1:])
             if block.start is not None:
                 _average_over_ties(goes_on, stops, block)

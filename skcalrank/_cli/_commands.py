@@ -1,0 +1,205 @@
+"""What the commands do: fit, measure, report."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+import time
+from dataclasses import replace
+from lzma import LZMAError
+
+import numpy as np
+
+from ..datasets import RankingData, load_digits_queries, load_letor
+from ..measures import ERR
+from ..model_selection import QueryKFold
+from ._rankers import ALWAYS, CONDITIONALLY, is_binary, make_measure, make_ranker
+from ._report import count_line, results_table
+from ._results import group_equal, measure_scores, references
+
+__all__ = ["COMPARE_RANKERS", "DEMO_RANKERS", "MEASURES", "compare", "demo"]
+
+MEASURES = (
+    "ndcg@10 precision@10 recall@10 map mrr err@10 eru auc spearman kendall "
+    "neg_pairwise_disagreement"
+).split()
+COMPARE_RANKERS = "ndcg dcg eru spearman err pd precision recall map auc".split()
+DEMO_RANKERS = "precision dcg eru err spearman pd kendall recall map ndcg auc ndcg+trees".split()
+
+_CALIBRATED = (
+    f"{ALWAYS} the ranker is calibrated for the measure of the row: Fisher-consistent, i.e. "
+    "minimising its surrogate leads to the best possible value of the measure, whatever the "
+    f"law of the labels. {CONDITIONALLY} the same, under a condition on that law which the "
+    "documentation of the ranker states. Neither means that scores are probabilities."
+)
+_REFERENCES = (
+    "constant: all scores equal, which is the exact mean over random orders. ideal: the labels "
+    "as scores."
+)
+
+
+def demo(args) -> str:
+    """Cross-validate the rankers on the digits that scikit-learn embeds."""
+    measures = {name: make_measure(name) for name in args.measures or MEASURES}
+    rankers = {name: make_ranker(name) for name in args.rankers or DEMO_RANKERS}
+    data = load_digits_queries(args.queries, args.documents)
+    folds = list(QueryKFold(args.folds).split(data.X, data.y, qid=data.qid))
+    results = [
+        measure_scores(
+            name, _held_out_scores(rankers[name], data, folds), data, measures, ranker=rankers[name]
+        )
+        for name in _with_progress(rankers)
+    ]
+    groups = group_equal(results)
+    columns = groups + [[reference] for reference in references(data, measures)]
+    return _paragraphs(
+        f"Query by example on scikit-learn's handwritten digits: {args.queries} query images, "
+        f"{args.documents} other images to rank for each, relevant (1) where they show the same "
+        f"digit, else 0; {data.X.shape[1]} features compare the two images. The table holds mean "
+        f"± standard error over held-out queries, from {args.folds} folds of whole queries that "
+        "are the same for every ranker. Higher is better in every row.",
+        results_table(columns, measures, _width()),
+        _CALIBRATED,
+        _shared_columns(groups),
+        _REFERENCES,
+        count_line(results[0]),
+    )
+
+
+def _shared_columns(groups):
+    if max(map(len, groups)) == 1:
+        return ""
+    return (
+        "Rankers that share a column agree on every query: with labels 0 and 1 and queries of "
+        "one size, their surrogates regress the same target up to scale and shift."
+    )
+
+
+def _held_out_scores(ranker, data, folds):
+    """Scores of every row by the ranker that was fitted without its fold."""
+    scores = np.empty(len(data.y))
+    for train, test in folds:
+        ranker.fit(data.X[train], data.y[train], data.qid[train])
+        scores[test] = ranker.predict(data.X[test])
+    return scores
+
+
+def compare(args) -> str:
+    """Fit the rankers on one file, evaluate them on another."""
+    level, empty = args.relevance_level, args.empty
+    # Names are checked before anything long.
+    measures = {name: make_measure(name, level) for name in args.measures or MEASURES}
+    rankers = {name: make_ranker(name, level) for name in args.rankers or COMPARE_RANKERS}
+    train, test, left_out = _load_pair(args.train, args.test)
+    labels = np.union1d(train.y, test.y)
+    note = ""
+    if level is None and not np.isin(labels, (0, 1)).all():
+        measures = _without_binary(measures, labels, named=args.measures)
+        rankers = _without_binary(rankers, labels, named=args.rankers)
+        if not (args.measures and args.rankers):
+            note = "For binary measures and their rankers too, give --relevance-level."
+    measures = {name: _on_scale(measure, labels[-1]) for name, measure in measures.items()}
+    results = [
+        _fit_and_measure(name, rankers[name], train, test, measures, empty)
+        for name in _with_progress(rankers)
+    ]
+    columns = results + references(test, measures, empty=empty)
+    return _paragraphs(
+        f"Fitted on {_describe(train, args.train)}, {train.X.shape[1]} features; evaluated on "
+        f"{_describe(test, args.test)}. {left_out}The table holds mean ± standard error over test "
+        "queries. Higher is better in every row.",
+        results_table([[r] for r in columns], measures, _width(), baseline=results[0]),
+        f"+ and - differs from {results[0].name} at p < .05: paired t-test over the queries that "
+        "count, not corrected for the number of comparisons." * (len(results) > 1),
+        _CALIBRATED,
+        _REFERENCES,
+        f"{count_line(results[0])} {note}",
+    )
+
+
+def _load_pair(train_path, test_path):
+    """Both files with the features of the first, and a sentence where that cost some."""
+    train, test = _load(train_path), _load(test_path)
+    n_train, n_test = train.X.shape[1], test.X.shape[1]
+    if n_train == n_test:
+        return train, test, ""
+    X = np.zeros((len(test.y), n_train), dtype=test.X.dtype)
+    shared = min(n_train, n_test)
+    X[:, :shared] = test.X[:, :shared]
+    left_out = "" if n_test < n_train else f"Features above {n_train} occur there only: left out. "
+    return train, RankingData(X, test.y, test.qid), left_out
+
+
+def _load(path):
+    _say(f"reading {path}")
+    try:
+        data = load_letor(path)
+    except (ValueError, OSError, EOFError, LZMAError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"cannot read {path}: {reason}") from error
+    finally:
+        _say("")
+    if not len(data.y):
+        raise ValueError(f"cannot read {path}: it holds no rows")
+    return data
+
+
+def _without_binary(choice, labels, named):
+    """Those that take graded labels; an error when the user named another."""
+    binary = [name for name, item in choice.items() if is_binary(item)]
+    if named and binary:
+        other = labels[~np.isin(labels, (0, 1))][0]
+        raise ValueError(
+            f"{binary[0]} is binary, and the labels hold {other:g}: give --relevance-level L, "
+            "then documents with a label of at least L are relevant"
+        )
+    return {name: item for name, item in choice.items() if name not in binary}
+
+
+def _on_scale(measure, highest):
+    """ERR on the scale of all labels, should the test lack the highest grade."""
+    if isinstance(measure, ERR) and highest >= 0:
+        return replace(measure, max_grade=float(highest))
+    return measure
+
+
+def _fit_and_measure(name, ranker, train, test, measures, empty):
+    start = time.perf_counter()
+    ranker.fit(*train)
+    seconds = time.perf_counter() - start
+    scores = ranker.predict(test.X)
+    return measure_scores(name, scores, test, measures, empty=empty, ranker=ranker, seconds=seconds)
+
+
+def _describe(data, path) -> str:
+    return f"{path} ({len(np.unique(data.qid))} queries, {len(data.y)} documents)"
+
+
+# -- what a person sees ------------------------------------------------------------
+
+
+def _with_progress(names):
+    """The names one by one, each announced while a person is watching."""
+    for number, name in enumerate(names, 1):
+        _say(f"fitting {number}/{len(names)} {name}")
+        yield name
+    _say("")
+
+
+def _say(text):
+    """One line on the terminal that is written over and over; nothing in a pipe."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+def _paragraphs(*parts) -> str:
+    """Parts apart by an empty line; prose is wrapped, a table stays as it is."""
+    width = min(_width(), 100)
+    return "\n\n".join(
+        part if "\n" in part else textwrap.fill(part, width) for part in parts if part.strip()
+    )

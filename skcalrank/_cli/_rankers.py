@@ -1,0 +1,162 @@
+"""Rankers by short names, and what each is calibrated for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from functools import partial
+from importlib import import_module
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+
+from .._validation import check_queries
+from ..measures import (
+    NDCG,
+    AveragePrecision,
+    Kendall,
+    PairwiseDisagreement,
+    PositionalMeasure,
+    get_measure,
+)
+from ..rankers import (
+    AUCRanker,
+    AveragePrecisionRanker,
+    DCGRanker,
+    ERRRanker,
+    ExpectedRankUtilityRanker,
+    NDCGRanker,
+    PairwiseDisagreementRanker,
+    PrecisionRanker,
+    RecallRanker,
+    SpearmanRanker,
+)
+
+__all__ = [
+    "ALWAYS",
+    "CONDITIONALLY",
+    "PEERS",
+    "RANKERS",
+    "REGRESSORS",
+    "calibration_mark",
+    "is_binary",
+    "make_measure",
+    "make_ranker",
+]
+
+RANKERS = {
+    "ndcg": NDCGRanker,
+    "dcg": DCGRanker,
+    "precision": PrecisionRanker,
+    "recall": RecallRanker,
+    "eru": ExpectedRankUtilityRanker,
+    "auc": AUCRanker,
+    "spearman": SpearmanRanker,
+    "map": AveragePrecisionRanker,
+    "err": ERRRanker,
+    "pd": PairwiseDisagreementRanker,
+    "kendall": partial(PairwiseDisagreementRanker, weights="unit"),
+}
+
+REGRESSORS = {
+    "trees": partial(HistGradientBoostingRegressor, random_state=0),
+    "forest": partial(RandomForestRegressor, min_samples_leaf=5, n_jobs=-1, random_state=0),
+}
+
+#: Rankers of other packages, named as the package: class and parameters.
+PEERS = {
+    "lightgbm": ("LGBMRanker", {"objective": "lambdarank", "random_state": 0, "verbose": -1}),
+    "xgboost": ("XGBRanker", {"objective": "rank:ndcg", "random_state": 0}),
+}
+
+ALWAYS, CONDITIONALLY = "*", "°"
+
+
+def make_ranker(name, relevance_level=None):
+    """An unfitted ranker from ``name[@k][+regressor]``, or that of another package."""
+    if name in PEERS:
+        return _Peer(name)
+    match = re.fullmatch(r"([a-z]+)(?:@([1-9]\d*))?(?:\+([a-z]+))?", name)
+    if match is None or match[1] not in RANKERS or (match[3] or "trees") not in REGRESSORS:
+        raise ValueError(
+            f"Unknown ranker {name!r}: choose one of {', '.join(RANKERS)}, with "
+            f"{' or '.join(f'+{regressor}' for regressor in REGRESSORS)} behind it for a "
+            f"regressor other than Ridge; or {', '.join(PEERS)}."
+        )
+    ranker = RANKERS[match[1]](REGRESSORS[match[3]]() if match[3] else None)
+    if match[2]:
+        _set_cutoff(ranker, name, int(match[2]))
+    if "relevance_level" in ranker.get_params(deep=False):
+        ranker.set_params(relevance_level=relevance_level)
+    return ranker
+
+
+def _set_cutoff(ranker, name, k):
+    if "k" not in ranker.get_params(deep=False):
+        raise ValueError(f"Ranker {name!r}: {type(ranker).__name__} has no cutoff, drop @{k}.")
+    ranker.set_params(k=k)
+
+
+def make_measure(name, relevance_level=None):
+    """A measure by its scorer name; the relevance level is for those that read one."""
+    measure = get_measure(name)
+    if relevance_level is None or not is_binary(measure):
+        return measure
+    return get_measure(name, relevance_level=relevance_level)
+
+
+def is_binary(measure_or_ranker) -> bool:
+    """Whether it knows relevant documents and others only."""
+    return hasattr(measure_or_ranker, "relevance_level")
+
+
+def calibration_mark(ranker, measure) -> str:
+    """Whether the surrogate of the ranker is calibrated for the measure, as a mark."""
+    own = None if ranker is None or isinstance(ranker, _Peer) else ranker._measure()
+    if not _same_aim(own, measure):
+        return ""
+    return ALWAYS if isinstance(own, PositionalMeasure) else CONDITIONALLY
+
+
+def _same_aim(own, measure) -> bool:
+    """Whether the best ranking for one measure is the best for the other."""
+    if isinstance(measure, Kendall):
+        # Minus the unit disagreement, up to factor and shift of the query.
+        return own == PairwiseDisagreement(weights="unit")
+    if type(own) is not type(measure):
+        return False
+    # These are in the basis, not in the targets: the surrogate is the same for all.
+    in_basis = {"half_life", "max_grade"}
+    if not isinstance(own, (NDCG, AveragePrecision)):
+        in_basis.add("k")
+    names = {field.name for field in fields(own)} - in_basis
+    return all(getattr(own, name) == getattr(measure, name) for name in names)
+
+
+class _Peer:
+    """A ranker of another package, told the queries in the same words as ours."""
+
+    def __init__(self, package):
+        self.package = package
+        cls, params = PEERS[package]
+        try:
+            self.model = getattr(import_module(package), cls)(**params)
+        except (ImportError, OSError) as error:
+            raise ValueError(
+                f"Ranker {package!r} needs the package {package}, which cannot be imported "
+                f"({error}): install it with 'pip install {package}', or leave it out."
+            ) from error
+
+    def fit(self, X, y, qid):
+        """Fit on rows that stand query by query, as these packages want them."""
+        if (y != np.floor(y)).any() or y.min() < 0 or y.max() > 30:
+            raise ValueError(
+                f"Ranker {self.package!r} wants integer grades from 0 to 30 as labels."
+            )
+        queries = check_queries(qid, len(y))
+        self.model.fit(queries.group(X), queries.group(y), group=queries.sizes)
+        return self
+
+    def predict(self, X):
+        """Score the rows."""
+        return self.model.predict(X)

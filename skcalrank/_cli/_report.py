@@ -1,0 +1,127 @@
+"""Tables and legends, as text."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from ._rankers import ALWAYS, CONDITIONALLY, calibration_mark
+from ._results import significance, summary
+
+__all__ = ["Column", "count_line", "format_table", "results_table"]
+
+
+class Column(NamedTuple):
+    """Heads, one below the other, and cells of one column."""
+
+    heads: list[str]
+    cells: list[str]
+
+
+def results_table(groups, measures, width, *, baseline=None) -> str:
+    """Measures by rankers.
+
+    Parameters
+    ----------
+    groups : list of list of Result
+        Results that share a column.
+    measures : dict
+        Measure by name.
+    width : int
+        Columns of text; a wider table is cut into several.
+    baseline : Result, default=None
+        Every other ranker is marked where it differs significantly from this one.
+    """
+    decimals = {name: _decimals(groups, name) for name in measures}
+    columns = [_column(group, measures, decimals, baseline) for group in groups]
+    labels = list(measures)
+    if any(group[0].seconds is not None for group in groups):
+        labels.append("fit seconds")
+        columns = [_with_seconds(column, group[0]) for column, group in zip(columns, groups)]
+    return format_table(labels, columns, width)
+
+
+def _column(group, measures, decimals, baseline) -> Column:
+    marks = []
+    for name, measure in measures.items():
+        calibrated = {calibration_mark(result.ranker, measure) for result in group}
+        mark = next((m for m in (ALWAYS, CONDITIONALLY) if m in calibrated), "")
+        if baseline is not None and group[0].ranker is not None:
+            mark += significance(group[0].values[name], baseline.values[name])
+        marks.append(mark)
+    room = max(map(len, marks))
+    values = [_estimate(*summary(group[0].values[name]), decimals[name]) for name in measures]
+    cells = [value + mark.ljust(room) for value, mark in zip(values, marks)]
+    return Column([result.name + " " * room for result in group], cells)
+
+
+def _with_seconds(column, result) -> Column:
+    room = len(column.heads[0]) - len(result.name)
+    seconds = "" if result.seconds is None else f"{result.seconds:.3g}" + " " * room
+    return Column(column.heads, [*column.cells, seconds])
+
+
+def _decimals(groups, name) -> int:
+    """Digits behind the point that suit the largest mean of a row."""
+    means = [abs(summary(group[0].values[name])[0]) for group in groups]
+    largest = np.nanmax(means) if np.isfinite(means).any() else 0.0
+    return 3 if largest < 10 else 1 if largest < 1000 else 0
+
+
+def _estimate(mean, error, decimals) -> str:
+    if np.isnan(mean):
+        return "-"
+    spread = "" if np.isnan(error) or error == 0 else f"±{_number(error, decimals)}"
+    return _number(mean, decimals) + spread
+
+
+def _number(value, decimals) -> str:
+    """Fixed point, without the zero before the point and the sign of zero."""
+    text = f"{round(float(value), decimals) + 0.0:.{decimals}f}"
+    return re.sub(r"^(-?)0\.", r"\1.", text)
+
+
+def format_table(labels, columns, width) -> str:
+    """Columns of text beside their labels, in several blocks when the width demands it."""
+    room = max(map(len, labels))
+    blocks, used = [], width + 1
+    for column in columns:
+        needed = 1 + max(map(len, (*column.heads, *column.cells)))
+        if used + needed > width:
+            blocks.append([])
+            used = room
+        blocks[-1].append(column)
+        used += needed
+    return "\n\n".join(_block(labels, block) for block in blocks)
+
+
+def _block(labels, columns) -> str:
+    n_heads = max(len(column.heads) for column in columns)
+    texts = [[""] * n_heads + list(labels)]
+    for column in columns:
+        texts.append(column.heads + [""] * (n_heads - len(column.heads)) + column.cells)
+    widths = [max(map(len, text)) for text in texts]
+    lines = [
+        " ".join([first.ljust(widths[0]), *(c.rjust(w) for c, w in zip(rest, widths[1:]))])
+        for first, *rest in zip(*texts)
+    ]
+    lines.insert(n_heads, "-" * len(lines[0].rstrip()))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def count_line(result) -> str:
+    """On how many queries each measure is defined."""
+    n_queries = len(next(iter(result.values.values())))
+    by_count: dict[int, list[str]] = {}
+    for name, values in result.values.items():
+        by_count.setdefault(int((~np.isnan(values)).sum()), []).append(name)
+    all_count = by_count.pop(n_queries, [])
+    if not by_count:
+        return f"All {n_queries} queries count."
+    parts = [f"{count} of {n_queries} for {', '.join(names)}" for count, names in by_count.items()]
+    rest = f"; all {n_queries} for {', '.join(all_count)}" if all_count else ""
+    return (
+        f"Queries that count: {'; '.join(parts)} (on the other queries the measure is 0/0){rest}."
+    )
