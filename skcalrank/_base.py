@@ -7,6 +7,7 @@ from abc import ABCMeta, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import Ridge
@@ -87,6 +88,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             X = validate_data(self, X, **checks)
             n_items, queries = self._check_preferences(X, y), y.queries()
         else:
+            if issparse(y):
+                raise ValueError("y is sparse: pass relevances as an array, y.toarray().")
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **checks)
             y, n_items = self._check_relevances(y, qid)
             queries = Queries.equal(len(y), n_items) if n_items else check_queries(qid, len(y))

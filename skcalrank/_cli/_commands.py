@@ -10,6 +10,7 @@ from dataclasses import replace
 from lzma import LZMAError
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ..datasets import RankingData, load_digits_queries, load_letor
 from ..measures import ERR
@@ -18,14 +19,19 @@ from ._rankers import ALWAYS, CONDITIONALLY, is_binary, make_measure, make_ranke
 from ._report import count_line, results_table
 from ._results import group_equal, measure_scores, references
 
-__all__ = ["COMPARE_RANKERS", "DEMO_RANKERS", "MEASURES", "compare", "demo"]
+__all__ = ["COMPARE_RANKERS", "DEMO_RANKERS", "MEASURES", "compare", "demo", "say"]
 
-MEASURES = (
-    "ndcg@10 precision@10 recall@10 map mrr err@10 eru auc spearman kendall "
-    "neg_pairwise_disagreement"
-).split()
-COMPARE_RANKERS = "ndcg dcg eru spearman err pd precision recall map auc".split()
-DEMO_RANKERS = "precision dcg eru err spearman pd kendall recall map ndcg auc ndcg+trees".split()
+MEASURES = [
+    *("ndcg@10", "precision@10", "recall@10", "map", "mrr", "err@10", "eru", "auc"),
+    *("spearman", "kendall", "neg_pairwise_disagreement"),
+]
+COMPARE_RANKERS = [
+    *("ndcg", "dcg", "eru", "spearman", "err", "pd", "precision", "recall", "map", "auc"),
+]
+DEMO_RANKERS = [
+    *("precision", "dcg", "eru", "err", "spearman", "pd", "kendall"),
+    *("recall", "map", "ndcg", "auc", "ndcg+trees"),
+]
 
 _CALIBRATED = (
     f"{ALWAYS} the ranker is calibrated for the measure of the row: Fisher-consistent, i.e. "
@@ -37,6 +43,7 @@ _REFERENCES = (
     "constant: all scores equal, which is the exact mean over random orders. ideal: the labels "
     "as scores."
 )
+_FORMAT = "wanted are lines 'relevance qid:Q feature:value ...' with features from 1"
 
 
 def demo(args) -> str:
@@ -79,9 +86,11 @@ def _shared_columns(groups):
 def _held_out_scores(ranker, data, folds):
     """Scores of every row by the ranker that was fitted without its fold."""
     scores = np.empty(len(data.y))
-    for train, test in folds:
-        ranker.fit(data.X[train], data.y[train], data.qid[train])
-        scores[test] = ranker.predict(data.X[test])
+    # On data this small, threads mostly wait for each other.
+    with threadpool_limits(1):
+        for train, test in folds:
+            ranker.fit(data.X[train], data.y[train], data.qid[train])
+            scores[test] = ranker.predict(data.X[test])
     return scores
 
 
@@ -98,7 +107,7 @@ def compare(args) -> str:
         measures = _without_binary(measures, labels, named=args.measures)
         rankers = _without_binary(rankers, labels, named=args.rankers)
         if not (args.measures and args.rankers):
-            note = "For binary measures and their rankers too, give --relevance-level."
+            note = "Binary measures and rankers are left out: --relevance-level brings them in."
     measures = {name: _on_scale(measure, labels[-1]) for name, measure in measures.items()}
     results = [
         _fit_and_measure(name, rankers[name], train, test, measures, empty)
@@ -110,8 +119,8 @@ def compare(args) -> str:
         f"{_describe(test, args.test)}. {left_out}The table holds mean ± standard error over test "
         "queries. Higher is better in every row.",
         results_table([[r] for r in columns], measures, _width(), baseline=results[0]),
-        f"+ and - differs from {results[0].name} at p < .05: paired t-test over the queries that "
-        "count, not corrected for the number of comparisons." * (len(results) > 1),
+        f"+ and - better and worse than {results[0].name} at p < .05: paired t-test over the "
+        "queries that count, not corrected for the number of comparisons.",
         _CALIBRATED,
         _REFERENCES,
         f"{count_line(results[0])} {note}",
@@ -132,16 +141,17 @@ def _load_pair(train_path, test_path):
 
 
 def _load(path):
-    _say(f"reading {path}")
+    say(f"reading {path}")
     try:
         data = load_letor(path)
     except (ValueError, OSError, EOFError, LZMAError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ValueError(f"cannot read {path}: {reason}") from error
+        reason = getattr(error, "strerror", None) or textwrap.shorten(str(error), 200)
+        wanted = "" if isinstance(error, OSError) else f" ({_FORMAT})"
+        raise ValueError(f"cannot read {path}: {reason}{wanted}") from error
     finally:
-        _say("")
+        say("")
     if not len(data.y):
-        raise ValueError(f"cannot read {path}: it holds no rows")
+        raise ValueError(f"cannot read {path}: it holds no rows ({_FORMAT})")
     return data
 
 
@@ -182,13 +192,13 @@ def _describe(data, path) -> str:
 def _with_progress(names):
     """The names one by one, each announced while a person is watching."""
     for number, name in enumerate(names, 1):
-        _say(f"fitting {number}/{len(names)} {name}")
+        say(f"fitting {number}/{len(names)} {name}")
         yield name
-    _say("")
+    say("")
 
 
-def _say(text):
-    """One line on the terminal that is written over and over; nothing in a pipe."""
+def say(text):
+    """One line on a terminal, over the one before; nothing in a pipe."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 

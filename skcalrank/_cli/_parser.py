@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from itertools import chain
 
 from .. import __version__
 from ..metrics import get_scorer_names
 from ..metrics._evaluate import EMPTY
-from ._commands import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, compare, demo
+from ._commands import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, compare, demo, say
 from ._rankers import PEERS, RANKERS, REGRESSORS
 
 __all__ = ["main"]
 
 _NAMES = f"""\
-measures: {", ".join(get_scorer_names())};
-  @k behind ndcg, dcg, precision, recall, map, mrr, err and eru sets a cutoff.
-rankers: {", ".join(RANKERS)}, by least squares in closed form (Ridge);
-  {" or ".join(f"+{name}" for name in REGRESSORS)} behind a name for another regressor, as in ndcg+trees;
-  @k behind ndcg for a cutoff other than 10; and when installed {", ".join(PEERS)}.
+measures, most of them with @k behind the name for a cutoff:
+  {" ".join(get_scorer_names())}
+rankers, by least squares in closed form (Ridge):
+  {" ".join(RANKERS)}
+  {", ".join(f"+{name}" for name in REGRESSORS)} for another regressor, as in ndcg+trees;
+  ndcg is ndcg@10, ndcg@5 another cutoff; {" and ".join(PEERS)} where they are installed
 """
 
 _EXAMPLES = """\
@@ -162,11 +164,12 @@ def main(argv=None) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     for option in ("measures", "rankers"):
-        chosen = sum(getattr(args, option) or [], [])
+        chosen = chain.from_iterable(getattr(args, option) or [])
         setattr(args, option, list(dict.fromkeys(chosen)))
     try:
         _print(args.run(args))
     except ValueError as error:
+        say("")
         sys.stderr.write(_error(error))
         return 2
     return 0

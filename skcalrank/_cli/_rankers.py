@@ -63,10 +63,11 @@ REGRESSORS = {
     "forest": partial(RandomForestRegressor, min_samples_leaf=5, n_jobs=-1, random_state=0),
 }
 
-#: Rankers of other packages, named as the package: class and parameters.
+#: Rankers of other packages, named as the package: class and parameters (with as many
+#: threads as OpenMP is told to use).
 PEERS = {
-    "lightgbm": ("LGBMRanker", {"objective": "lambdarank", "random_state": 0, "verbose": -1}),
-    "xgboost": ("XGBRanker", {"objective": "rank:ndcg", "random_state": 0}),
+    "lightgbm": ("LGBMRanker", {"objective": "lambdarank", "n_jobs": 0, "verbose": -1}),
+    "xgboost": ("XGBRanker", {"objective": "rank:ndcg"}),
 }
 
 ALWAYS, CONDITIONALLY = "*", "°"
@@ -140,7 +141,7 @@ class _Peer:
         self.package = package
         cls, params = PEERS[package]
         try:
-            self.model = getattr(import_module(package), cls)(**params)
+            self.model = getattr(import_module(package), cls)(random_state=0, **params)
         except (ImportError, OSError) as error:
             raise ValueError(
                 f"Ranker {package!r} needs the package {package}, which cannot be imported "

@@ -34,16 +34,15 @@ def results_table(groups, measures, width, *, baseline=None) -> str:
     baseline : Result, default=None
         Every other ranker is marked where it differs significantly from this one.
     """
-    decimals = {name: _decimals(groups, name) for name in measures}
-    columns = [_column(group, measures, decimals, baseline) for group in groups]
+    columns = [_column(group, measures, baseline) for group in groups]
     labels = list(measures)
     if any(group[0].seconds is not None for group in groups):
         labels.append("fit seconds")
-        columns = [_with_seconds(column, group[0]) for column, group in zip(columns, groups)]
+        columns = [_filled(column, len(labels)) for column in columns]
     return format_table(labels, columns, width)
 
 
-def _column(group, measures, decimals, baseline) -> Column:
+def _column(group, measures, baseline) -> Column:
     marks = []
     for name, measure in measures.items():
         calibrated = {calibration_mark(result.ranker, measure) for result in group}
@@ -52,29 +51,24 @@ def _column(group, measures, decimals, baseline) -> Column:
             mark += significance(group[0].values[name], baseline.values[name])
         marks.append(mark)
     room = max(map(len, marks))
-    values = [_estimate(*summary(group[0].values[name]), decimals[name]) for name in measures]
+    values = [_estimate(*summary(group[0].values[name])) for name in measures]
     cells = [value + mark.ljust(room) for value, mark in zip(values, marks)]
-    return Column([result.name + " " * room for result in group], cells)
+    if group[0].seconds is not None:
+        cells.append(f"{group[0].seconds:#.3g}" + " " * room)
+    return Column([result.name for result in group], cells)
 
 
-def _with_seconds(column, result) -> Column:
-    room = len(column.heads[0]) - len(result.name)
-    seconds = "" if result.seconds is None else f"{result.seconds:.3g}" + " " * room
-    return Column(column.heads, [*column.cells, seconds])
+def _filled(column, n_cells) -> Column:
+    return Column(column.heads, column.cells + [""] * (n_cells - len(column.cells)))
 
 
-def _decimals(groups, name) -> int:
-    """Digits behind the point that suit the largest mean of a row."""
-    means = [abs(summary(group[0].values[name])[0]) for group in groups]
-    largest = np.nanmax(means) if np.isfinite(means).any() else 0.0
-    return 3 if largest < 10 else 1 if largest < 1000 else 0
-
-
-def _estimate(mean, error, decimals) -> str:
+def _estimate(mean, error) -> str:
+    """Mean and standard error to three significant digits of the mean."""
     if np.isnan(mean):
         return "-"
-    spread = "" if np.isnan(error) or error == 0 else f"±{_number(error, decimals)}"
-    return _number(mean, decimals) + spread
+    decimals = next((d for d, bound in ((3, 1.0005), (2, 10), (1, 100)) if abs(mean) < bound), 0)
+    spread = "" if np.isnan(error) else _number(error, decimals)
+    return _number(mean, decimals) + (f"±{spread}" if float(spread or 0) else "")
 
 
 def _number(value, decimals) -> str:
@@ -86,7 +80,8 @@ def _number(value, decimals) -> str:
 def format_table(labels, columns, width) -> str:
     """Columns of text beside their labels, in several blocks when the width demands it."""
     room = max(map(len, labels))
-    blocks, used = [], width + 1
+    blocks: list[list[Column]] = []
+    used = width + 1
     for column in columns:
         needed = 1 + max(map(len, (*column.heads, *column.cells)))
         if used + needed > width:

@@ -141,8 +141,8 @@ class NDCG(DCG):
         Half the time of sorting, and nearly all labels are a few small integers.
         """
         n_grades = int(y.max(initial=0.0)) + 1
-        grades = y.astype(np.intp)
-        if n_grades > 64 or (grades != y).any():
+        grades = y.astype(np.intp) if n_grades <= 64 else None
+        if grades is None or (grades != y).any():
             return None
         grades += queries.repeat(np.arange(queries.n_queries) * n_grades)
         counts = np.bincount(grades, minlength=queries.n_queries * n_grades)

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from ._feedback_arc import feedback_arc_positions
+from ._map import map_positions
+from ._result import PredResult
 from ._sort import sort_positions
+from ._topological import topological_positions
 
-__all__ = ["PREDS", "sort_positions"]
+__all__ = [
+    "PREDS",
+    "PredResult",
+    "feedback_arc_positions",
+    "map_positions",
+    "sort_positions",
+    "topological_positions",
+]
 
 #: Every prediction map by its name.
-PREDS = {"sort": sort_positions}
+PREDS = {
+    "sort": sort_positions,
+    "topological": topological_positions,
+    "feedback_arc": feedback_arc_positions,
+    "map": map_positions,
+}

@@ -30,6 +30,9 @@ LOSSES = ("squared", "pairwise_squared")
 # Rows that are centred at a time: a few of these stay in cache, and X is never copied.
 _CHUNK_CELLS = 1 << 17
 
+# The largest sparse X that is made dense to centre it: 2 GB.
+_DENSE_CELLS = 1 << 28
+
 
 def _is_closed_form(regressor) -> bool:
     """Whether the regressor sees X through X'X and X'y only."""
@@ -110,10 +113,10 @@ def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None):
     weight = weight * queries.sizes[queries.codes]
     if "fit_intercept" in regressor.get_params():
         regressor.set_params(fit_intercept=False)
-    if _is_closed_form(regressor) and X.shape[1] <= X.shape[0]:
+    if _is_closed_form(regressor) and X.shape[1] <= max(X.shape[0], 1000):
         gram, moment = _centred_normal(X, targets, queries, weight, averaging)
         return regressor.fit(*_square_root(gram, moment))
-    X = X.toarray() if issparse(X) else X
+    X = _dense(X) if issparse(X) else X
     X = X - (averaging @ X)[queries.codes]
     fit_regressor(regressor, X, targets, weight)
     if np.shape(getattr(regressor, "coef_", None))[-1:] != (X.shape[1],):
@@ -123,6 +126,16 @@ def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None):
             "an objective of skcalrank.boosting."
         )
     return regressor
+
+
+def _dense(X):
+    """A sparse X as an array, where that fits."""
+    if X.shape[0] * X.shape[1] > _DENSE_CELLS:
+        raise ValueError(
+            f"loss='pairwise_squared' centres X within the query, which makes a sparse X of shape "
+            f"{X.shape} dense: set loss='squared'."
+        )
+    return X.toarray()
 
 
 def _centred_normal(X, targets, queries, weight, averaging):

@@ -1,0 +1,93 @@
+"""What the benchmarks share: the data folder, the threads, the machine, a table."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+__all__ = ["data_file", "data_folder", "environment", "optional", "parser", "print_table"]
+
+VARIABLE = "SKCALRANK_DATA"
+_SUFFIXES = ("", ".gz", ".xz")
+
+
+def parser(doc, *, data=False):
+    """An argument parser with ``--threads``, and ``--data`` for those who read files."""
+    out = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    out.add_argument("--threads", type=int, default=1, help="threads of everybody (default 1)")
+    if data:
+        out.add_argument("--data", metavar="DIR", help=f"folder of data (default ${VARIABLE})")
+    return out
+
+
+def data_folder(given, needed):
+    """The folder that holds the needed files, or an end that says what is missing."""
+    folder = given or os.environ.get(VARIABLE)
+    if not folder:
+        sys.exit(
+            f"No data folder: pass --data DIR, or set {VARIABLE}. Needed in it (plain, .gz "
+            f"or .xz):\n  " + "\n  ".join(needed)
+        )
+    missing = [name for name in needed if _stored(folder, name) is None]
+    if missing:
+        sys.exit(
+            f"{folder} lacks what this benchmark needs (plain, .gz or .xz):\n  "
+            + "\n  ".join(missing)
+        )
+    return Path(folder)
+
+
+def data_file(folder, name):
+    """Path of a file, compressed or not; the name is that of the plain one."""
+    path = _stored(folder, name)
+    if path is None:
+        raise FileNotFoundError(f"{name} (plain, .gz or .xz) is not in {folder}.")
+    return path
+
+
+def _stored(folder, name):
+    paths = (Path(folder, name + suffix) for suffix in _SUFFIXES)
+    return next((path for path in paths if path.exists()), None)
+
+
+def optional(name):
+    """A module, or None with a line on what is left out."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        print(f"{name} is not installed: its rows are left out.")
+        return None
+
+
+def environment(packages, threads):
+    """One line: versions, processor count, threads."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    versions = ", ".join(f"{name} {_version(name)}" for name in packages)
+    return (
+        f"Python {platform.python_version()}, {versions}; {platform.machine()}, {cores} cores, "
+        f"{threads} thread{'s' * (threads != 1)} for everybody"
+    )
+
+
+def _version(name):
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def print_table(columns, rows, file=None):
+    """Print rows of strings, the first column flush left, the others flush right."""
+    cells = [list(columns), *[[str(cell) for cell in row] for row in rows]]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    cells.insert(1, ["-" * width for width in widths])
+    for first, *others in cells:
+        tail = [cell.rjust(width) for cell, width in zip(others, widths[1:])]
+        print("  ".join([first.ljust(widths[0]), *tail]), file=file, flush=True)

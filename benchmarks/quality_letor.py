@@ -1,0 +1,449 @@
+"""Quality of the closed form on public LETOR data, against boosted trees.
+
+    python benchmarks/quality_letor.py --data DIR
+
+Measures NDCG@10 and five other measures, with the seconds of a fit, on MQ2008 (five folds),
+MSLR-sample (one split) and LightGBM's lambdarank example (one split, a quarter of whose
+training queries become the validation part). DIR (or SKCALRANK_DATA) holds the folders
+MQ2008, MSLR-sample and lightgbm-lambdarank; `--only` takes some of them.
+
+Everybody learns from the training part and is picked by NDCG@10 on the validation part; the
+test part is looked at once.
+
+* Closed form: pairwise squared loss with Ridge inside; target and alpha picked. "on quantiles":
+  each feature is replaced by its quantile in the training part, which makes the linear model
+  blind to the scale of a feature, as trees are. The time of a fit includes it.
+* Boosted trees: the number of trees (up to 500) by early stopping, 50 rounds without a gain;
+  "picked" picks the learning rate and the size of the trees too, "defaults" are the library's.
+  The time of a fit includes the validation that stops it.
+
+Policy: gain 2^y - 1; documents of label 1 and above are relevant in MAP, P@10 and MRR; NDCG and
+MAP leave out queries without a relevant document, on which P@10, MRR and ERR are 0; the column
+"zero" counts them 0 in NDCG@10, as LETOR does. Ties count their exact expectation. Differences
+are paired over test queries, with their standard error (sampling of queries only).
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from _common import data_file, data_folder, environment, optional, parser, print_table
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from sklearn.preprocessing import QuantileTransformer
+from threadpoolctl import threadpool_limits
+
+from skcalrank import (
+    AveragePrecisionRanker,
+    DCGRanker,
+    NDCGRanker,
+    PairwiseDisagreementRanker,
+    PrecisionRanker,
+    load_letor,
+    train_test_query_split,
+)
+from skcalrank.measures import ERR, NDCG, AveragePrecision, Precision, ReciprocalRank
+from skcalrank.metrics import evaluate, ndcg_score
+
+LAMBDARANK = "LightGBM lambdarank, picked"
+CLOSED_FORM = "closed form on quantiles, picked"
+MAX_SECONDS = 0.1
+
+MAX_TREES, PATIENCE = 500, 50
+
+
+# -- data ---------------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """Rows sorted by query."""
+
+    X: np.ndarray
+    y: np.ndarray
+    qid: np.ndarray
+
+    @property
+    def sizes(self):
+        return np.unique(self.qid, return_counts=True)[1]
+
+
+class Split(NamedTuple):
+    """What one fit sees: it learns from `train`, is picked on `valid`, judged on `test`."""
+
+    train: Part
+    valid: Part
+    test: Part
+
+
+def _joined(*parts):
+    X, y, qid = (np.concatenate(arrays) for arrays in zip(*parts))
+    order = np.argsort(qid, kind="stable")
+    return Part(X[order], y[order], qid[order])
+
+
+def _read(folder, name, n_features):
+    return load_letor(data_file(folder, name), n_features=n_features)
+
+
+MQ2008_FILES = [f"MQ2008/S{number}.txt" for number in range(1, 6)]
+MSLR_FILES = [
+    "MSLR-sample/mslr_fold1_train_sample.reconstructed.txt",
+    "MSLR-sample/mslr_fold1_valid_sample.txt",
+    "MSLR-sample/mslr_fold1_test_sample.txt",
+]
+LIGHTGBM_FILES = [
+    f"lightgbm-lambdarank/rank.{part}{kind}"
+    for part in ("train", "test")
+    for kind in ("", ".query")
+]
+
+
+def mq2008(folder):
+    """Fold k trains on parts k, k+1, k+2 of five, validates on k+3, tests on k+4."""
+    parts = [_read(folder, name, 46) for name in MQ2008_FILES]
+    turns = (parts[k:] + parts[:k] for k in range(5))
+    return [Split(_joined(*turn[:3]), _joined(turn[3]), _joined(turn[4])) for turn in turns]
+
+
+def mslr_sample(folder):
+    """The files of the sample of fold 1."""
+    return [Split(*(_joined(_read(folder, name, 136)) for name in MSLR_FILES))]
+
+
+def lightgbm_lambdarank(folder):
+    """The example of LightGBM; a quarter of the training queries validates."""
+    X, y, qid = _read(folder, LIGHTGBM_FILES[0], 300)
+    halves = train_test_query_split(X, y, qid=qid, test_size=0.25, random_state=0)
+    test = _joined(_read(folder, LIGHTGBM_FILES[2], 300))
+    return [Split(_joined(halves[0::2]), _joined(halves[1::2]), test)]
+
+
+SETS = {
+    "MQ2008": (MQ2008_FILES, mq2008),
+    "MSLR-sample": (MSLR_FILES, mslr_sample),
+    "lightgbm-lambdarank": (LIGHTGBM_FILES, lightgbm_lambdarank),
+}
+
+
+# -- learners -----------------------------------------------------------------------------
+
+
+class Learner(NamedTuple):
+    """`fit(split, **params)` gives something with `predict`; the best of the grid is picked."""
+
+    name: str
+    fit: Callable[..., Any]
+    grid: Sequence[dict] = ({},)
+    transformer: Any = None
+
+    @property
+    def is_picked(self):
+        return len(self.grid) > 1
+
+
+TARGETS = {
+    "NDCG@10": NDCGRanker(k=10),
+    "gain": DCGRanker(),
+    "label": DCGRanker(gain="linear"),
+    "relevant": PrecisionRanker(relevance_level=1),
+    "AP": AveragePrecisionRanker(relevance_level=1),
+    "net preference": PairwiseDisagreementRanker(),
+}
+
+
+def fit_closed_form(split, target="NDCG@10", alpha=1.0):
+    ranker = clone(TARGETS[target]).set_params(estimator=Ridge(alpha=alpha))
+    return ranker.set_params(loss="pairwise_squared").fit(*split.train)
+
+
+def fit_trees(split):
+    return NDCGRanker(estimator=HistGradientBoostingRegressor(random_state=0)).fit(*split.train)
+
+
+def our_learners():
+    """The closed form, picked and as it comes, and scikit-learn's trees for information."""
+    alphas = 10.0 ** np.arange(-1, 6)
+    grid = [{"target": target, "alpha": alpha} for target in TARGETS for alpha in alphas]
+    quantiles = QuantileTransformer(n_quantiles=100)
+    return [
+        Learner(CLOSED_FORM, fit_closed_form, grid, quantiles),
+        Learner("closed form, picked", fit_closed_form, grid),
+        Learner("NDCGRanker() on quantiles", fit_closed_form, transformer=quantiles),
+        Learner("NDCGRanker()", fit_closed_form),
+        Learner("NDCGRanker(HistGradientBoosting)", fit_trees),
+    ]
+
+
+def _lightgbm_learners(lightgbm, threads):
+    def fit(split, objective, **params):
+        params |= {"objective": objective, "metric": "ndcg", "eval_at": [10], "seed": 0}
+        params |= {"num_threads": threads, "verbose": -1}
+        train, valid = (
+            lightgbm.Dataset(part.X, part.y, group=part.sizes)
+            for part in (split.train, split.valid)
+        )
+        stop = lightgbm.early_stopping(PATIENCE, verbose=False)
+        return lightgbm.train(params, train, MAX_TREES, valid_sets=[valid], callbacks=[stop])
+
+    sizes = [{"num_leaves": leaves} for leaves in (31, 15, 7, 4)]
+    for objective in ("lambdarank", "rank_xendcg"):
+        grid = _grid({"objective": objective}, "learning_rate", (0.1, 0.03), sizes)
+        yield from _both(f"LightGBM {objective}", fit, grid)
+
+
+def _xgboost_learners(xgboost, threads):
+    def fit(split, **params):
+        ranker = xgboost.XGBRanker(
+            objective="rank:ndcg",
+            n_estimators=MAX_TREES,
+            early_stopping_rounds=PATIENCE,
+            eval_metric="ndcg@10",
+            n_jobs=threads,
+            random_state=0,
+            **params,
+        )
+        train, valid = split.train, split.valid
+        validation = {"eval_set": [(valid.X, valid.y)], "eval_group": [valid.sizes]}
+        return ranker.fit(train.X, train.y, group=train.sizes, verbose=False, **validation)
+
+    sizes = [{"max_depth": depth} for depth in (6, 4, 3, 2)]
+    yield from _both("XGBoost rank:ndcg", fit, _grid({}, "learning_rate", (0.3, 0.1), sizes))
+
+
+def _catboost_learners(catboost, threads):
+    def fit(split, **params):
+        ranker = catboost.CatBoostRanker(
+            loss_function="YetiRank",
+            iterations=MAX_TREES,
+            early_stopping_rounds=PATIENCE,
+            eval_metric="NDCG:top=10;type=Exp",
+            thread_count=threads,
+            random_seed=0,
+            verbose=False,
+            allow_writing_files=False,
+            **params,
+        )
+        train, valid = (
+            catboost.Pool(part.X, part.y, group_id=part.qid) for part in (split.train, split.valid)
+        )
+        return ranker.fit(train, eval_set=valid)
+
+    sizes = [{"depth": depth} for depth in (6, 4)]
+    yield from _both("CatBoost YetiRank", fit, _grid({}, "learning_rate", (0.03, 0.1), sizes))
+
+
+def _grid(fixed, name, rates, sizes):
+    """All pairs, the defaults first."""
+    return [fixed | {name: rate} | size for rate in rates for size in sizes]
+
+
+def _both(name, fit, grid):
+    return [Learner(f"{name}, picked", fit, grid), Learner(f"{name}, defaults", fit, grid[:1])]
+
+
+PEERS = {
+    "lightgbm": _lightgbm_learners,
+    "xgboost": _xgboost_learners,
+    "catboost": _catboost_learners,
+}
+
+
+def peer_learners(threads):
+    """Those whose library is there."""
+    modules = {name: optional(name) for name in PEERS}
+    return [
+        learner
+        for name, module in modules.items()
+        if module is not None
+        for learner in PEERS[name](module, threads)
+    ]
+
+
+# -- measuring ----------------------------------------------------------------------------
+
+
+class Outcome(NamedTuple):
+    """A learner on one split: measures per test query, seconds, and what was picked."""
+
+    values: dict
+    fit_seconds: float
+    selection_seconds: float
+    params: dict
+
+
+def timed(function, *args, **params):
+    start = time.perf_counter()
+    out = function(*args, **params)
+    return out, time.perf_counter() - start
+
+
+def measures(max_grade):
+    return {
+        "NDCG@10": NDCG(k=10),
+        "NDCG@5": NDCG(k=5),
+        "MAP": AveragePrecision(relevance_level=1),
+        "P@10": Precision(k=10, relevance_level=1),
+        "MRR": ReciprocalRank(relevance_level=1),
+        "ERR@10": ERR(k=10, max_grade=max_grade),
+    }
+
+
+MEASURES = list(measures(1))
+
+
+def pick(learner, split):
+    """The parameters of the grid that are best on the validation part."""
+
+    def value(params):
+        scores = learner.fit(split, **params).predict(split.valid.X)
+        return ndcg_score(split.valid.y, scores, qid=split.valid.qid, k=10)
+
+    return max(learner.grid, key=value) if learner.is_picked else learner.grid[0]
+
+
+def run(learner, split, max_grade, repeats):
+    """Pick on the validation part, fit once more for the time, evaluate on the test part."""
+    split, preparation = transformed(split, learner.transformer)
+    params, selection = timed(pick, learner, split)
+    fits = [timed(learner.fit, split, **params) for _ in range(repeats)]
+    seconds = preparation + float(np.median([seconds for _, seconds in fits]))
+    model, _ = fits[-1]
+    values = test_values(model.predict(split.test.X), split.test, max_grade)
+    return Outcome(values, seconds, preparation + selection, params)
+
+
+def transformed(split, transformer):
+    """The split with transformed features, and the seconds that its training part took."""
+    if transformer is None:
+        return split, 0.0
+    transformer = clone(transformer)
+    X, seconds = timed(transformer.fit_transform, split.train.X)
+    rest = (part._replace(X=transformer.transform(part.X)) for part in split[1:])
+    return Split(split.train._replace(X=X), *rest), seconds
+
+
+def test_values(scores, test, max_grade):
+    named = measures(max_grade)
+    found = evaluate(test.y, scores, list(named.values()), qid=test.qid, average=False)
+    return {name: found[measure] for name, measure in named.items()}
+
+
+def paired(outcomes, reference):
+    """Mean difference in NDCG@10 over the test queries of all splits, and standard error."""
+    ours, theirs = (pooled(some, "NDCG@10") for some in (outcomes, reference))
+    difference = (ours - theirs)[~np.isnan(ours)]
+    return difference.mean(), difference.std(ddof=1) / np.sqrt(len(difference))
+
+
+def pooled(outcomes, name):
+    return np.concatenate([outcome.values[name] for outcome in outcomes])
+
+
+def median_seconds(outcomes, field="fit_seconds"):
+    return float(np.median([getattr(outcome, field) for outcome in outcomes]))
+
+
+# -- reporting ----------------------------------------------------------------------------
+
+
+def table_row(learner, outcomes, reference):
+    means = [f"{np.nanmean(pooled(outcomes, name)):.4f}" for name in MEASURES]
+    difference = ""
+    if reference is not None and outcomes is not reference:
+        difference = "{:+.4f} ± {:.4f}".format(*paired(outcomes, reference))
+    zero = f"{np.nan_to_num(pooled(outcomes, 'NDCG@10')).mean():.4f}"
+    picking = f"{median_seconds(outcomes, 'selection_seconds'):.1f}" if learner.is_picked else ""
+    fit = f"{median_seconds(outcomes):.3f}"
+    return [learner.name, means[0], difference, zero, *means[1:], fit, picking]
+
+
+def print_results(results, learners):
+    columns = ["", "NDCG@10", "to lambdarank", "zero", *MEASURES[1:], "s/fit", "s/picking"]
+    reference = results.get(LAMBDARANK)
+    print_table(columns, [table_row(one, results[one.name], reference) for one in learners])
+    for learner in learners:
+        if learner.is_picked:
+            shown = [", ".join(map(_short, o.params.items())) for o in results[learner.name]]
+            print(f"{learner.name}: {'; '.join(shown)}")
+
+
+def _short(item):
+    name, value = item
+    return value if isinstance(value, str) else f"{name} {value:g}"
+
+
+def print_targets(results):
+    """The figures to reach, on MQ2008."""
+    ours = results[CLOSED_FORM]
+    seconds = median_seconds(ours)
+    print(f"Target: under {MAX_SECONDS} s a fit: {seconds:.3f} s: {_said(seconds < MAX_SECONDS)}")
+    if LAMBDARANK not in results:
+        print("Target: NDCG@10 at or above lambdarank's: not judged, lightgbm is missing")
+        return
+    for name in (LAMBDARANK, LAMBDARANK.replace("picked", "defaults")):
+        a, b = (np.nanmean(pooled(some, "NDCG@10")) for some in (ours, results[name]))
+        difference, error = paired(ours, results[name])
+        print(
+            f"Target: NDCG@10 of '{CLOSED_FORM}' at or above '{name}': {a:.4f} against {b:.4f} "
+            f"({difference:+.4f} ± {error:.4f}): {_said(a >= b)}"
+        )
+
+
+def _said(reached):
+    return "reached" if reached else "NOT reached"
+
+
+def sizes_line(name, splits):
+    tests = [split.test for split in splits]
+    relevant = np.concatenate([has_relevant(test) for test in tests])
+    counts = ", ".join(
+        f"{part} {len(rows.y)} rows of {len(rows.sizes)} queries"
+        for part, rows in zip(Split._fields, splits[0])
+    )
+    return (
+        f"{name}: {tests[0].X.shape[1]} features; {counts}{' (first fold)' * (len(splits) > 1)}; "
+        f"{len(relevant)} test queries in all, {relevant.sum()} with a relevant document"
+    )
+
+
+def has_relevant(part):
+    """Whether each query has a relevant document."""
+    return np.bincount(np.unique(part.qid, return_inverse=True)[1], part.y) > 0
+
+
+def benchmark(name, splits, learners):
+    """Every learner on every split of a data set."""
+    print(f"\n{sizes_line(name, splits)}", flush=True)
+    max_grade = max(part.y.max() for split in splits for part in split)
+    repeats = 1 if len(splits) > 1 else 3
+    results = {
+        learner.name: [run(learner, split, max_grade, repeats) for split in splits]
+        for learner in learners
+    }
+    print_results(results, learners)
+    return results
+
+
+def main(argv=None):
+    arguments = parser(__doc__, data=True)
+    arguments.add_argument("--only", nargs="+", choices=list(SETS), default=list(SETS))
+    options = arguments.parse_args(argv)
+    folder = data_folder(options.data, [file for name in options.only for file in SETS[name][0]])
+    learners = our_learners() + peer_learners(options.threads)
+    packages = ("skcalrank", "numpy", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost")
+    print(environment(packages, options.threads))
+    with threadpool_limits(options.threads), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in options.only:
+            results = benchmark(name, SETS[name][1](folder), learners)
+            if name == "MQ2008":
+                print_targets(results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Algorithm 1 of RAT13: drop the lightest edges until there is no cycle, then sort."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._matrix import check_square, order_to_positions
+
+__all__ = ["net_graph", "topological_order", "topological_positions"]
+
+
+def topological_positions(U):
+    r"""Positions by Algorithm 1 of RAT13 (section 7.2).
+
+    The graph has an edge (i, j) of weight :math:`(u_{ij} - u_{ji})_+`; pairs of difference
+    zero are no edges. Edges are deleted one by one in ascending order of weight until the
+    graph is acyclic, and a topological order is returned. With least squares on all pairs it
+    is calibrated (Fisher-consistent) for the pairwise disagreement on P_DAG (Theorem 7).
+
+    Edges of equal weight are deleted in the order of (i, j), rows first. Among the
+    topological orders the one is taken that puts first, of all documents that may come next,
+    the one of largest net preference :math:`\sum_j (u_{ij} - u_{ji})`, and of those the first.
+
+    Parameters
+    ----------
+    U : array-like of shape (r, r)
+        Estimated preferences; the diagonal is not read.
+
+    Returns
+    -------
+    positions : ndarray of int of shape (r,)
+        1-based.
+
+    Raises
+    ------
+    ValueError
+        If U is not square or holds NaN or infinity.
+
+    Examples
+    --------
+    >>> from skcalrank.preds import topological_positions
+    >>> topological_positions([[0, 3, 0], [0, 0, 2], [1, 0, 0]])
+    array([1, 2, 3])
+    """
+    net = net_graph(check_square(U))
+    kept = _acyclic_part(np.maximum(net, 0.0))
+    return order_to_positions(topological_order(kept, net.sum(axis=1)))
+
+
+def net_graph(U):
+    """``u_ij - u_ji``."""
+    return U - U.T
+
+
+def _acyclic_part(weights):
+    """Edges that are left when the lightest are deleted until there is no cycle.
+
+    Acyclicity is monotone in the number deleted: first the critical weight is found, the
+    largest that the lightest edge of a cycle has, then the number of its edges to delete.
+    """
+    critical = _bottleneck(weights) if len(weights) <= 150 else _bisect(weights)
+    above = weights > critical
+    if critical == 0:
+        return above
+    equal = np.flatnonzero(weights == critical)
+    drop, enough = 0, len(equal)
+    while enough - drop > 1:
+        middle = (drop + enough) // 2
+        if _is_acyclic(_with(above, equal[middle:])):
+            enough = middle
+        else:
+            drop = middle
+    return _with(above, equal[enough:])
+
+
+def _bottleneck(weights):
+    """Critical weight, 0 without a cycle, by the closure of the widest paths."""
+    widest = weights.copy()
+    for k in range(len(weights)):
+        np.maximum(widest, np.minimum(widest[:, k : k + 1], widest[k]), out=widest)
+    return widest.diagonal().max()
+
+
+def _bisect(weights):
+    """Critical weight, 0 without a cycle, by bisection over the distinct weights."""
+    candidates = weights[(weights > 0) & (weights <= _heaviest_back_edge(weights))]
+    levels = np.sort(np.append(candidates, 0.0))
+    # Invariant: keeping weights > levels[high] leaves no cycle, > levels[low] does.
+    low, high = -1, len(levels) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _is_acyclic(weights > levels[middle]):
+            high = middle
+        else:
+            low = middle
+    return levels[high]
+
+
+def _heaviest_back_edge(weights):
+    """Without the edges up to this weight, all point one way: an upper end to start from."""
+    order = np.argsort(weights.sum(axis=0) - weights.sum(axis=1))
+    return np.tril(weights[np.ix_(order, order)]).max()
+
+
+def _with(edges, more):
+    out = edges.copy()
+    out.ravel()[more] = True
+    return out
+
+
+def _is_acyclic(edges) -> bool:
+    """Peel sources and sinks, layer by layer, until nothing is left or nothing gives way."""
+    count = edges.astype(np.float32)
+    into, out_of = count.sum(axis=0), count.sum(axis=1)
+    alive = np.ones(len(edges), dtype=bool)
+    left = len(edges)
+    while left:
+        sources, sinks = alive & (into == 0), alive & (out_of == 0)
+        gone = np.flatnonzero(sources | sinks)
+        if not len(gone):
+            return False
+        alive[gone] = False
+        left -= len(gone)
+        if left:
+            into -= count[np.flatnonzero(sources)].sum(axis=0)
+            out_of -= count[:, np.flatnonzero(sinks)].sum(axis=1)
+    return True
+
+
+def topological_order(edges, priority):
+    """Documents in an order that follows the edges of an acyclic graph.
+
+    Of all documents that may come next, the one of highest priority does.
+    """
+    waiting = edges.sum(axis=0)
+    key = np.where(waiting == 0, priority, -np.inf)
+    order = np.empty(len(edges), dtype=np.intp)
+    for place in range(len(edges)):
+        document = order[place] = int(key.argmax())
+        key[document] = -np.inf
+        waiting[document] = -1
+        freed = np.flatnonzero(edges[document])
+        waiting[freed] -= 1
+        freed = freed[waiting[freed] == 0]
+        key[freed] = priority[freed]
+    return order
