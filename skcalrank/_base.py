@@ -11,7 +11,6 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import Ridge
-from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import RegressorTags, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -27,7 +26,7 @@ from ._validation import (
 )
 from .measures import Measure
 from .metrics import measure_score
-from .solvers import effective_loss, fit_centred, fit_regressor
+from .solvers import effective_loss, fit_centred, fit_outputs, fit_regressor
 
 __all__ = ["BaseRanker", "Problem", "ScoreRanker"]
 
@@ -317,7 +316,10 @@ class ScoreRanker(BaseRanker):
         targets = self._targets(problem)
         regressor = Ridge() if self.estimator is None else clone(self.estimator)
         if problem.n_items is not None:
-            self.estimator_ = _fit_items(regressor, problem, targets, pairwise)
+            targets = targets.reshape(-1, problem.n_items)
+            if pairwise:
+                targets = targets - targets.mean(axis=1, keepdims=True)
+            self.estimator_ = fit_outputs(regressor, problem.X, targets, problem.weight)
         elif pairwise:
             targets = problem.queries.ungroup(targets)
             self.estimator_ = fit_centred(
@@ -359,13 +361,3 @@ class ScoreRanker(BaseRanker):
     def feature_importances_(self):
         """Feature importances of the fitted regressor, where it has them."""
         return self.estimator_.feature_importances_
-
-
-def _fit_items(regressor, problem, targets, pairwise):
-    """Label-ranking form: a regression with one output per item."""
-    targets = targets.reshape(-1, problem.n_items)
-    if pairwise:
-        targets = targets - targets.mean(axis=1, keepdims=True)
-    if not get_tags(regressor).target_tags.multi_output:
-        regressor = MultiOutputRegressor(regressor)
-    return fit_regressor(regressor, problem.X, targets, problem.weight)

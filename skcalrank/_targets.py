@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
@@ -484,6 +486,18 @@ class PreferenceTarget:
         net = np.bincount(self.winner, self.weight, n) - np.bincount(self.loser, self.weight, n)
         return net if self.n_items is None else net.reshape(len(self), self.n_items)
 
+    def adjacency(self) -> csr_matrix:
+        """Weights ``y_ij`` between documents in grouped order, preferences summed.
+
+        Returns
+        -------
+        matrix : CSR matrix of shape (n_documents, n_documents)
+        """
+        queries = self.queries()
+        place = queries.ungroup(np.arange(queries.n_rows))
+        ends = (place[self.winner], place[self.loser])
+        return csr_matrix((self.weight, ends), shape=(queries.n_rows, queries.n_rows))
+
     def share_lost_in_ties(self, tied, breaking) -> np.ndarray:
         """What the preferences between documents of equal score lose.
 
@@ -526,18 +540,9 @@ class PreferenceTarget:
 
         Queries come in order of first appearance, their documents in row order.
         """
-        queries = self.queries()
-        number = np.empty(queries.n_rows, dtype=np.intp)
-        number[queries.group(np.arange(queries.n_rows))] = np.arange(queries.n_rows)
-        code = self._query_of(self.winner)
-        order = np.argsort(code, kind="stable")
-        ends = np.cumsum(np.bincount(code, minlength=queries.n_queries))
-        winner, loser, weight = number[self.winner], number[self.loser], self.weight
-        for q, edges in enumerate(np.split(order, ends[:-1])):
-            matrix = np.zeros((queries.sizes[q], queries.sizes[q]))
-            first = queries.ptr[q]
-            np.add.at(matrix, (winner[edges] - first, loser[edges] - first), weight[edges])
-            yield matrix
+        whole, ptr = self.adjacency(), self.queries().ptr
+        for start, stop in pairwise(ptr):
+            yield whole[start:stop, start:stop].toarray()
 
 
 def check_preference_weights(weights):

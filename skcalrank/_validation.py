@@ -14,6 +14,7 @@ from ._targets import PreferenceTarget, RankingTarget, qid_array
 
 __all__ = [
     "carried_qid",
+    "check_alpha",
     "check_cutoff",
     "check_option",
     "check_queries",
@@ -226,6 +227,12 @@ def check_option(name, value, options):
     """Raise for a value that is not among the options."""
     if value not in options:
         raise ValueError(f"{name}={value!r}: choose one of {', '.join(map(repr, options))}.")
+
+
+def check_alpha(alpha):
+    """Raise unless the penalty is a finite non-negative number."""
+    if not isinstance(alpha, (int, float, np.number)) or not 0 <= alpha < np.inf:
+        raise ValueError(f"alpha={alpha!r}: the ridge penalty is a finite number from 0.")
 
 
 def check_cutoff(k, name="k"):

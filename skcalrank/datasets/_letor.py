@@ -44,7 +44,8 @@ def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False):
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file has neither qid nor group sizes, or the sizes do not add up.
+        If the file cannot be read, has neither qid nor group sizes, or the sizes do not
+        add up.
 
     Examples
     --------
@@ -60,13 +61,22 @@ def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False):
     """
     path = Path(path)
     content = _read(path)
-    with io.BytesIO(content) as file:
-        X, y, qid = load_svmlight_file(
-            file, n_features=n_features, dtype=dtype, query_id=True, zero_based=False
-        )
-    if len(qid) != len(y) or b"qid:" not in content[: content.find(b"\n") + 1]:
+    try:
+        with io.BytesIO(content) as file:
+            X, y, qid = load_svmlight_file(
+                file, n_features=n_features, dtype=dtype, query_id=True, zero_based=False
+            )
+    except ValueError as error:
+        raise ValueError(f"{path} is no file of LETOR lines: {error}") from error
+    if len(y) == 0:
+        raise ValueError(f"{path} has no rows.")
+    if len(qid) == 0:
         qid = _groups_beside(path, len(y))
-    return RankingData(X if sparse else X.toarray(), y, qid, description=f"Read from {path.name}.")
+    if len(qid) != len(y):
+        raise ValueError(f"{path} has {len(y)} rows, and {len(qid)} of them name a qid.")
+    if not sparse:
+        X = X.toarray()
+    return RankingData(X, y, qid, description=f"Read from {path.name}.")
 
 
 def _read(path: Path) -> bytes:

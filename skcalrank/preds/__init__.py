@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from ._feedback_arc import feedback_arc_positions
-from ._map import map_positions
+from ._feedback_arc import FEEDBACK_ARC_METHODS, feedback_arc_positions
+from ._map import MAP_METHODS, map_positions
 from ._result import PredResult
 from ._sort import sort_positions
-from ._topological import topological_positions
+from ._topological import topological_positions, topological_result
 
 __all__ = [
+    "FEEDBACK_ARC_METHODS",
+    "MAP_METHODS",
     "PREDS",
     "PredResult",
     "feedback_arc_positions",
     "map_positions",
     "sort_positions",
     "topological_positions",
+    "topological_result",
 ]
 
 #: Every prediction map by its name.

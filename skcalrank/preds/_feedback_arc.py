@@ -11,9 +11,8 @@ from scipy.sparse.csgraph import connected_components
 
 from .._validation import check_option
 from ._matrix import check_square, order_to_positions
-from ._result import PredResult
 from ._subsets import best_chain
-from ._topological import net_graph, topological_order
+from ._topological import disagreement_result, net_graph, topological_order
 
 __all__ = ["FEEDBACK_ARC_METHODS", "feedback_arc_positions"]
 
@@ -80,17 +79,8 @@ def feedback_arc_positions(U, *, method="exact", time_limit=None):
         exact &= not search
         order.extend(component[places])
         excess += gap
-    positions = order_to_positions(order)
-    value = _cost(U, positions)
-    proven = excess <= 1e-9 * max(1.0, abs(value))
-    bound = value if proven else value - excess
     name = "exact" if exact else "local_search"
-    return PredResult(positions, value, bound, proven, name)
-
-
-def _cost(U, positions):
-    later = positions[:, None] > positions[None, :]
-    return float(U[later].sum())
+    return disagreement_result(U, order_to_positions(order), excess, name)
 
 
 def _components(net):
@@ -146,7 +136,7 @@ def _insert(net, order):
             kept = np.append(0.0, -2.0 * np.cumsum(gains))
             new = int(kept.argmax())
             if kept[new] > kept[old] + scale:
-                order = rest[:new] + [document] + rest[new:]
+                order = [*rest[:new], document, *rest[new:]]
                 improved = True
     return np.array(order)
 

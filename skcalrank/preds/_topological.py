@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ._matrix import check_square, order_to_positions
+from ._result import PredResult
 
-__all__ = ["net_graph", "topological_order", "topological_positions"]
+__all__ = [
+    "disagreement_result",
+    "net_graph",
+    "topological_order",
+    "topological_positions",
+    "topological_result",
+]
 
 
 def topological_positions(U):
@@ -45,6 +52,42 @@ def topological_positions(U):
     net = net_graph(check_square(U))
     kept = _acyclic_part(np.maximum(net, 0.0))
     return order_to_positions(topological_order(kept, net.sum(axis=1)))
+
+
+def topological_result(U):
+    """Algorithm 1 with its value for the feedback arc set problem, and a bound on the best.
+
+    Parameters
+    ----------
+    U : array-like of shape (r, r)
+
+    Returns
+    -------
+    result : PredResult
+        Proven when the graph is acyclic: then every pair is at its best.
+
+    Examples
+    --------
+    >>> from skcalrank.preds import topological_result
+    >>> topological_result([[0, 3], [1, 0]]).proven
+    True
+    """
+    U = check_square(U)
+    positions = topological_positions(U)
+    return disagreement_result(U, positions, net_loss(U, positions), "topological")
+
+
+def net_loss(U, positions):
+    """Net preferences that the positions contradict: zero is the best there can be."""
+    later = positions[:, None] > positions[None, :]
+    return float(np.maximum(net_graph(U)[later], 0.0).sum())
+
+
+def disagreement_result(U, positions, excess, method):
+    """Positions with their pairwise disagreement, of which they may lose up to `excess`."""
+    value = float(U[positions[:, None] > positions[None, :]].sum())
+    proven = excess <= 1e-9 * max(1.0, abs(value))
+    return PredResult(positions, value, value if proven else value - excess, proven, method)
 
 
 def net_graph(U):

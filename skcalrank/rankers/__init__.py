@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ._conditional import AveragePrecisionRanker, ERRRanker, PairwiseDisagreementRanker
+from ._err import ERRRanker
 from ._low_rank import LowRankLossClassifier
+from ._pairs import AveragePrecisionRanker, PairwiseDisagreementRanker
 from ._positional import (
     AUCRanker,
     DCGRanker,

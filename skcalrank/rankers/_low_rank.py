@@ -6,13 +6,12 @@ import numpy as np
 from scipy.linalg import svd
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import Ridge
-from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_sample_weight
-from ..solvers import fit_regressor
+from ..solvers import fit_outputs, fit_regressor
 
 __all__ = ["LowRankLossClassifier"]
 
@@ -128,10 +127,8 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
     def _regress(self, X, targets, weight):
         regressor = Ridge() if self.estimator is None else clone(self.estimator)
         if targets.shape[1] == 1:
-            targets = targets.ravel()
-        elif not get_tags(regressor).target_tags.multi_output:
-            regressor = MultiOutputRegressor(regressor)
-        return fit_regressor(regressor, X, targets, weight)
+            return fit_regressor(regressor, X, targets.ravel(), weight)
+        return fit_outputs(regressor, X, targets, weight)
 
     def expected_loss(self, X):
         """Estimated expected loss of each prediction, lower is better.

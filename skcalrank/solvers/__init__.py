@@ -2,6 +2,23 @@
 
 from __future__ import annotations
 
-from ._least_squares import LOSSES, effective_loss, fit_centred, fit_regressor
+from ._least_squares import (
+    LOSSES,
+    as_dense,
+    effective_loss,
+    fit_centred,
+    fit_outputs,
+    fit_regressor,
+)
+from ._pairs import PAIR_FEATURES, fit_pairs
 
-__all__ = ["LOSSES", "effective_loss", "fit_centred", "fit_regressor"]
+__all__ = [
+    "LOSSES",
+    "PAIR_FEATURES",
+    "as_dense",
+    "effective_loss",
+    "fit_centred",
+    "fit_outputs",
+    "fit_pairs",
+    "fit_regressor",
+]

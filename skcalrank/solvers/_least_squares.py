@@ -17,13 +17,24 @@ from scipy.linalg import eigh
 from scipy.sparse import diags, issparse
 from sklearn import config_context
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from .._queries import Queries
 from .._validation import check_option
 
-__all__ = ["LOSSES", "effective_loss", "fit_centred", "fit_regressor"]
+__all__ = [
+    "LOSSES",
+    "as_dense",
+    "effective_loss",
+    "fit_centred",
+    "fit_outputs",
+    "fit_regressor",
+    "is_closed_form",
+    "square_root",
+]
 
 LOSSES = ("squared", "pairwise_squared")
 
@@ -34,7 +45,7 @@ _CHUNK_CELLS = 1 << 17
 _DENSE_CELLS = 1 << 28
 
 
-def _is_closed_form(regressor) -> bool:
+def is_closed_form(regressor) -> bool:
     """Whether the regressor sees X through X'X and X'y only."""
     return regressor is None or isinstance(regressor, (Ridge, LinearRegression))
 
@@ -44,7 +55,7 @@ def effective_loss(loss, regressor) -> str:
     if loss is not None:
         check_option("loss", loss, LOSSES)
         return loss
-    return "pairwise_squared" if _is_closed_form(regressor) else "squared"
+    return "pairwise_squared" if is_closed_form(regressor) else "squared"
 
 
 def fit_regressor(regressor, X, targets, sample_weight=None):
@@ -113,10 +124,10 @@ def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None):
     weight = weight * queries.sizes[queries.codes]
     if "fit_intercept" in regressor.get_params():
         regressor.set_params(fit_intercept=False)
-    if _is_closed_form(regressor) and X.shape[1] <= max(X.shape[0], 1000):
+    if is_closed_form(regressor) and X.shape[1] <= max(X.shape[0], 1000):
         gram, moment = _centred_normal(X, targets, queries, weight, averaging)
-        return regressor.fit(*_square_root(gram, moment))
-    X = _dense(X) if issparse(X) else X
+        return regressor.fit(*square_root(gram, moment))
+    X = as_dense(X)
     X = X - (averaging @ X)[queries.codes]
     fit_regressor(regressor, X, targets, weight)
     if np.shape(getattr(regressor, "coef_", None))[-1:] != (X.shape[1],):
@@ -128,14 +139,23 @@ def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None):
     return regressor
 
 
-def _dense(X):
-    """A sparse X as an array, where that fits."""
+def as_dense(X):
+    """X as an array, where that fits."""
+    if not issparse(X):
+        return X
     if X.shape[0] * X.shape[1] > _DENSE_CELLS:
         raise ValueError(
-            f"loss='pairwise_squared' centres X within the query, which makes a sparse X of shape "
-            f"{X.shape} dense: set loss='squared'."
+            f"This surrogate makes a sparse X dense, and of shape {X.shape} it does not fit: a "
+            "score surrogate with loss='squared' keeps X sparse."
         )
     return X.toarray()
+
+
+def fit_outputs(regressor, X, targets, sample_weight=None):
+    """Fit a regression with several outputs, one regressor each where it must be."""
+    if not get_tags(regressor).target_tags.multi_output:
+        regressor = MultiOutputRegressor(regressor)
+    return fit_regressor(regressor, X, targets, sample_weight)
 
 
 def _centred_normal(X, targets, queries, weight, averaging):
@@ -166,7 +186,7 @@ def _centred_normal(X, targets, queries, weight, averaging):
     return gram, moment
 
 
-def _square_root(gram, moment):
+def square_root(gram, moment):
     """A and b with ``A'A = gram`` and ``A'b = moment``, of full rank.
 
     Least squares on (A, b), with any penalty, is the regression that `gram` and

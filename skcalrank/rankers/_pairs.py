@@ -1,0 +1,306 @@
+"""Average precision and pairwise disagreement: surrogates on documents or on pairs."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from .._base import ScoreRanker
+from .._targets import PreferenceTarget
+from ..measures import AveragePrecision, PairwiseDisagreement
+from ..preds import (
+    FEEDBACK_ARC_METHODS,
+    MAP_METHODS,
+    feedback_arc_positions,
+    map_positions,
+    topological_result,
+)
+from ._pair_base import PairRanker
+
+__all__ = ["AveragePrecisionRanker", "PairwiseDisagreementRanker"]
+
+
+class _MethodBesideParameter:
+    """A method that shares its name with a parameter of the constructor.
+
+    The parameter is stored in the instance under its name, as scikit-learn expects; the
+    attribute is the method, as scikit-learn expects too.
+    """
+
+    def __init__(self, method):
+        self._method = method
+
+    def __get__(self, instance, owner=None):
+        return self._method if instance is None else self._method.__get__(instance, owner)
+
+    def __set__(self, instance, value):
+        vars(instance)[self._method.__name__] = value
+
+
+class AveragePrecisionRanker(PairRanker):
+    r"""Mean average precision (RAT13, section 6).
+
+    With ``surrogate="pairwise"`` it regresses :math:`y_i y_j / |y|_1` on pairs and predicts by
+    ``pred``: with the exact map calibrated (Fisher-consistent) for MAP under every
+    distribution (Theorem 3), with ``pred="diagonal"`` on :math:`P_{reinforce}` (Theorem 4):
+    with :math:`u_{ij} = E[Y_i Y_j / |Y|_1]`,
+
+    .. math:: u_{ii} \ge u_{jj} \Rightarrow
+        u_{ii} \ge u_{jj} + \sum_{g \notin \{i,j\}} (u_{jg} - u_{ig})_+ .
+
+    With ``surrogate="score"`` it regresses ``y_i / |y|_1`` and sorts: calibrated on the same
+    distributions (Corollary 5). The condition is sufficient, not necessary. No surrogate with
+    one score per document is calibrated for MAP under every distribution.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge()``. Not for the pair features
+        "bilinear".
+    surrogate : {"score", "pairwise"}, default="score"
+        One value per document, or one per pair.
+    pred : {"diagonal", "exact", "beam", "auto"}, default=None
+        Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.map_positions`;
+        None is "auto".
+    pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
+        What pairs of documents are regressed on: ``x_i' W x_j``, features of both, their
+        difference, or a function of two (m, d) arrays that returns (m, p). With a regressor
+        linear in "concat" or "difference" every pred collapses to a sort. The label-ranking
+        form regresses the pairs of items on X and needs none.
+    alpha : float, default=1.0
+        Ridge penalty of the pairwise surrogate with ``estimator=None``.
+    loss : {"squared", "pairwise_squared"}, default=None
+        Of the score surrogate, as in :class:`LeastSquaresRanker`.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant; None wants labels 0 and 1.
+    n_jobs : int, default=None
+        Processes over queries for the prediction map.
+    verbose : int, default=0
+        1 tells how many queries are ranked, 2 the iterations of the bilinear fit as well.
+
+    Attributes
+    ----------
+    estimator_ : object
+        What was fitted.
+    n_iter_ : int
+        Iterations of the bilinear fit.
+
+    Examples
+    --------
+    >>> from skcalrank import AveragePrecisionRanker
+    >>> X, y = [[0.1, 1], [0.9, 1], [0.4, 1]], [0, 1, 0]
+    >>> AveragePrecisionRanker().fit(X, y).score(X, y)
+    1.0
+    >>> ranker = AveragePrecisionRanker(surrogate="pairwise", alpha=0.01).fit(X, y)
+    >>> ranker.rank(X)
+    array([3, 1, 2])
+    """
+
+    _preds: ClassVar = {name: partial(map_positions, method=name) for name in MAP_METHODS}
+    _diagonal = True
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        surrogate="score",
+        pred=None,
+        pair_features="bilinear",
+        alpha=1.0,
+        loss=None,
+        relevance_level=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        super().__init__(
+            estimator,
+            surrogate=surrogate,
+            pred=pred,
+            pair_features=pair_features,
+            alpha=alpha,
+            loss=loss,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.relevance_level = relevance_level
+
+    def _positive_only(self):
+        return self.relevance_level is None
+
+    def _measure(self):
+        return AveragePrecision(relevance_level=self.relevance_level)
+
+    def _pair_values(self, problem):
+        y = self._measure().labels(problem.y)
+        queries = problem.queries
+        share = self._measure().score_targets(y, queries)
+        return lambda first, second: share[first] * y[second]
+
+    def _item_pairs(self, r):
+        return np.tril_indices(r)
+
+    def _matrices_of_items(self, u, r):
+        out = np.zeros((len(u), r, r))
+        i, j = np.tril_indices(r)
+        out[:, i, j] = out[:, j, i] = u
+        return out
+
+
+class PairwiseDisagreementRanker(PairRanker):
+    r"""Pairwise disagreement (RAT13, section 7).
+
+    With ``surrogate="pairwise"`` it regresses the preferences :math:`y_{ij}` on pairs and
+    predicts by ``pred``: with the exact map, a minimum weighted feedback arc set, calibrated
+    (Fisher-consistent) under every distribution (Theorem 3); with ``pred="topological"``,
+    Algorithm 1, on :math:`P_{DAG}`, where the graph of :math:`E[Y_{ij}] > E[Y_{ji}]` is acyclic
+    (Theorem 7).
+
+    With ``surrogate="score"`` it regresses a score :math:`f_i(y)` of the preferences and sorts:
+    calibrated on the distributions for which
+
+    .. math:: E[Y_{ij}] > E[Y_{ji}] \Rightarrow E[f_i(Y)] > E[f_j(Y)]
+
+    (Theorem 6), a smaller set. For the net preference :math:`f_i = \sum_j (y_{ij} - y_{ji})` this
+    is the surrogate of DMJ10 with the square regulariser; low noise (DMJ10, Definition 8) is
+    sufficient. No surrogate with one score per document is calibrated under every distribution.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge()``. Not for the pair features
+        "bilinear".
+    surrogate : {"score", "pairwise"}, default="score"
+        One value per document, or one per pair.
+    score : "net_preference" or callable, default="net_preference"
+        Of the score surrogate. A callable takes the (r, r) matrix ``y_ij`` of a query and
+        returns (r,) scores.
+    weights : {"difference", "unit"}, default="difference"
+        Preferences when y is relevances: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. Pairs can
+        only win under "unit": the averaged differences are always acyclic.
+    pred : {"topological", "exact", "local_search", "auto"}, default=None
+        Prediction map of the pairwise surrogate: Algorithm 1
+        (:func:`skcalrank.preds.topological_positions`), or a method of
+        :func:`skcalrank.preds.feedback_arc_positions`; None is "auto".
+    pair_features, alpha, n_jobs, verbose
+        As in :class:`AveragePrecisionRanker`.
+    loss : {"squared", "pairwise_squared"}, default=None
+        Of the score surrogate, as in :class:`LeastSquaresRanker`.
+    time_limit : float, default=None
+        Seconds for the exact map of one query; beyond, its best order so far is taken, and a
+        warning tells for how many queries.
+
+    Attributes
+    ----------
+    estimator_ : object
+        What was fitted.
+    n_iter_ : int
+        Iterations of the bilinear fit.
+
+    Examples
+    --------
+    >>> from skcalrank import PairwiseDisagreementRanker, PreferenceTarget
+    >>> y = PreferenceTarget.from_comparisons([1, 1, 2], [0, 2, 0], qid=[7, 7, 7])
+    >>> ranker = PairwiseDisagreementRanker().fit([[0.1], [0.9], [0.4]], y)
+    >>> ranker.score([[0.1], [0.9], [0.4]], y)
+    0.0
+    """
+
+    _takes_preferences = True
+    _preds: ClassVar = {
+        "topological": topological_result,
+        **{name: partial(feedback_arc_positions, method=name) for name in FEEDBACK_ARC_METHODS},
+    }
+    _diagonal = False
+    score = _MethodBesideParameter(ScoreRanker.score)
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        surrogate="score",
+        score="net_preference",
+        weights="difference",
+        pred=None,
+        pair_features="bilinear",
+        alpha=1.0,
+        loss=None,
+        time_limit=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        super().__init__(
+            estimator,
+            surrogate=surrogate,
+            pred=pred,
+            pair_features=pair_features,
+            alpha=alpha,
+            loss=loss,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.score = score
+        self.weights = weights
+        self.time_limit = time_limit
+
+    def get_params(self, deep=True):
+        """Parameters of the ranker, and with ``deep`` those of the regressor."""
+        return super().get_params(deep) | {"score": vars(self)["score"]}
+
+    def _measure(self):
+        return PairwiseDisagreement(weights=self.weights)
+
+    def _targets(self, problem):
+        score = vars(self)["score"]
+        if callable(score):
+            return _score_matrices(score, problem, self._measure())
+        if score != "net_preference":
+            raise ValueError(
+                f"score={score!r}: choose 'net_preference', or a callable that takes an "
+                "(r, r) matrix of preferences and returns (r,) scores."
+            )
+        if isinstance(problem.y, PreferenceTarget):
+            return problem.queries.group(problem.y.net_preference().ravel())
+        return super()._targets(problem)
+
+    def _pair_values(self, problem):
+        measure = self._measure()
+        if isinstance(problem.y, PreferenceTarget):
+            matrix = problem.y.adjacency()
+            return lambda first, second: np.asarray(matrix[first, second]).ravel()
+        y = problem.y
+        if measure.weights == "unit":
+            return lambda first, second: (y[first] > y[second]) * 1.0
+        return lambda first, second: np.maximum(y[first] - y[second], 0.0)
+
+    def _pred_options(self):
+        return {} if self._pred_name() == "topological" else {"time_limit": self.time_limit}
+
+    def _item_pairs(self, r):
+        i, j = np.nonzero(~np.eye(r, dtype=bool))
+        return i, j
+
+    def _matrices_of_items(self, u, r):
+        out = np.zeros((len(u), r, r))
+        i, j = self._item_pairs(r)
+        out[:, i, j] = u
+        return out
+
+
+def _score_matrices(score, problem, measure):
+    """The callable on each query's matrix of preferences."""
+    queries = problem.queries
+    if isinstance(problem.y, PreferenceTarget):
+        matrices = problem.y.matrices()
+    else:
+        parts = np.split(problem.y, queries.ptr[1:-1])
+        matrices = (measure.pair_targets(part) for part in parts)
+    out = [np.asarray(score(matrix), dtype=float) for matrix in matrices]
+    for query, (values, size) in enumerate(zip(out, queries.sizes)):
+        if values.shape != (size,) or not np.isfinite(values).all():
+            raise ValueError(
+                f"score returned {values!r} for query {queries.name(query)!r} of {size} "
+                f"documents: it must return {size} finite numbers."
+            )
+    return np.concatenate(out)

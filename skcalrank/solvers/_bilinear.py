@@ -1,0 +1,185 @@
+r"""Ridge regression of pair targets on ``x_i' W x_j``, without building the pairs.
+
+With :math:`G_q = X_q' X_q` the normal equations of least squares over all ordered pairs of the
+documents of a query are
+
+.. math:: \sum_q G_q W G_q + \alpha W = \sum_q X_q' Y_q X_q ,
+
+minus :math:`\sum_i (x_i' W x_i) x_i x_i'` where the diagonal pairs are left out. They are solved
+by conjugate gradients, preconditioned by the Kronecker product that stands for the sum.
+"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.exceptions import ConvergenceWarning
+
+from .._queries import Queries
+
+__all__ = ["BilinearFit", "fit_bilinear"]
+
+# Gram matrices of all queries are kept up to this many cells (800 MB), else made again.
+_KEPT_CELLS = 100_000_000
+
+# Cells of the Gram matrices that are multiplied at a time, so that they stay in cache.
+_BLOCK_CELLS = 1 << 18
+
+
+class BilinearFit(NamedTuple):
+    """Coefficients, and how the iteration went.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (d, d)
+    n_iter : int
+    residual : float
+        Of the normal equations, relative to their right side.
+    """
+
+    coef: np.ndarray
+    n_iter: int
+    residual: float
+
+
+def fit_bilinear(
+    X, queries: Queries, matrices, alpha, *, diagonal, weight, tol, max_iter, verbose=0
+):
+    """Fit W to one matrix of targets per query.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, d)
+        In grouped order.
+    queries : Queries
+    matrices : iterable of ndarray of shape (r, r)
+        Targets of the pairs of each query.
+    alpha : float
+        Ridge penalty.
+    diagonal : bool
+        Whether the pairs (i, i) count.
+    weight : ndarray of shape (n_rows,) or None
+        In grouped order; a pair weighs ``w_i w_j`` over the mean weight of the query.
+    tol : float
+        Residual to reach, relative to the right side.
+    max_iter : int
+    verbose : int
+
+    Returns
+    -------
+    fit : BilinearFit
+    """
+    right = _right_side(X, queries, matrices, weight)
+    operator = _Operator(X, queries, alpha, diagonal, weight)
+    coef, n_iter, residual = _conjugate_gradients(operator, right, tol, max_iter, verbose)
+    if residual > tol:
+        warnings.warn(
+            f"The bilinear fit stopped after {n_iter} iterations at a relative residual of "
+            f"{residual:.1e}, above tol={tol:.1e}: scale the features, or raise alpha.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return BilinearFit(coef, n_iter, residual)
+
+
+def _query_weights(weight, queries):
+    """Weights over the square root of their mean in the query."""
+    mean = queries.mean(weight)
+    return weight / queries.repeat(np.sqrt(np.where(mean > 0, mean, 1.0)))
+
+
+def _right_side(X, queries, matrices, weight):
+    right = np.zeros((X.shape[1], X.shape[1]))
+    if weight is not None:
+        X = X * _query_weights(weight, queries)[:, None]
+    for matrix, start, stop in zip(matrices, queries.ptr[:-1], queries.ptr[1:]):
+        part = X[start:stop]
+        right += part.T @ (matrix @ part)
+    return right
+
+
+class _Operator:
+    """``W -> sum_q G_q W G_q + alpha W``, minus the diagonal pairs where they do not count."""
+
+    def __init__(self, X, queries, alpha, diagonal, weight):
+        self.X, self.ptr, self.alpha = X, queries.ptr, alpha
+        self.weight = None if weight is None else _query_weights(weight, queries)
+        self.excluded = None if diagonal else (np.ones(len(X)) if weight is None else self.weight)
+        d = X.shape[1]
+        self.step = max(1, _BLOCK_CELLS // d**2)
+        keep = queries.n_queries * d**2 <= _KEPT_CELLS
+        self.kept = list(self._make_blocks()) if keep else None
+
+    def _make_blocks(self):
+        """Gram matrices of a few queries at a time, stacked."""
+        d = self.X.shape[1]
+        for first in range(0, len(self.ptr) - 1, self.step):
+            bounds = self.ptr[first : first + self.step + 1]
+            grams = np.empty((len(bounds) - 1, d, d))
+            for number, (start, stop) in enumerate(pairwise(bounds)):
+                part = self.X[start:stop]
+                scaled = part if self.weight is None else part * self.weight[start:stop, None]
+                np.matmul(part.T, scaled, out=grams[number])
+            yield grams
+
+    def blocks(self):
+        """The stacked Gram matrices, kept or made again."""
+        return self._make_blocks() if self.kept is None else self.kept
+
+    def __call__(self, W):
+        out = self.alpha * W
+        d = len(W)
+        for grams in self.blocks():
+            stacked = grams.reshape(-1, d)
+            left = (stacked @ W).reshape(-1, d, d).transpose(1, 0, 2).reshape(d, -1)
+            out += left @ stacked
+        if self.excluded is not None:
+            # Weighted pairs (i, i) weigh w_i^2 over the mean.
+            values = ((self.X @ W) * self.X).sum(axis=1) * self.excluded**2
+            out -= self.X.T @ (values[:, None] * self.X)
+        return out
+
+    def preconditioner(self):
+        """Inverse of ``scale * G W G + alpha W`` with the mean Gram matrix G."""
+        total, squares = 0.0, 0.0
+        for grams in self.blocks():
+            total = total + grams.sum(axis=0)
+            squares += np.einsum("qii->q", grams) @ np.einsum("qii->q", grams)
+        values, vectors = eigh(total)
+        values = np.maximum(values, 0.0)
+        scale = squares / np.trace(total) ** 2 if np.trace(total) > 0 else 0.0
+        scaled = scale * values[:, None] * values + self.alpha
+        floor = np.finfo(float).eps * max(scaled.max(), 1.0)
+        inverse = 1.0 / np.maximum(scaled, floor)
+        return lambda R: vectors @ (inverse * (vectors.T @ R @ vectors)) @ vectors.T
+
+
+def _conjugate_gradients(operator, right, tol, max_iter, verbose):
+    size = np.linalg.norm(right)
+    W = np.zeros_like(right)
+    if size == 0.0:
+        return W, 0, 0.0
+    precondition = operator.preconditioner()
+    residual = right.copy()
+    direction = step = precondition(residual)
+    product = (residual * step).sum()
+    relative = 1.0
+    for n_iter in range(1, max_iter + 1):
+        image = operator(direction)
+        length = product / (direction * image).sum()
+        W += length * direction
+        residual -= length * image
+        relative = np.linalg.norm(residual) / size
+        if verbose > 1:
+            print(f"bilinear fit: iteration {n_iter}, relative residual {relative:.1e}")
+        if relative <= tol:
+            break
+        step = precondition(residual)
+        new = (residual * step).sum()
+        direction = step + (new / product) * direction
+        product = new
+    return W, n_iter, float(relative)

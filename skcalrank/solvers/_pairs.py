@@ -1,0 +1,248 @@
+"""Regressions on pairs of documents: features of two documents in, one number out.
+
+Pairs are streamed: a chunk of documents is paired with all documents of its query, so that
+memory stays bounded whatever the number of pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.linear_model import Ridge
+
+from .._queries import Queries
+from .._validation import check_option
+from ._bilinear import fit_bilinear
+from ._least_squares import fit_regressor, is_closed_form, square_root
+
+__all__ = ["PAIR_FEATURES", "BilinearModel", "PairRegression", "fit_pairs"]
+
+# Pairs in a chunk, and cells of all pair features that a regressor may be given at once (4 GB).
+_CHUNK_PAIRS = 1 << 16
+_ALL_CELLS = 1 << 29
+
+Values = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _concat(first, second):
+    return np.hstack([first, second])
+
+
+def _difference(first, second):
+    return first - second
+
+
+#: Features of a pair by name; "bilinear" is fitted without building them.
+PAIR_FEATURES = {"bilinear": None, "concat": _concat, "difference": _difference}
+
+
+def fit_pairs(
+    X,
+    queries,
+    values: Values,
+    features,
+    regressor,
+    *,
+    alpha,
+    diagonal,
+    weight,
+    verbose=0,
+    tol=1e-8,
+    max_iter=1000,
+):
+    """Regress the targets of all ordered pairs of documents of a query.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, d)
+        In grouped order.
+    queries : Queries
+    values : callable
+        Targets of pairs, from the rows of their documents.
+    features : str or callable
+        A name in ``PAIR_FEATURES``, or a function of two (m, d) arrays that returns (m, p).
+    regressor : estimator or None
+        For features that are built; None = Ridge with `alpha`.
+    alpha : float
+        Ridge penalty.
+    diagonal : bool
+        Whether the pairs (i, i) count.
+    weight : ndarray of shape (n_rows,) or None
+        In grouped order.
+    verbose, tol, max_iter
+        Of the bilinear fit.
+
+    Returns
+    -------
+    model : BilinearModel or PairRegression
+
+    Raises
+    ------
+    ValueError
+        For unknown features, or a regressor where there is none to choose.
+    """
+    if not callable(features):
+        check_option("pair_features", features, PAIR_FEATURES)
+    # Callables may compare equal to anything, so they are told apart first.
+    if not callable(features) and features == "bilinear":
+        if regressor is not None:
+            raise ValueError(
+                "estimator is not used by pair_features='bilinear', a ridge regression with "
+                "penalty alpha: leave it None, or choose 'concat', 'difference' or a callable."
+            )
+        matrices = (
+            values(*_grid(start, stop)).reshape(stop - start, stop - start)
+            for start, stop in pairwise(queries.ptr)
+        )
+        return BilinearModel(
+            *fit_bilinear(
+                X,
+                queries,
+                matrices,
+                alpha,
+                diagonal=diagonal,
+                weight=weight,
+                tol=tol,
+                max_iter=max_iter,
+                verbose=verbose,
+            )
+        )
+    function = features if callable(features) else PAIR_FEATURES[features]
+    model = PairRegression(Ridge(alpha=alpha) if regressor is None else regressor, function)
+    return model.fit(X, queries, values, diagonal, weight)
+
+
+def _grid(start, stop):
+    rows = np.arange(start, stop)
+    return np.repeat(rows, len(rows)), np.tile(rows, len(rows))
+
+
+class BilinearModel:
+    """``u_ij = x_i' W x_j``."""
+
+    def __init__(self, coef, n_iter, residual):
+        self.coef_ = coef
+        self.n_iter_ = n_iter
+        self.residual_ = residual
+
+    def matrices(self, X, queries: Queries) -> Iterator[np.ndarray]:
+        """The (r, r) matrix of each query; X in grouped order."""
+        left = X @ self.coef_
+        for start, stop in pairwise(queries.ptr):
+            yield left[start:stop] @ X[start:stop].T
+
+
+class PairRegression:
+    """A regressor on features of pairs."""
+
+    def __init__(self, regressor, features):
+        self.regressor = regressor
+        self.features = features
+
+    def fit(self, X, queries, values, diagonal, weight):
+        """Fit to all ordered pairs, without building them all where the regressor allows it."""
+        chunks = _Chunks(X, queries, self.features, values, diagonal, weight)
+        if is_closed_form(self.regressor):
+            _fit_closed_form(self.regressor, chunks)
+        elif hasattr(self.regressor, "partial_fit"):
+            for features, targets, weights in chunks:
+                extra = {} if weight is None else {"sample_weight": weights}
+                self.regressor.partial_fit(features, targets, **extra)
+        else:
+            features, targets, weights = chunks.together()
+            fit_regressor(self.regressor, features, targets, weights)
+        return self
+
+    def matrices(self, X, queries: Queries) -> Iterator[np.ndarray]:
+        """The (r, r) matrix of each query; X in grouped order."""
+        ready, query = [], 0
+        for first, second in _pairs(queries):
+            ready.append(self.regressor.predict(_build(self.features, X, first, second)))
+            flat = np.concatenate(ready)
+            while query < queries.n_queries and len(flat) >= queries.sizes[query] ** 2:
+                r = queries.sizes[query]
+                yield flat[: r * r].reshape(r, r)
+                flat, query = flat[r * r :], query + 1
+            ready = [flat]
+
+
+def _pairs(queries):
+    """Rows of the documents of all ordered pairs, chunk by chunk, in the order of matrices."""
+    partners = queries.repeat(queries.sizes)
+    start_of_query = queries.repeat(queries.ptr[:-1])
+    total = np.append(0, np.cumsum(partners))
+    start = 0
+    while start < queries.n_rows:
+        stop = int(np.searchsorted(total, total[start] + _CHUNK_PAIRS, side="right")) - 1
+        rows = np.arange(start, max(stop, start + 1))
+        first = np.repeat(rows, partners[rows])
+        begin = np.repeat(total[rows] - total[start], partners[rows])
+        yield first, np.repeat(start_of_query[rows], partners[rows]) + np.arange(len(first)) - begin
+        start = int(rows[-1]) + 1
+
+
+def _build(function, X, first, second):
+    features = np.asarray(function(X[first], X[second]))
+    if features.ndim != 2 or len(features) != len(first):
+        raise ValueError(
+            f"pair_features returned shape {features.shape} for {len(first)} pairs: it must "
+            f"return one row of features per pair, ({len(first)}, p)."
+        )
+    return features
+
+
+class _Chunks:
+    """Features, targets and weights of the pairs, chunk by chunk."""
+
+    def __init__(self, X, queries, function, values, diagonal, weight):
+        self.X, self.queries, self.function, self.values = X, queries, function, values
+        self.diagonal, self.weight = diagonal, weight
+        if weight is not None:
+            mean = queries.repeat(queries.mean(weight))
+            self.share = weight / np.where(mean > 0, mean, 1.0)
+
+    def __iter__(self):
+        for first, second in _pairs(self.queries):
+            if not self.diagonal:
+                off = first != second
+                first, second = first[off], second[off]
+            if not len(first):
+                continue
+            weights = None if self.weight is None else self.weight[first] * self.share[second]
+            yield _build(self.function, self.X, first, second), self.values(first, second), weights
+
+    def together(self):
+        """All of them at once, for a regressor that must see them so."""
+        parts = []
+        for part in self:
+            parts.append(part)
+            if sum(features.size for features, *_ in parts) > _ALL_CELLS:
+                raise ValueError(
+                    "The features of all pairs do not fit: choose pair_features='bilinear', a "
+                    "regressor with partial_fit, or Ridge, which sees the pairs in chunks."
+                )
+        features, targets, weights = zip(*parts)
+        weights = None if self.weight is None else np.concatenate(weights)
+        return np.concatenate(features), np.concatenate(targets), weights
+
+
+def _fit_closed_form(regressor, chunks):
+    """Ridge or LinearRegression from the normal equations, summed over the chunks."""
+    gram = moment = mean = level = total = 0.0
+    for features, targets, weights in chunks:
+        features = features.toarray() if issparse(features) else features
+        weights = np.ones(len(targets)) if weights is None else weights
+        scaled = features * weights[:, None]
+        gram, moment = gram + scaled.T @ features, moment + scaled.T @ targets
+        mean, level = mean + scaled.sum(axis=0), level + weights @ targets
+        total += weights.sum()
+    intercept = regressor.get_params()["fit_intercept"]
+    mean, level = (mean / total, level / total) if intercept else (0.0 * mean, 0.0)
+    gram = gram - total * np.outer(mean, mean)
+    regressor.set_params(fit_intercept=False)
+    regressor.fit(*square_root(gram, moment - total * level * mean))
+    regressor.set_params(fit_intercept=intercept)
+    regressor.intercept_ = float(level - mean @ regressor.coef_)
