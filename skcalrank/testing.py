@@ -29,7 +29,7 @@ def all_rankers():
     found = {
         name: cls
         for name in rankers.__all__
-        if inspect.isclass(cls := getattr(rankers, name)) and issubclass(cls, BaseRanker)
+        if issubclass(cls := getattr(rankers, name), BaseRanker) and not inspect.isabstract(cls)
     }
     return sorted(found.items())
 

@@ -6,7 +6,7 @@ from ._feedback_arc import FEEDBACK_ARC_METHODS, feedback_arc_positions
 from ._map import MAP_METHODS, map_positions
 from ._result import PredResult
 from ._sort import sort_positions
-from ._topological import topological_positions, topological_result
+from ._topological import topological_positions, topological_result, widest_cycle
 
 __all__ = [
     "FEEDBACK_ARC_METHODS",
@@ -18,6 +18,7 @@ __all__ = [
     "sort_positions",
     "topological_positions",
     "topological_result",
+    "widest_cycle",
 ]
 
 #: Every prediction map by its name.

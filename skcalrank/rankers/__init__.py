@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._err import ERRRanker
 from ._low_rank import LowRankLossClassifier
+from ._pair_base import PairRanker
 from ._pairs import AveragePrecisionRanker, PairwiseDisagreementRanker
 from ._positional import (
     AUCRanker,
@@ -25,6 +26,7 @@ __all__ = [
     "LeastSquaresRanker",
     "LowRankLossClassifier",
     "NDCGRanker",
+    "PairRanker",
     "PairwiseDisagreementRanker",
     "PrecisionRanker",
     "RecallRanker",

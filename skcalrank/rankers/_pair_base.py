@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from functools import partial
 from typing import ClassVar
 
@@ -46,14 +47,14 @@ class PairRanker(ScoreRanker):
     # Of a subclass: targets of pairs of documents in grouped order, pairs of items that are
     # regressed in the label-ranking form, and the matrices that they make.
 
-    def _pair_values(self, problem):
-        raise NotImplementedError
+    @abstractmethod
+    def _pair_values(self, problem): ...
 
-    def _item_pairs(self, r):
-        raise NotImplementedError
+    @abstractmethod
+    def _item_pairs(self, r): ...
 
-    def _matrices_of_items(self, u, r):
-        raise NotImplementedError
+    @abstractmethod
+    def _matrices_of_items(self, u, r): ...
 
     def _pred_options(self):
         return {}
