@@ -10,7 +10,16 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["data_file", "data_folder", "environment", "optional", "parser", "print_table"]
+from threadpoolctl import threadpool_info
+
+__all__ = [
+    "data_file",
+    "data_folder",
+    "describe_environment",
+    "optional",
+    "parser",
+    "print_table",
+]
 
 VARIABLE = "SKCALRANK_DATA"
 _SUFFIXES = ("", ".gz", ".xz")
@@ -66,14 +75,17 @@ def optional(name):
         return None
 
 
-def environment(packages, threads):
-    """One line: versions, processor count, threads."""
+def describe_environment(*packages, threads=None):
+    """One line: versions, cores, and threads: the given number, else those of BLAS."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    versions = ", ".join(f"{name} {_version(name)}" for name in packages)
-    return (
-        f"Python {platform.python_version()}, {versions}; {platform.machine()}, {cores} cores, "
-        f"{threads} thread{'s' * (threads != 1)} for everybody"
-    )
+    versions = ", ".join(f"{name} {_version(name)}" for name in ("skcalrank", *packages))
+    if threads is None:
+        pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        said = f"BLAS threads {max(pools, default='unknown')}"
+    else:
+        said = f"{threads} thread{'s' * (threads != 1)} for everybody"
+    machine = f"{platform.machine()}, {cores} cores, {said}"
+    return f"Python {platform.python_version()}, {versions}; {machine}"
 
 
 def _version(name):

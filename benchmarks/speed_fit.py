@@ -93,7 +93,16 @@ def main():
         medians = [f"{np.median(seconds[n]):.3f}" for n in ("limit", "fit", "Ridge")]
         memory = peak_memory(dtype)
         rows.append([dtype, *medians, f"{ratio:.2f}", f"{asked}", f"{memory:.2f}", "1.5"])
-    headers = ["dtype", "X'X + X'y s", "fit s", "Ridge s", "fit / limit", "asked", "peak / X", "asked"]
+    headers = [
+        "dtype",
+        "X'X + X'y s",
+        "fit s",
+        "Ridge s",
+        "fit / limit",
+        "asked",
+        "peak / X",
+        "asked",
+    ]
     print_table(headers, rows)
 
 

@@ -139,17 +139,23 @@ def main():
     many = np.minimum(seconds["ranx 6"], seconds["pytrec_eval 6"])
     print(describe_environment("numpy", "ranx", "pytrec_eval-terrier"))
     print(f"{len(y):,} documents, {N_QUERIES:,} queries; before they can evaluate, the peers need")
-    print(f"{seconds_dicts:.1f} s for dictionaries, and ranx {seconds_ranx:.1f} s for its objects.\n")
+    print(
+        f"{seconds_dicts:.1f} s for dictionaries, and ranx {seconds_ranx:.1f} s for its objects.\n"
+    )
     rows = [_row(name, seconds[name], len(y)) for name in ("ranx 1", "pytrec_eval 1")]
     rows.append(_row("skcalrank NDCG@10", seconds["ndcg@10"], len(y), one, 12))
     rows.append(_row("skcalrank NDCG@10, exact over heavy ties", seconds["ties"], len(y), one, 8))
-    rows.append(_row("skcalrank NDCG, exact over heavy ties", seconds["ties, whole"], len(y), one, 8))
+    rows.append(
+        _row("skcalrank NDCG, exact over heavy ties", seconds["ties, whole"], len(y), one, 8)
+    )
     rows += [_row(name, seconds[name], len(y)) for name in ("ranx 6", "pytrec_eval 6")]
     rows.append(_row("skcalrank six measures", seconds["six"], len(y), many, 5))
     print_table(["", "ms", "M rows/s", "x faster peer", "asked"], rows)
     print("\nLargest difference per query:")
     differences = check_equal(y, s, qid, qrels, run, ranx_pair)
-    print_table(["peer and measure", "difference"], [[k, f"{v:.1e}"] for k, v in differences.items()])
+    print_table(
+        ["peer and measure", "difference"], [[k, f"{v:.1e}"] for k, v in differences.items()]
+    )
 
 
 def _row(name, seconds, n_rows, peer=None, asked=None):

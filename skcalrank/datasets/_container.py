@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["RankingData"]
+__all__ = ["LabelRankingData", "RankingData"]
 
 
 class _Triple(NamedTuple):
@@ -47,3 +47,75 @@ class RankingData(_Triple):
             f"RankingData({self.X.shape[0]} rows, {self.X.shape[1]} features, "
             f"{len(np.unique(self.qid))} queries)"
         )
+
+
+class _Pair(NamedTuple):
+    X: Any
+    positions: np.ndarray
+
+
+class LabelRankingData(_Pair):
+    """``X, positions`` of the label-ranking form, with what else is known as attributes.
+
+    ``PreferenceTarget.from_orders(data.positions)`` is the target of rankers of preferences;
+    where every order is complete, ``y = -data.positions`` is one of every ranker and metric.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    positions : ndarray of float of shape (n, r)
+        Position of each item, from 1; NaN where it is unranked. Tied items share the mean of
+        the positions that they take up.
+    item_names : list of str
+        Of the columns of positions.
+    feature_names : list of str or None
+        Of the columns of X.
+    weights : ndarray of shape (n,) or None
+        How often each row was observed, where rows are not repeated; None = once.
+    description : str
+    law : OrderMixture or None
+        The conditional law of the orders, where it is known.
+
+    Examples
+    --------
+    >>> from skcalrank.datasets import make_label_ranking
+    >>> make_label_ranking(n_samples=50, n_items=4, random_state=0)
+    LabelRankingData(50 rows, 10 features, 4 items)
+    """
+
+    description: str
+    item_names: list
+    feature_names: list | None
+    weights: np.ndarray | None
+    law: Any
+
+    def __new__(
+        cls,
+        X,
+        positions,
+        *,
+        item_names,
+        description="",
+        feature_names=None,
+        weights=None,
+        law=None,
+    ):
+        out = super().__new__(cls, X, positions)
+        out.description = description
+        out.item_names = item_names
+        out.feature_names = feature_names
+        out.weights = weights
+        out.law = law
+        return out
+
+    def __reduce__(self):
+        # Pickling and copying would call __new__ without the names.
+        return _rebuild, (type(self), tuple(self), vars(self))
+
+    def __repr__(self):
+        n, r = self.positions.shape
+        return f"LabelRankingData({n} rows, {self.X.shape[1]} features, {r} items)"
+
+
+def _rebuild(cls, values, attributes):
+    return cls(*values, **attributes)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import lzma
 from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from ._container import RankingData
+from ._files import OPENERS, read_bytes
 
 __all__ = ["load_letor"]
-
-_OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 
 
 def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False):
@@ -60,7 +57,7 @@ def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False):
            [0.  , 0.25]])
     """
     path = Path(path)
-    content = _read(path)
+    content = read_bytes(path)
     try:
         with io.BytesIO(content) as file:
             X, y, qid = load_svmlight_file(
@@ -79,22 +76,17 @@ def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False):
     return RankingData(X, y, qid, description=f"Read from {path.name}.")
 
 
-def _read(path: Path) -> bytes:
-    with _OPENERS.get(path.suffix, open)(path, "rb") as file:
-        return file.read()
-
-
 def _groups_beside(path: Path, n_rows: int) -> np.ndarray:
     """Query numbers from a file of group sizes."""
-    stem = path.with_suffix("") if path.suffix in _OPENERS else path
-    candidates = [Path(f"{stem}.query{suffix}") for suffix in ("", *_OPENERS)]
+    stem = path.with_suffix("") if path.suffix in OPENERS else path
+    candidates = [Path(f"{stem}.query{suffix}") for suffix in ("", *OPENERS)]
     found = next((c for c in candidates if c.exists()), None)
     if found is None:
         raise ValueError(
             f"{path} has lines without qid:..., and there is no {candidates[0].name} with "
             "group sizes beside it: nothing says which rows are a query."
         )
-    sizes = np.array(_read(found).split(), dtype=np.intp)
+    sizes = np.array(read_bytes(found).split(), dtype=np.intp)
     if sizes.sum() != n_rows:
         raise ValueError(
             f"The group sizes in {found.name} sum to {sizes.sum()}, but {path.name} has "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -104,15 +105,16 @@ def evaluate(
     ----------
     y_true, y_score
         As in :func:`measure_score`.
-    measures : list of str or Measure
-        ``["ndcg@10", "map"]``.
+    measures : list of str or Measure, or dict
+        ``["ndcg@10", "map"]``, or measures by the names they get in the result, such as
+        ``{"p@5": Precision(k=5, relevance_level=2)}``.
     qid, ties, empty, sample_weight, average
         As in :func:`measure_score`.
 
     Returns
     -------
     values : dict
-        Value by measure, as it was given.
+        Value by measure as it was given, or by its name in the dict.
 
     Examples
     --------
@@ -122,7 +124,9 @@ def evaluate(
     """
     check_option("ties", ties, TIES)
     check_option("empty", empty, EMPTY)
-    resolved = {name: get_measure(name) for name in measures}
+    if not isinstance(measures, Mapping):
+        measures = {measure: measure for measure in measures}
+    resolved = {name: get_measure(measure) for name, measure in measures.items()}
     if isinstance(y_true, PreferenceTarget):
         return {
             name: _of_preferences(measure, y_true, y_score, qid, ties, sample_weight, average)

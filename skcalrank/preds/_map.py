@@ -102,9 +102,7 @@ def _beam(weights):
     for size in range(1, r + 1):
         reached = value[:, None] + (diagonal + linked) / size
         reached[inside] = -np.inf
-        best_first = np.argsort(-reached, axis=None, kind="stable")[: _BEAM_WIDTH * size]
-        _, first = np.unique((key[:, None] + keys).ravel()[best_first], return_index=True)
-        chosen = best_first[np.sort(first)[:_BEAM_WIDTH]]
+        chosen = _best_distinct(reached.ravel(), (key[:, None] + keys).ravel())
         parent, document = np.divmod(chosen, r)
         keep = np.isfinite(reached[parent, document])
         parent, document = parent[keep], document[keep]
@@ -118,6 +116,18 @@ def _beam(weights):
         order.append(document[state])
         state = parent[state]
     return np.array(order[::-1])
+
+
+def _best_distinct(values, keys):
+    """Places of the best values with different keys, as many as the beam is wide."""
+    for most in (8 * _BEAM_WIDTH, len(values)):
+        most = min(most, len(values))
+        best = np.argpartition(-values, most - 1)[:most]
+        best = best[np.lexsort((best, -values[best]))]
+        _, first = np.unique(keys[best], return_index=True)
+        if len(first) >= _BEAM_WIDTH or most == len(values):
+            break
+    return best[np.sort(first)[:_BEAM_WIDTH]]
 
 
 def _upper_bound(weights):

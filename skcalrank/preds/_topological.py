@@ -149,10 +149,12 @@ def _bisect(weights):
     low, high = -1, len(levels) - 1
     while high - low > 1:
         middle = (low + high) // 2
-        if _is_acyclic(weights > levels[middle]):
-            high = middle
+        left = _peel(weights > levels[middle])
+        if len(left):
+            # Cycles of fewer edges pass through what is left alone.
+            low, weights = middle, weights[np.ix_(left, left)]
         else:
-            low = middle
+            high = middle
     return levels[high]
 
 
@@ -169,22 +171,22 @@ def _with(edges, more):
 
 
 def _is_acyclic(edges) -> bool:
-    """Peel sources and sinks, layer by layer, until nothing is left or nothing gives way."""
+    return not len(_peel(edges))
+
+
+def _peel(edges):
+    """Take sources and sinks away, layer by layer: what is left holds every cycle."""
     count = edges.astype(np.float32)
     into, out_of = count.sum(axis=0), count.sum(axis=1)
     alive = np.ones(len(edges), dtype=bool)
-    left = len(edges)
-    while left:
-        sources, sinks = alive & (into == 0), alive & (out_of == 0)
-        gone = np.flatnonzero(sources | sinks)
-        if not len(gone):
-            return False
-        alive[gone] = False
-        left -= len(gone)
-        if left:
-            into -= count[np.flatnonzero(sources)].sum(axis=0)
-            out_of -= count[:, np.flatnonzero(sinks)].sum(axis=1)
-    return True
+    while True:
+        sources = np.flatnonzero(alive & (into == 0))
+        sinks = np.flatnonzero(alive & (out_of == 0))
+        if not len(sources) and not len(sinks):
+            return np.flatnonzero(alive)
+        alive[sources] = alive[sinks] = False
+        into -= count[sources].sum(axis=0)
+        out_of -= count[:, sinks].sum(axis=1)
 
 
 def topological_order(edges, priority):

@@ -1,0 +1,153 @@
+"""Prediction maps of pairs: exact, fast, and how near the fast ones come.
+
+    python benchmarks/prediction_maps.py --data DIR
+
+The 49 input-output instances of LOLIB (``lolib/``) to proven optimality; Algorithm 1 against a
+plain loop that deletes edges of a networkx graph; exact MAP by subsets; the beam search and its gap
+to the exact map. Times are medians of repeated calls.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import lzma
+import tarfile
+import time
+from pathlib import Path
+
+import numpy as np
+from _common import data_file, data_folder, describe_environment, optional, parser, print_table
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from skcalrank.preds import feedback_arc_positions, map_positions, topological_positions
+
+NEEDED = ["lolib/io_original.tar", "lolib/io_original_optima.json"]
+
+
+def read_lolib(folder):
+    """Matrix and certified optimum of every instance."""
+    optima, archive = (_read(data_file(folder, name)) for name in NEEDED[::-1])
+    optima = json.loads(optima)
+    instances = {}
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        for member in tar.getmembers():
+            if member.isfile():
+                numbers = tar.extractfile(member).read().decode().split("\n", 1)[1].split()
+                n = int(numbers[0])
+                matrix = np.array(numbers[1 : 1 + n * n], dtype=float).reshape(n, n)
+                name = Path(member.name).stem
+                instances[name] = matrix, optima[name]["optimum"]
+    return instances
+
+
+def _read(path):
+    content = path.read_bytes()
+    return lzma.decompress(content) if path.suffix == ".xz" else content
+
+
+def solve_lolib(matrix, optimum):
+    """Seconds, and whether the order is proven and of the certified value."""
+    start = time.perf_counter()
+    with threadpool_limits(1):
+        result = feedback_arc_positions(matrix)
+    np.fill_diagonal(matrix, 0)
+    right = result.proven and abs(matrix.sum() - result.value - optimum) < 1e-6
+    return time.perf_counter() - start, right
+
+
+def lolib_row(folder):
+    """All instances on two cores."""
+    instances = read_lolib(folder)
+    with Parallel(n_jobs=2) as parallel:
+        parallel(delayed(int)(0) for _ in range(4))
+        start = time.perf_counter()
+        found = parallel(delayed(solve_lolib)(*pair) for pair in instances.values())
+        total = time.perf_counter() - start
+    right = sum(ok for _, ok in found)
+    note = f"{right} of {len(found)} proven and equal, slowest {max(s for s, _ in found):.2f} s"
+    return ["LOLIB, exact, all", f"{total:.2f} s", "10 s", note]
+
+
+def delete_edges(networkx, U):
+    """Algorithm 1 as a plain loop: delete the lightest edge until there is no cycle."""
+    net = np.maximum(U - U.T, 0.0)
+    edges = sorted((net[i, j], i, j) for i, j in zip(*np.nonzero(net)))
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(range(len(U)))
+    graph.add_edges_from((i, j) for _, i, j in edges)
+    for _, i, j in edges:
+        if networkx.is_directed_acyclic_graph(graph):
+            break
+        graph.remove_edge(i, j)
+    return list(networkx.topological_sort(graph))
+
+
+def preferences(kind, r, rng):
+    """Estimated preferences: noise alone, counts of a Bradley-Terry law, or nearly acyclic."""
+    if kind == "random":
+        return rng.random((r, r))
+    scores = np.sort(rng.normal(size=r))[::-1]
+    p = 1 / (1 + np.exp(-(scores[:, None] - scores)))
+    return rng.binomial(10, p) / 10 if kind == "BTL" else p + 0.02 * rng.normal(size=(r, r))
+
+
+def median_seconds(call, rounds):
+    """Median time of a call."""
+    call()
+    seconds = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - start)
+    return float(np.median(seconds))
+
+
+def algorithm_1_rows(rng):
+    """Algorithm 1 at two sizes, and the plain loop at the smaller one."""
+    networkx = optional("networkx")
+    rows = []
+    for r, asked in ((100, "2 ms"), (1000, "60 ms")):
+        for kind in ("random", "BTL", "nearly acyclic"):
+            U = preferences(kind, r, rng)
+            seconds = median_seconds(lambda U=U: topological_positions(U), 15 if r < 500 else 7)
+            note = ""
+            if networkx and r == 100 and kind != "random":
+                plain = median_seconds(lambda U=U: delete_edges(networkx, U), 1)
+                note = f"plain loop {1e3 * plain:.0f} ms, {plain / seconds:.0f} times"
+            rows.append([f"Algorithm 1, r={r}, {kind}", f"{1e3 * seconds:.2f} ms", asked, note])
+    return rows
+
+
+def map_rows(rng):
+    """Exact MAP, the beam, and the gap between them."""
+    U18, U100 = rng.normal(size=(18, 18)), rng.normal(size=(100, 100))
+    exact = median_seconds(lambda: map_positions(U18), 5)
+    beam = median_seconds(lambda: map_positions(U100, method="beam"), 9)
+    gaps = []
+    for _ in range(200):
+        U = rng.normal(size=(12, 12))
+        best, found = map_positions(U).value, map_positions(U, method="beam").value
+        gaps.append((best - found) / abs(best))
+    note = f"gap to exact at r=12, 200 instances: largest {max(gaps):.1e}"
+    return [
+        ["MAP exact, r=18", f"{exact:.3f} s", "0.3 s", ""],
+        ["MAP beam, r=100", f"{1e3 * beam:.1f} ms", "25 ms", note],
+    ]
+
+
+def main():
+    """Run and print."""
+    args = parser(__doc__, data=True).parse_args()
+    folder = data_folder(args.data, NEEDED)
+    print(describe_environment("numpy", "scipy", "networkx", threads=args.threads), "\n")
+    rng = np.random.default_rng(0)
+    rows = [lolib_row(folder)]
+    with threadpool_limits(args.threads):
+        rows += algorithm_1_rows(rng) + map_rows(rng)
+    print_table(["", "time", "asked", ""], rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""Reading of files, compressed or not."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+from pathlib import Path
+
+__all__ = ["OPENERS", "read_bytes", "read_text"]
+
+#: How to open a file, by its suffix; all others are plain.
+OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+
+
+def read_bytes(path: Path) -> bytes:
+    """Content of a plain, ``.gz`` or ``.xz`` file."""
+    with OPENERS.get(path.suffix, open)(path, "rb") as file:
+        return file.read()
+
+
+def read_text(path: Path) -> str:
+    """Content of a text file in UTF-8, with or without a byte-order mark."""
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no text in UTF-8: {error}.") from error

@@ -1,0 +1,278 @@
+"""Made orders whose conditional law, and so the best expected tau, is known exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._queries import Queries
+from ..measures import (
+    Kendall,
+    PairwiseDisagreement,
+    PositionalMeasure,
+    get_measure,
+)
+from ..metrics import measure_score
+from ..preds import feedback_arc_positions, sort_positions
+from ._container import LabelRankingData
+
+__all__ = ["OrderMixture", "make_label_ranking"]
+
+
+class OrderMixture:
+    """The law of the orders given the instances: one of a few orders per type.
+
+    Every instance is of a type, which its features tell, and shows one of the orders of the
+    type. Every expectation is a finite sum.
+
+    Parameters
+    ----------
+    orders : ndarray of shape (n_types, n_orders, r)
+        Positions, from 1, under each order of a type.
+    probabilities : ndarray of shape (n_types, n_orders)
+        Of the orders of each type.
+    types : ndarray of int of shape (n,)
+        Type of each instance.
+
+    Examples
+    --------
+    >>> from skcalrank.datasets import make_label_ranking
+    >>> X, positions = data = make_label_ranking(n_items=3, cyclic=True, random_state=0)
+    >>> data.law.expected_preferences().shape
+    (100, 3, 3)
+    >>> by_borda = -data.law.expected_positions()
+    >>> data.law.value("kendall", by_borda) < data.law.bayes_value("kendall")
+    True
+    >>> data.law.value("spearman", by_borda) == data.law.bayes_value("spearman")
+    True
+    """
+
+    def __init__(self, orders, probabilities, types):
+        self.orders = orders
+        self.probabilities = probabilities
+        self.types = types
+
+    def expected_preferences(self):
+        """Probability that item i is before item j: what the unit preferences are in the mean.
+
+        Returns
+        -------
+        preferences : ndarray of shape (n, r, r)
+            ``E[Y_ij | x]`` of ``PreferenceTarget.from_orders(positions)``; the diagonal is 0.
+        """
+        before = self.orders[..., :, None] < self.orders[..., None, :]
+        return np.einsum("tk,tkij->tij", self.probabilities, before)[self.types]
+
+    def expected_positions(self):
+        """Mean position of each item: what a regression of positions converges to.
+
+        Returns
+        -------
+        positions : ndarray of shape (n, r)
+            Sorting by them, as Borda does, is best for Spearman's rho.
+        """
+        return np.einsum("tk,tkr->tr", self.probabilities, self.orders)[self.types]
+
+    def value(self, measure, y_score, *, ties="average"):
+        """Expected value of the measure for given scores, with ``-positions`` as relevances.
+
+        Parameters
+        ----------
+        measure : str or Measure
+            ``"kendall"``, ``"spearman"``, or ``PairwiseDisagreement(weights="unit")``: minus
+            the expected number of pairs in the wrong order.
+        y_score : array-like of shape (n, r)
+            Higher is better; the scores of positions are ``-positions``.
+        ties : str, default="average"
+            As in :func:`skcalrank.metrics.measure_score`.
+
+        Returns
+        -------
+        value : float
+        """
+        values = [
+            measure_score(
+                measure,
+                -self.orders[self.types, k],
+                y_score,
+                ties=ties,
+                empty="zero",
+                average=False,
+            )
+            for k in range(self.orders.shape[1])
+        ]
+        return float(np.mean(np.sum(self.probabilities[self.types].T * values, axis=0)))
+
+    def bayes_positions(self, measure="kendall"):
+        """Positions of the best expected value for every instance.
+
+        Parameters
+        ----------
+        measure : str or Measure, default="kendall"
+            Kendall's tau or pairwise disagreement, by the exact feedback arc set of the
+            expected preferences; or a positional measure such as ``"spearman"``, by sorting
+            the expected targets.
+
+        Returns
+        -------
+        positions : ndarray of int of shape (n, r)
+
+        Raises
+        ------
+        ValueError
+            For other measures.
+        """
+        measure = get_measure(measure)
+        if isinstance(measure, (Kendall, PairwiseDisagreement)):
+            targets = self._mean(measure.pair_targets(-self.orders.astype(float)))
+            best = [feedback_arc_positions(matrix).positions for matrix in targets]
+        elif isinstance(measure, PositionalMeasure):
+            queries = Queries.equal(self.probabilities.size, self.orders.shape[2])
+            labels = measure.labels(-self.orders.astype(float).ravel())
+            targets = self._mean(measure.score_targets(labels, queries).reshape(self.orders.shape))
+            best = [sort_positions(u) for u in targets]
+        else:
+            raise ValueError(
+                f"{measure.name}: the best positions are known for kendall, pairwise "
+                "disagreement and positional measures such as spearman."
+            )
+        return np.array(best)[self.types]
+
+    def _mean(self, values):
+        """Over the orders of each type."""
+        weights = self.probabilities.reshape(*self.probabilities.shape, *[1] * (values.ndim - 2))
+        return (weights * values).sum(axis=1)
+
+    def bayes_value(self, measure="kendall"):
+        """The best expected value that any positions can have.
+
+        Parameters
+        ----------
+        measure : str or Measure, default="kendall"
+            As in :meth:`bayes_positions`.
+
+        Returns
+        -------
+        value : float
+        """
+        return self.value(measure, -self.bayes_positions(measure))
+
+
+def make_label_ranking(
+    n_samples=100,
+    n_items=5,
+    n_features=10,
+    *,
+    n_types=8,
+    n_orders=3,
+    cyclic=False,
+    random_state=None,
+):
+    """Instances that order the same items, by a known conditional law.
+
+    An instance is of one of ``n_types`` types, and its features are those of its type: with
+    ``n_features >= n_types`` every function of the type is linear in X, so that a linear
+    regression can reach the expected targets of every surrogate. A type has ``n_orders`` orders
+    with probabilities, of which the instance shows one.
+
+    Without ``cyclic`` one order of each type has a probability above 1/2. The majorities agree
+    with it in every pair, so that they have no cycle and Algorithm 1 finds the best order.
+
+    With ``cyclic`` the items of a type are put in triples that stand one behind the other; in
+    each of them the three orders are ``a b c``, ``b c a`` and ``c a b`` (Condorcet), with
+    probabilities p > q > 1/3 and the rest. A majority each puts a before b, b before c, and c
+    before a. The best order for Kendall's tau is ``a b c``, while the mean positions, and with
+    them every regression of a score such as Borda's, put b before a: by q > 1/3. The
+    ``n_items % 3`` items that are left over stand last, always in the same order.
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+    n_items : int, default=5
+        At least 2, or 3 with ``cyclic``.
+    n_features : int, default=10
+    n_types : int, default=8
+    n_orders : int, default=3
+        Orders of a type; 3 with ``cyclic``.
+    cyclic : bool, default=False
+        Whether the majorities of every type have a cycle.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    data : LabelRankingData
+        Unpacks to ``X, positions``, of shapes (n_samples, n_features) and
+        (n_samples, n_items); ``data.law`` is the :class:`OrderMixture`.
+
+    Raises
+    ------
+    ValueError
+        If a number is too small to make a ranking problem, or ``n_orders`` does not fit.
+
+    Examples
+    --------
+    >>> from skcalrank import PairwiseDisagreementRanker, PreferenceTarget, SpearmanRanker
+    >>> from skcalrank.datasets import make_label_ranking
+    >>> X, positions = data = make_label_ranking(2000, 6, n_types=2, cyclic=True, random_state=0)
+    >>> pairs = PairwiseDisagreementRanker(surrogate="pairwise", pred="exact")
+    >>> pairs = pairs.fit(X, PreferenceTarget.from_orders(positions))
+    >>> scores = SpearmanRanker().fit(X, -positions)
+    >>> best = data.law.bayes_value("kendall")
+    >>> bool(best - data.law.value("kendall", pairs.predict(X)) < 0.001)
+    True
+    >>> bool(best - data.law.value("kendall", scores.predict(X)) > 0.05)
+    True
+    """
+    least = {"n_samples": 1, "n_features": 1, "n_types": 1, "n_orders": 1}
+    least["n_items"] = 3 if cyclic else 2
+    given = locals()
+    for name, smallest in least.items():
+        _check_integer(name, given[name], smallest)
+    if cyclic and n_orders != 3:
+        raise ValueError(f"n_orders={n_orders}: with cyclic=True every type has 3 orders.")
+    rng = check_random_state(random_state)
+    features = rng.normal(size=(n_types, n_features))
+    make = _cyclic_orders if cyclic else _majority_orders
+    orders, probabilities = make(rng, n_types, n_orders, n_items)
+    types = rng.randint(n_types, size=n_samples)
+    above = np.cumsum(probabilities, axis=1)[types, :-1]
+    shown = (rng.uniform(size=(n_samples, 1)) >= above).sum(axis=1)
+    return LabelRankingData(
+        features[types],
+        orders[types, shown].astype(float),
+        item_names=[f"item {i}" for i in range(n_items)],
+        feature_names=[f"feature {i}" for i in range(n_features)],
+        description=make_label_ranking.__doc__.splitlines()[0],
+        law=OrderMixture(orders, probabilities, types),
+    )
+
+
+def _check_integer(name, value, smallest):
+    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_integer or value < smallest:
+        raise ValueError(f"{name}={value!r}: choose an integer from {smallest}.")
+
+
+def _permutations(rng, *shape):
+    return np.argsort(rng.uniform(size=shape), axis=-1)
+
+
+def _majority_orders(rng, n_types, n_orders, n_items):
+    """Random orders, the first of each type with a probability above 1/2."""
+    probabilities = 0.5 * rng.dirichlet(np.ones(n_orders), size=n_types)
+    probabilities[:, 0] += 0.5
+    return 1 + _permutations(rng, n_types, n_orders, n_items), probabilities
+
+
+def _cyclic_orders(rng, n_types, n_orders, n_items):
+    """Rotations within triples, the first order before the second before the third."""
+    start = np.arange(n_items)
+    place = np.tile(start, (n_orders, 1))
+    whole = n_items - n_items % 3
+    for k in range(n_orders):
+        place[k, :whole] = start[:whole] // 3 * 3 + (start[:whole] - k) % 3
+    items = _permutations(rng, n_types, n_items)
+    second = rng.uniform(0.36, 0.38, size=n_types)
+    first = second + rng.uniform(0.07, 0.10, size=n_types)
+    # place[k, s]: where order k puts the item of slot s.
+    return 1 + place[:, items].swapaxes(0, 1), np.column_stack([first, second, 1 - first - second])

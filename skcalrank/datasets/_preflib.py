@@ -1,0 +1,211 @@
+"""Files of PrefLib with orders."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ._container import LabelRankingData
+from ._files import OPENERS, read_text
+from ._orders import check_groups, positions_of_orders
+
+__all__ = ["load_preflib"]
+
+_TYPES = ("soc", "soi", "toc", "toi")
+_HEADER = re.compile(r"#+\s*([A-Z][A-Z ]*?)(?: (\d+))?\s*:\s*(.*)")
+_GROUP = r"(?:\d+|\{\d+(?:,\d+)*\})"
+_LINE = re.compile(rf"(\d+):({_GROUP}(?:,{_GROUP})*)")
+
+
+class _Header(NamedTuple):
+    title: str
+    data_type: str | None
+    n_alternatives: int | None
+    n_voters: int | None
+    names: dict
+
+
+def load_preflib(path, *, expand=True):
+    """Read the orders of a PrefLib file: ``.soc``, ``.soi``, ``.toc`` or ``.toi``.
+
+    The format of 2022: header lines ``# KEY: value``, then lines ``count: order`` with the
+    numbers of the alternatives, best first, and tied ones in braces, such as
+    ``12: 3,{1,4},2``. Blank lines and comments that are no header are skipped.
+
+    An alternative that an order leaves out is NaN: it was not compared with any other, and is
+    not taken for worse than the ranked ones.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain text, or compressed as ``.gz`` or ``.xz``.
+    expand : bool, default=True
+        One row for every voter. False: one row for every line, the counts are
+        ``data.weights``, to be passed as ``sample_weight``.
+
+    Returns
+    -------
+    data : LabelRankingData
+        Unpacks to ``X, positions``. There are no features: X is a column of ones, on which a
+        ranker learns one consensus order. An alternative without a name in the header is
+        called by its number.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If a line is malformed (it is named), ranks an alternative twice or one that is not
+        there, or breaks what the data type promises: no ties in ``.soc`` and ``.soi``,
+        complete orders in ``.soc`` and ``.toc``.
+
+    Warns
+    -----
+    UserWarning
+        If the counts do not sum to the number of voters in the header, as in a file that was
+        cut off or edited.
+
+    Examples
+    --------
+    The consensus that disagrees least with the voters (Kemeny's rule) is the exact prediction
+    map on their mean preferences:
+
+    >>> import pathlib, tempfile
+    >>> from skcalrank import PairwiseDisagreementRanker, PreferenceTarget
+    >>> from skcalrank.datasets import load_preflib
+    >>> lines = ["# ALTERNATIVE NAME 1: tea", "# ALTERNATIVE NAME 2: coffee", "3: 1,2", "2: 2,1"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "drinks.soc")
+    ...     _ = file.write_text("\\n".join(lines))
+    ...     X, positions = data = load_preflib(file)
+    >>> positions.shape, data.item_names
+    ((5, 2), ['tea', 'coffee'])
+    >>> ranker = PairwiseDisagreementRanker(surrogate="pairwise", pred="exact")
+    >>> ranker.fit(X, PreferenceTarget.from_orders(positions)).rank(X[:1])
+    array([[1, 2]])
+    """
+    path = Path(path)
+    lines = [
+        (f"{path.name}, line {number}", line.strip())
+        for number, line in enumerate(read_text(path).splitlines(), start=1)
+    ]
+    header = _read_header(path, lines)
+    counts, orders = _read_orders(path, lines)
+    r = _n_alternatives(path, header, orders)
+    column_of = {number: number - 1 for number in range(1, r + 1)}
+    for where, groups in orders:
+        _check_order(where, groups, header.data_type, r)
+    _warn_of_lost_voters(path, header, counts)
+    positions = positions_of_orders([groups for _, groups in orders], column_of)
+    if expand:
+        positions = np.repeat(positions, counts, axis=0)
+    return LabelRankingData(
+        np.ones((len(positions), 1)),
+        positions,
+        item_names=[header.names.get(number, str(number)) for number in column_of],
+        feature_names=["constant"],
+        weights=None if expand else np.array(counts, dtype=float),
+        description=f"{header.title or 'Orders'}, read from {path.name}.",
+    )
+
+
+def _read_header(path, lines):
+    """What the header lines say; other comments are passed over."""
+    values, names = {}, {}
+    for where, line in lines:
+        match = _HEADER.fullmatch(line)
+        if match is None:
+            continue
+        key, number, value = match.groups()
+        if key == "ALTERNATIVE NAME" and number and value:
+            names[int(number)] = value
+        elif key in ("NUMBER ALTERNATIVES", "NUMBER VOTERS"):
+            if not value.isdecimal():
+                raise ValueError(f"{where}: {key} is {value!r}, not a whole number.")
+            values[key] = int(value)
+        elif key in ("TITLE", "DATA TYPE"):
+            values[key] = value
+    return _Header(
+        values.get("TITLE", ""),
+        _data_type(path, values.get("DATA TYPE")),
+        values.get("NUMBER ALTERNATIVES"),
+        values.get("NUMBER VOTERS"),
+        names,
+    )
+
+
+def _data_type(path, said):
+    """From the header, else from the name of the file, else None."""
+    stem = path.with_suffix("") if path.suffix in OPENERS else path
+    kind = (said or stem.suffix.lstrip(".")).lower()
+    if said and kind not in _TYPES:
+        raise ValueError(
+            f"{path.name} has the data type {said!r}: this reads orders, {', '.join(_TYPES)}."
+        )
+    return kind if kind in _TYPES else None
+
+
+def _read_orders(path, lines):
+    """Counts, and orders with their places in the file."""
+    counts, orders = [], []
+    for where, line in lines:
+        if not line or line.startswith("#"):
+            continue
+        match = _LINE.fullmatch("".join(line.split()))
+        if match is None or int(match[1]) == 0:
+            raise ValueError(
+                f"{where} is {_shortened(line)!r}: after the header every line is 'count: order', "
+                "such as '12: 3,{1,4},2' (the format of PrefLib since 2022)."
+            )
+        groups = [
+            [int(item) for item in (tied or single).split(",")]
+            for tied, single in re.findall(r"\{([\d,]+)\}|(\d+)", match[2])
+        ]
+        counts.append(int(match[1]))
+        orders.append((where, groups))
+    if not orders:
+        raise ValueError(f"{path} has no orders.")
+    return counts, orders
+
+
+def _shortened(line):
+    return line if len(line) <= 60 else line[:57] + "..."
+
+
+def _n_alternatives(path, header, orders):
+    """From the header, else the largest number that is named or ranked."""
+    r = header.n_alternatives
+    if r is None:
+        ranked = (item for _, groups in orders for group in groups for item in group)
+        r = max([*header.names, *ranked])
+    if r < 2:
+        raise ValueError(f"{path} has {r} alternatives: there is nothing to rank below 2.")
+    return r
+
+
+def _check_order(where, groups, data_type, r):
+    check_groups(groups, where)
+    items = [item for group in groups for item in group]
+    unknown = [item for item in items if not 1 <= item <= r]
+    if unknown:
+        raise ValueError(f"{where} ranks alternative {unknown[0]}, but there are {r}, from 1.")
+    if data_type in ("soc", "soi") and len(groups) < len(items):
+        raise ValueError(f"{where} has ties, which the data type {data_type} excludes.")
+    if data_type in ("soc", "toc") and len(items) < r:
+        raise ValueError(
+            f"{where} ranks {len(items)} of {r} alternatives, but the data type {data_type} "
+            "promises complete orders."
+        )
+
+
+def _warn_of_lost_voters(path, header, counts):
+    if header.n_voters not in (None, sum(counts)):
+        warnings.warn(
+            f"{path.name} has the orders of {sum(counts)} voters, its header says "
+            f"{header.n_voters}: it may have been cut off or edited.",
+            stacklevel=3,
+        )

@@ -1,0 +1,417 @@
+"""The command line prints what a direct computation gives, and says what is wrong."""
+
+import gzip
+import subprocess
+import sys
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+from sklearn.datasets import dump_svmlight_file
+from sklearn.ensemble import HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
+
+import skcalrank
+from skcalrank import (
+    AveragePrecisionRanker,
+    DCGRanker,
+    NDCGRanker,
+    PairwiseDisagreementRanker,
+    PrecisionRanker,
+    QueryKFold,
+    load_digits_queries,
+    load_letor,
+    make_subset_ranking,
+)
+from skcalrank._cli import main
+from skcalrank._cli._commands import DEMO_RANKERS, MEASURES
+from skcalrank._cli._rankers import RANKERS, calibration_mark, make_measure, make_ranker
+from skcalrank._cli._report import Column, format_table
+from skcalrank._cli._results import significance
+from skcalrank.measures import MEASURES as ALL_MEASURES
+from skcalrank.metrics import evaluate, measure_score
+
+SMALL = ["demo", "--queries", "20", "--documents", "12", "--folds", "2"]
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch):
+    """A terminal that takes every table in one block; no threads, which small data wait for."""
+    monkeypatch.setenv("COLUMNS", "500")
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A training and a test file with graded labels; the test ends in an empty query."""
+    folder = tmp_path_factory.mktemp("letor")
+    X, y, qid = make_subset_ranking(60, (3, 12), 6, n_intents=1, n_grades=4, random_state=0)
+    X += np.random.RandomState(0).normal(size=X.shape)
+    y[qid == 59] = 0
+    for name, rows in (("train.txt", qid < 30), ("test.txt", qid >= 30)):
+        path = str(folder / name)
+        dump_svmlight_file(X[rows], y[rows], path, zero_based=False, query_id=qid[rows])
+    zipped = folder / "test.txt.gz"
+    zipped.write_bytes(gzip.compress((folder / "test.txt").read_bytes()))
+    return str(folder / "train.txt"), str(zipped)
+
+
+def run(capsys, *argv):
+    """Output of a command that works, and says nothing on stderr."""
+    assert main(list(argv)) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def fail(capsys, *argv):
+    """Message of a command that does not."""
+    assert main(list(argv)) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and "Traceback" not in err
+    return err
+
+
+def table(out):
+    """Heads, and cells by the label of the row."""
+    lines = out.split("\n")
+    rule = next(i for i, line in enumerate(lines) if line and not line.strip("-"))
+    blank = lines.index("", rule)
+    heads = lines[lines.index("", 0) + 1 : rule]
+    rows = [line.replace("fit seconds", "seconds").split() for line in lines[rule + 1 : blank]]
+    return [head.split() for head in heads], {name: cells for name, *cells in rows}
+
+
+def shown(values):
+    """Mean and standard error of per-query values below 1, as they are printed."""
+    values = values[~np.isnan(values)]
+    mean, error = values.mean(), values.std(ddof=1) / np.sqrt(len(values))
+    return f"{mean:.3f}±{error:.3f}".replace("0.", ".")
+
+
+# -- demo --------------------------------------------------------------------------
+
+
+def test_demo_prints_all_measures_and_rankers(capsys):
+    heads, rows = table(run(capsys, *SMALL))
+    assert sorted(chain.from_iterable(heads)) == sorted([*DEMO_RANKERS, "constant", "ideal"])
+    assert list(rows) == MEASURES
+    assert {len(cells) for cells in rows.values()} == {len(heads[0])}
+
+
+def test_demo_values_are_those_of_a_direct_computation(capsys):
+    names = ["ndcg@10", "map", "auc", "kendall"]
+    argv = ["--measures", *names, "--rankers", "ndcg,map+trees"]
+    heads, rows = table(run(capsys, *SMALL, *argv))
+    assert heads == [["ndcg", "map+trees", "constant", "ideal"]]
+    X, y, qid = load_digits_queries(20, 12)
+    rankers = [
+        NDCGRanker(),
+        AveragePrecisionRanker(HistGradientBoostingRegressor(random_state=0)),
+    ]
+    columns = [np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y)), y]
+    for train, test in QueryKFold(2).split(X, qid=qid):
+        for scores, ranker in zip(columns, rankers):
+            scores[test] = ranker.fit(X[train], y[train], qid[train]).predict(X[test])
+    for i, scores in enumerate(columns[:2]):
+        values = evaluate(y, scores, names, qid=qid, average=False)
+        for name in names:
+            assert rows[name][i].rstrip("*°") == shown(values[name])
+    assert rows["auc"][2:] == [".500", "1.000"]
+    random_order = measure_score("map", y, columns[2], qid=qid)
+    assert float(rows["map"][2].split("±")[0]) == pytest.approx(random_order, abs=6e-4)
+
+
+def test_demo_marks_what_is_calibrated(capsys):
+    out = run(capsys, *SMALL, "--rankers", "ndcg", "map", "ndcg+trees")
+    _, rows = table(out)
+    starred = {name: [cell[-1] in "*°" for cell in cells[:3]] for name, cells in rows.items()}
+    assert starred.pop("ndcg@10") == [True, False, True]
+    assert starred.pop("map") == [False, True, False] and rows["map"][1].endswith("°")
+    assert not any(map(any, starred.values()))
+    assert "Fisher-consistent" in out and "probabilities" in out
+
+
+def test_demo_says_how_many_queries_count(capsys):
+    _, y, qid = load_digits_queries(20, 12)
+    relevant = np.bincount(qid, y)
+    argv = ["--rankers", "ndcg", "--measures", "ndcg@10", "mrr"]
+    out = " ".join(run(capsys, *SMALL, *argv).split())
+    assert 0 < (relevant > 0).sum() < 20
+    assert f"{(relevant > 0).sum()} of 20 for ndcg@10" in out and "all 20 for mrr" in out
+
+
+def test_rankers_that_agree_share_a_column(capsys):
+    out = run(capsys, *SMALL, "--rankers", "precision", "ndcg", "dcg")
+    heads, _ = table(out)
+    assert heads == [["precision", "ndcg", "constant", "ideal"], ["dcg"]]
+    assert "share a column" in out
+
+
+# -- compare -----------------------------------------------------------------------
+
+
+def test_compare_values_and_significance(capsys, files):
+    names = ["ndcg@10", "spearman", "kendall", "err@5"]
+    argv = ["--measures", *names, "--rankers", "dcg,precision,ndcg@5", "--relevance-level", "1"]
+    out = run(capsys, "compare", *files, *argv)
+    heads, rows = table(out)
+    assert heads == [["dcg", "precision", "ndcg@5", "constant", "ideal"]]
+    train, test = map(load_letor, files)
+    values = []
+    for ranker in (DCGRanker(), PrecisionRanker(relevance_level=1), NDCGRanker(k=5)):
+        scores = ranker.fit(*train).predict(test.X)
+        values.append(evaluate(test.y, scores, names, qid=test.qid, average=False))
+    marks = ""
+    for name in names:
+        first = values[0][name]
+        for cell, found in zip(rows[name], values):
+            p = 1.0
+            if found is not values[0]:
+                statistic, p = ttest_rel(found[name], first, nan_policy="omit")
+            mark = "" if p >= 0.05 else "+" if statistic > 0 else "-"
+            assert cell.replace("*", "") == shown(found[name]) + mark
+            marks += mark
+    assert "-" in marks
+    assert len(rows["seconds"]) == 3 and all(float(s) > 0 for s in rows["seconds"])
+    said = " ".join(out.split())
+    assert "29 of 30 for ndcg@10" in said and "all 30 for spearman" in said
+    assert "better and worse than dcg at p < .05" in said
+
+
+def test_significance():
+    low, high = np.array([0.0, 0.1, 0.3, np.nan]), np.array([0.1, 0.2, 0.45, np.nan])
+    assert significance(high, low) == "+" and significance(low, high) == "-"
+    assert significance(low, low) == "" and significance(low[2:], high[2:]) == ""
+    # The same difference on every query.
+    assert significance(low + 1, low) == "+"
+
+
+def test_compare_default_leaves_binary_measures_out_of_graded_labels(capsys, files):
+    out = run(capsys, "compare", *files)
+    heads, rows = table(out)
+    assert heads == [["ndcg", "dcg", "eru", "spearman", "err", "pd", "constant", "ideal"]]
+    assert "map" not in rows and "ndcg@10" in rows and "--relevance-level brings" in out
+
+
+def test_relevance_level_reaches_binary_measures_and_rankers(capsys, files):
+    argv = ["--relevance-level", "2", "--measures", "map", "ndcg@10", "--rankers", "map", "dcg"]
+    _, rows = table(run(capsys, "compare", *files, *argv))
+    train, test = map(load_letor, files)
+    scores = AveragePrecisionRanker(relevance_level=2).fit(*train).predict(test.X)
+    for measure, cell in ((make_measure("map", 2), "map"), ("ndcg@10", "ndcg@10")):
+        values = measure_score(measure, test.y, scores, qid=test.qid, average=False)
+        assert rows[cell][0].rstrip("°") == shown(values)
+    assert rows["map"][3] == "1.000"
+
+
+def test_err_is_on_the_scale_of_both_files(capsys, files, tmp_path):
+    test = tmp_path / "test.txt"
+    test.write_text("1 qid:1 1:1\n0 qid:1 2:1\n1 qid:2 1:1\n")
+    _, rows = table(run(capsys, "compare", files[0], str(test), "--measures", "err"))
+    # Grades go up to 3 in training: the document of grade 1 stops with probability 1/8.
+    assert rows["err"][-1] == ".125"
+
+
+@pytest.mark.parametrize("choice", (["--measures", "ndcg", "map"], ["--rankers", "auc"]))
+def test_graded_labels_without_relevance_level(capsys, files, choice):
+    message = fail(capsys, "compare", *files, *choice)
+    assert message.startswith("skcalrank: error:") and "--relevance-level" in message
+
+
+def test_empty_policy(capsys, files):
+    _, rows = table(run(capsys, "compare", *files, "--measures", "ndcg", "--empty", "zero"))
+    assert rows["ndcg"][-1].startswith(f"{29 / 30:.3f}"[1:])
+    message = fail(capsys, "compare", *files, "--measures", "ndcg", "--empty", "error")
+    assert "undefined" in message
+
+
+@pytest.mark.parametrize("n_features", (4, 8))
+def test_features_of_the_test_file_agree_with_training(capsys, files, tmp_path, n_features):
+    lines = gzip.decompress(Path(files[1]).read_bytes()).decode().splitlines()
+    other = tmp_path / "other.txt"
+    kept = [
+        " ".join([part for part in line.split() if part.split(":")[0] not in ("5", "6")])
+        for line in lines
+    ]
+    other.write_text("\n".join(line + " 8:1" * (n_features == 8) for line in kept))
+    argv = ["--rankers", "dcg", "--measures", "spearman"]
+    out = run(capsys, "compare", files[0], str(other), *argv)
+    train, test = load_letor(files[0]), load_letor(files[1])
+    X = np.where(np.arange(6) < 4, test.X, 0)
+    values = measure_score(
+        "spearman", test.y, DCGRanker().fit(*train).predict(X), qid=test.qid, average=False
+    )
+    assert table(out)[1]["spearman"][0] == shown(values)
+    assert ("Features above 6" in out) == (n_features == 8)
+
+
+@pytest.mark.parametrize("name", ("lightgbm", "xgboost"))
+def test_peers(capsys, files, name):
+    pytest.importorskip(name)
+    heads, rows = table(run(capsys, "compare", *files, "--rankers", f"dcg,{name},dcg+forest"))
+    assert heads[0][:3] == ["dcg", name, "dcg+forest"]
+    constant = float(rows["spearman"][-2].split("±")[0])
+    assert float(rows["spearman"][1].split("±")[0]) > constant
+
+
+def test_peer_that_is_not_installed(capsys, files, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    message = fail(capsys, "compare", *files, "--rankers", "ndcg", "lightgbm")
+    assert "pip install lightgbm" in message
+
+
+def test_peer_wants_grades(capsys, files, tmp_path):
+    pytest.importorskip("lightgbm")
+    (tmp_path / "train.txt").write_text("0.5 qid:1 1:1\n0 qid:1 1:2\n")
+    argv = ("compare", str(tmp_path / "train.txt"), files[1], "--rankers", "lightgbm")
+    assert "integer grades" in fail(capsys, *argv)
+
+
+# -- what is wrong -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "argv, words",
+    [
+        ([], "COMMAND"),
+        (["compare", "TRAIN"], "TEST"),
+        (["demo", "--folds", "1"], "integer from 2"),
+        (["demo", "--folds", "50", "--queries", "9"], "number of queries"),
+        (["demo", "--queries", "5000"], "1797"),
+        (["demo", "--measures", "ndgc"], "Unknown measure 'ndgc'"),
+        (["demo", "--measures", "auc@3"], "no cutoff"),
+        (["demo", "--rankers", "ndgc"], "Unknown ranker 'ndgc'"),
+        (["demo", "--rankers", "ndcg+oaks"], "+trees or +forest"),
+        (["demo", "--rankers", "auc@3"], "AUCRanker has no cutoff"),
+        (["compare", "TRAIN", "TEST", "--rankers", "nope"], "Unknown ranker"),
+        (["compare", "TRAIN", "MISSING"], "No such file"),
+        (["compare", "TRAIN", "TEST", "--empty", "nan"], "--empty"),
+        (["compare", "TRAIN", "TEST", "--relevance-level", "high"], "--relevance-level"),
+    ],
+)
+def test_bad_input(capsys, files, argv, words):
+    names = {"TRAIN": files[0], "TEST": files[1]}
+    message = fail(capsys, *(names.get(word, word) for word in argv))
+    assert "skcalrank: error: " in message and words in message
+
+
+@pytest.mark.parametrize(
+    "content, words",
+    [
+        (b"", "cannot read"),
+        (b"these are words\n", "qid:Q"),
+        (b"1 1:0.5\n0 1:0.25\n", "without qid"),
+        (bytes(range(256)), "cannot read"),
+    ],
+)
+@pytest.mark.parametrize("suffix", (".txt", ".gz", ".xz"))
+def test_bad_file(capsys, files, tmp_path, content, words, suffix):
+    path = tmp_path / f"bad{suffix}"
+    path.write_bytes(gzip.compress(content) if suffix == ".gz" else content)
+    message = fail(capsys, "compare", files[0], str(path))
+    assert str(path) in message and (words in message or suffix == ".xz")
+    assert len(message) < 600 + len(str(path))
+
+
+# -- what a person sees ------------------------------------------------------------
+
+
+def test_progress_on_a_terminal_only(capsys, monkeypatch):
+    argv = [*SMALL, "--rankers", "ndcg", "map", "--measures", "ndcg"]
+    assert main(argv) == 0
+    piped = capsys.readouterr()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(argv) == 0
+    seen = capsys.readouterr()
+    assert piped.err == "" and piped.out == seen.out
+    assert "fitting 1/2 ndcg" in seen.err and "fitting 2/2 map" in seen.err
+    assert seen.err.endswith("\r\x1b[K")
+
+
+def test_table_is_cut_to_the_width():
+    columns = [Column([f"ranker{i}"], ["1.000", ".5"]) for i in range(6)]
+    text = format_table(["ndcg", "auc"], columns, 30)
+    assert max(map(len, text.split("\n"))) <= 30
+    assert len(text.split("\n\n")) == 2 and all(f"ranker{i}" in text for i in range(6))
+
+
+def test_demo_table_fits_into_100_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    assert max(map(len, run(capsys, *SMALL).split("\n"))) <= 100
+
+
+def test_terminal_that_knows_ascii_only(capsys, monkeypatch):
+    class Ascii:
+        text = ""
+
+        def write(self, text):
+            text.encode("ascii")
+            self.text += text
+
+    monkeypatch.setattr(sys, "stdout", Ascii())
+    assert main([*SMALL, "--rankers", "map", "--measures", "map"]) == 0
+    assert "+-" in sys.stdout.text and "'" in sys.stdout.text
+
+
+@pytest.mark.parametrize("command", ([], ["demo"], ["compare"]))
+def test_help(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "100")
+    out = run(capsys, *command, "--help")
+    assert "example" in out and max(map(len, out.split("\n"))) <= 100
+
+
+def test_version_from_the_shell():
+    command = [sys.executable, "-m", "skcalrank", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"skcalrank {skcalrank.__version__}\n" and done.stderr == ""
+
+
+# -- what is calibrated for what ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "ranker, measure, mark",
+    [
+        ("ndcg", "ndcg@10", "*"),
+        ("ndcg", "ndcg@5", ""),
+        ("ndcg@5", "ndcg@5", "*"),
+        ("ndcg+forest", "ndcg@10", "*"),
+        ("ndcg", "dcg@10", ""),
+        ("dcg", "ndcg@10", ""),
+        ("dcg", "dcg@3", "*"),
+        ("precision", "precision@1", "*"),
+        ("recall", "recall@3", "*"),
+        ("recall", "map", ""),
+        ("eru", "eru@7", "*"),
+        ("auc", "auc", "*"),
+        ("spearman", "spearman", "*"),
+        ("map", "map", "°"),
+        ("map", "map@5", ""),
+        ("err", "err@10", "°"),
+        ("pd", "neg_pairwise_disagreement", "°"),
+        ("pd", "kendall", ""),
+        ("kendall", "kendall", "°"),
+        ("kendall", "neg_pairwise_disagreement", ""),
+    ],
+)
+def test_calibration_mark(ranker, measure, mark):
+    assert calibration_mark(make_ranker(ranker, 1), make_measure(measure, 1)) == mark
+
+
+def test_every_ranker_is_calibrated_for_a_measure_and_no_reference_is():
+    for name in RANKERS:
+        ranker = make_ranker(name)
+        cutoff = "@10" if name == "ndcg" else ""
+        marks = [
+            calibration_mark(
+                ranker, make_measure(measure + cutoff * ALL_MEASURES[measure].has_cutoff)
+            )
+            for measure in ALL_MEASURES
+        ]
+        assert sum(map(bool, marks)) == 1
+    assert calibration_mark(None, make_measure("auc")) == ""
+    assert isinstance(make_ranker("kendall"), PairwiseDisagreementRanker)
