@@ -216,6 +216,9 @@ class _Triangles:
 
 def _integer_programme(net, deadline):
     """Relaxation with the inequalities that are violated, then integers where it must be."""
+    # The solver's tolerances are absolute.
+    scale = np.abs(net).max()
+    net = net / scale
     programme = _Triangles(net)
     best_order, best = _search(net)
     tolerance = 1e-9 * np.abs(net).sum()
@@ -231,4 +234,4 @@ def _integer_programme(net, deadline):
             best_order, best = order, loss
         # A relaxed solution that violates nothing has fractions left: ask for integers.
         relaxed &= programme.add_violated(x, 20 * len(net)) > 0
-    return best_order, best - lower if best - lower > tolerance else 0.0
+    return best_order, scale * (best - lower) if best - lower > tolerance else 0.0

@@ -67,7 +67,7 @@ def map_positions(U, *, method="exact"):
     order = _SOLVERS[method](weights)
     value = _value(weights, order)
     bound = value if method == "exact" else max(value, _upper_bound(weights))
-    proven = bool(bound - value <= 1e-12 * max(1.0, abs(value)))
+    proven = bool(bound - value <= 1e-12 * np.abs(weights).sum())
     return PredResult(order_to_positions(order), value, bound, proven, method)
 
 

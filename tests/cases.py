@@ -1,0 +1,76 @@
+"""What the tests run over: measures with their options, labels that suit them, rankers."""
+
+import numpy as np
+from sklearn.linear_model import Ridge
+
+from skcalrank.measures import MEASURES
+from skcalrank.testing import all_rankers
+
+# Values of every option, each tried alone and together with a cutoff.
+OPTIONS = {
+    "k": (1, 2, 3, 9),
+    "gain": ("linear",),
+    "relevance_level": (1, 1.5),
+    "neutral": (0.5,),
+    "half_life": (2.0,),
+    "max_grade": (4,),
+    "weights": ("unit",),
+    "normalize": (True,),
+}
+# With max_grade=None the grade is the largest label given, which one query does not know.
+FIXED = {"max_grade": 2}
+
+
+def instances():
+    """Every measure of the registry under its options."""
+    for cls in MEASURES.values():
+        fields = getattr(cls, "__dataclass_fields__", {})
+        fixed = {name: value for name, value in FIXED.items() if name in fields}
+        yield cls(**fixed)
+        for name in fields:
+            for value in OPTIONS.get(name, ()):
+                yield cls(**fixed | {name: value})
+                if cls.has_cutoff and name != "k":
+                    yield cls(**fixed | {name: value, "k": 2})
+
+
+INSTANCES = list(instances())
+
+
+def grades(measure):
+    """Labels that a measure takes."""
+    if getattr(measure, "relevance_level", 0) is None:
+        return np.array([0.0, 1.0])
+    if measure.positive_only:
+        return np.array([0.0, 1.0, 2.0])
+    return np.array([-1.0, 0.0, 0.5, 2.0])
+
+
+def draw_labels(measure, shape, rng):
+    return rng.choice(grades(measure), size=shape)
+
+
+def rankers(**params):
+    """One ranker of every class, that takes graded labels."""
+    for _, cls in all_rankers():
+        ranker = cls(**params)
+        if "relevance_level" in ranker.get_params():
+            ranker.set_params(relevance_level=1)
+        yield ranker
+
+
+def rankers_and_losses():
+    for loss in ("squared", "pairwise_squared"):
+        yield from rankers(loss=loss, estimator=Ridge())
+
+
+def ranker_id(ranker):
+    return f"{type(ranker).__name__}-{ranker.loss}"
+
+
+def make_data(rng, sizes=(6, 1, 9, 4, 7, 5), n_features=4):
+    """Ragged queries in mixed order, with grades 0, 1, 2 that depend on X."""
+    qid = rng.permutation(np.repeat(np.arange(len(sizes)) + 10, sizes))
+    X = rng.normal(size=(len(qid), n_features))
+    y = np.clip(np.round(X[:, 0] + rng.normal(size=len(qid)) + 0.6), 0, 2)
+    return X, y, qid

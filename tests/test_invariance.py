@@ -1,0 +1,455 @@
+"""What must not change a ranker, and what the losses are, written out."""
+
+import numpy as np
+import pytest
+from cases import make_data, ranker_id, rankers, rankers_and_losses
+from scipy.sparse import coo_matrix, csr_array, csr_matrix
+from sklearn.base import clone
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.linear_model import HuberRegressor, Lars, Lasso, LinearRegression, Ridge, RidgeCV
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.svm import SVR
+from sklearn.tree import DecisionTreeRegressor
+
+from skcalrank import NDCGRanker, PairwiseDisagreementRanker, PreferenceTarget, SpearmanRanker
+from skcalrank.measures import NDCG
+from skcalrank.metrics import measure_score
+
+CLOSE = {"rtol": 1e-9, "atol": 1e-11}
+EVERY = list(rankers_and_losses())
+every_ranker = pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
+
+
+@pytest.fixture
+def data(rng):
+    return make_data(rng)
+
+
+def fitted(ranker, X, y, qid=None, **kwargs):
+    return clone(ranker).fit(X, y, qid, **kwargs)
+
+
+def check_same(ranker, data, other, **tolerance):
+    """Fitted on other forms of the data, the predictions on them are the same."""
+    X, y, qid = data
+    X_, y_, qid_ = other
+    one, two = fitted(ranker, X, y, qid), fitted(ranker, X_, y_, qid_)
+    np.testing.assert_allclose(two.predict(X_), one.predict(X), **(tolerance or CLOSE))
+    np.testing.assert_allclose(two.predict(X_, qid_), one.predict(X), **(tolerance or CLOSE))
+    scores = one.score(X, y, qid), two.score(X_, y_, qid_)
+    assert scores[0] == pytest.approx(scores[1], rel=1e-9)
+    if not tolerance:
+        assert np.array_equal(two.rank(X_, qid_), one.rank(X, qid))
+
+
+# -- order, names, containers ----------------------------------------------------------
+
+
+@every_ranker
+def test_order_of_rows(ranker, data, rng):
+    X, y, qid = data
+    rows = rng.permutation(len(y))
+    one, two = fitted(ranker, X, y, qid), fitted(ranker, X[rows], y[rows], qid[rows])
+    np.testing.assert_allclose(two.predict(X), one.predict(X), **CLOSE)
+    assert two.score(X[rows], y[rows], qid[rows]) == pytest.approx(one.score(X, y, qid), rel=1e-9)
+    assert np.array_equal(two.rank(X[rows], qid[rows]), one.rank(X, qid)[rows])
+
+
+@every_ranker
+def test_names_of_queries(ranker, data):
+    X, y, qid = data
+    check_same(ranker, data, (X, y, [f"query {100 - q}" for q in qid]))
+
+
+def as_pandas(X, y, qid):
+    pandas = pytest.importorskip("pandas")
+    index = np.arange(len(y))[::-1] * 3
+    X = pandas.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])], index=index)
+    return X, pandas.Series(y, index=index), pandas.Series(qid, index=index)
+
+
+def as_polars(X, y, qid):
+    polars = pytest.importorskip("polars")
+    X = polars.DataFrame({f"x{j}": column for j, column in enumerate(X.T)})
+    return X, polars.Series("y", y), polars.Series("qid", qid)
+
+
+CONTAINERS = {
+    "pandas": as_pandas,
+    "polars": as_polars,
+    "lists": lambda *data: tuple(a.tolist() for a in data),
+    "fortran": lambda X, y, qid: (np.asfortranarray(X), y, qid),
+    "strided": lambda X, y, qid: (np.repeat(X, 2, axis=1)[:, ::2], np.repeat(y, 2)[::2], qid),
+    "integer y": lambda X, y, qid: (X, y.astype(np.int8), qid),
+    "object y": lambda X, y, qid: (X, y.astype(object), qid),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@every_ranker
+def test_containers(ranker, container, data):
+    check_same(ranker, data, CONTAINERS[container](*data))
+
+
+@pytest.mark.parametrize("convert", [csr_matrix, csr_array, coo_matrix])
+@every_ranker
+def test_sparse_is_dense(ranker, convert, data):
+    X, y, qid = data
+    X = X * (np.abs(X) > 0.7)
+    ranker = clone(ranker).set_params(estimator__tol=1e-13)
+    check_same(ranker, (X, y, qid), (convert(X), y, qid), rtol=1e-6, atol=1e-8)
+
+
+@every_ranker
+def test_single_precision_is_close(ranker, data):
+    X, y, qid = data
+    single = X.astype(np.float32)
+    wide = fitted(ranker, single.astype(float), y, qid)
+    narrow = fitted(ranker, single, y, qid)
+    assert narrow.predict(single).dtype == float
+    np.testing.assert_allclose(narrow.predict(single), wide.predict(single), rtol=1e-4, atol=1e-4)
+
+
+@every_ranker
+def test_inputs_are_left_alone(ranker, data, rng):
+    X, y, qid = data
+    weight = rng.uniform(0.5, 2, size=len(y))
+    before = [a.copy() for a in (X, y, qid, weight)]
+    for array in (X, y, qid, weight):
+        array.flags.writeable = False
+    ranker = fitted(ranker, X, y, qid, sample_weight=weight)
+    ranker.rank(X, qid)
+    ranker.score(X, y, qid, weight)
+    for array, copy in zip((X, y, qid, weight), before):
+        assert np.array_equal(array, copy)
+
+
+def test_metrics_leave_inputs_alone(data, rng):
+    _, y, qid = data
+    scores = rng.integers(0, 3, size=len(y)).astype(float)
+    weight = np.ones(len(y))
+    before = [a.copy() for a in (y, scores, qid, weight)]
+    for array in (y, scores, qid, weight):
+        array.flags.writeable = False
+    for name in ("ndcg@2", "err", "kendall", "spearman", "eru"):
+        for ties in ("average", "stable", "worst", "best"):
+            measure_score(name, y, scores, qid=qid, ties=ties, sample_weight=weight)
+    for array, copy in zip((y, scores, qid, weight), before):
+        assert np.array_equal(array, copy)
+
+
+def test_parameters_are_left_alone(data):
+    X, y, qid = data
+    inner = Ridge(alpha=3)
+    NDCGRanker(inner).fit(X, y, qid)
+    assert inner.get_params() == Ridge(alpha=3).get_params()
+    assert not hasattr(inner, "coef_")
+
+
+# -- weights ---------------------------------------------------------------------------
+
+
+@every_ranker
+def test_constant_weight_changes_nothing(ranker, data):
+    X, y, qid = data
+    ranker = clone(ranker).set_params(estimator=LinearRegression())
+    plain = fitted(ranker, X, y, qid)
+    for c in (7.0, 0.3):
+        weight = np.full(len(y), c)
+        weighted = fitted(ranker, X, y, qid, sample_weight=weight)
+        np.testing.assert_allclose(weighted.predict(X), plain.predict(X), **CLOSE)
+        assert weighted.score(X, y, qid, weight) == pytest.approx(plain.score(X, y, qid))
+
+
+@every_ranker
+def test_weight_zero_drops_the_error_of_a_row(ranker, data, rng):
+    X, y, qid = data
+    weight = rng.uniform(0.5, 2, size=len(y))
+    weight[::3] = 0
+    far = X.copy()
+    far[::3] += 100 * rng.normal(size=far[::3].shape)
+    one, two = (fitted(ranker, Z, y, qid, sample_weight=weight) for Z in (X, far))
+    np.testing.assert_allclose(two.coef_, one.coef_, rtol=1e-7, atol=1e-9)
+    other = fitted(ranker, far, y, qid, sample_weight=weight + 1e-3)
+    assert not np.allclose(other.coef_, one.coef_, rtol=1e-3)
+
+
+@every_ranker
+def test_weight_of_a_query_in_the_score(ranker, data):
+    X, y, qid = data
+    ranker = fitted(ranker, X, y, qid)
+    weight = (qid == 12) * 2.0
+    one = qid == 12
+    assert ranker.score(X, y, qid, weight) == pytest.approx(ranker.score(X[one], y[one], qid[one]))
+
+
+# -- what the losses are ---------------------------------------------------------------
+
+
+def ndcg_targets(y, qid, k):
+    """``G(y) / IDCG@k`` by loops."""
+    out = np.zeros(len(y))
+    for q in set(qid.tolist()):
+        gain = 2.0 ** y[qid == q] - 1
+        ideal = sum(g / np.log2(i + 2) for i, g in enumerate(sorted(gain, reverse=True)[:k]))
+        out[qid == q] = gain / ideal if ideal else 0
+    return out
+
+
+def all_pairs(X, targets, qid, weight):
+    """Differences of features and targets of all pairs of a query, and their weights."""
+    mean = {q: weight[qid == q].mean() for q in set(qid.tolist())}
+    pairs = [(i, j) for i in range(len(qid)) for j in range(i) if qid[i] == qid[j]]
+    i, j = np.array(pairs).T
+    means = np.array([mean[q] for q in qid[i].tolist()])
+    return X[i] - X[j], targets[i] - targets[j], weight[i] * weight[j] / means
+
+
+def fit_on_pairs(regressor, X, targets, qid, weight):
+    Z, t, w = all_pairs(X, targets, qid, weight)
+    return regressor.fit(Z, t, sample_weight=w).coef_
+
+
+LINEAR = [
+    Ridge(fit_intercept=False),
+    Ridge(alpha=100.0, fit_intercept=False),
+    Ridge(alpha=0.1, positive=True, fit_intercept=False),
+    LinearRegression(fit_intercept=False),
+    LinearRegression(positive=True, fit_intercept=False),
+]
+
+
+@pytest.mark.parametrize("regressor", LINEAR, ids=repr)
+@pytest.mark.parametrize("n_features", [1, 4, 60])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pairwise_squared_is_a_regression_on_all_pairs(regressor, n_features, weighted, rng):
+    X, y, qid = make_data(rng, n_features=n_features)
+    weight = rng.uniform(0.1, 3, size=len(y)) if weighted else np.ones(len(y))
+    ranker = NDCGRanker(clone(regressor).set_params(fit_intercept=True), k=3)
+    ranker.fit(X, y, qid, sample_weight=weight if weighted else None)
+    expected = fit_on_pairs(regressor, X, ndcg_targets(y, qid, 3), qid, weight)
+    tolerance = 1e-3 if regressor.positive else 1e-7
+    np.testing.assert_allclose(ranker.coef_, expected, rtol=tolerance, atol=tolerance / 10)
+
+
+@every_ranker
+def test_losses_on_the_targets_of_every_measure(ranker, data):
+    X, y, qid = data
+    ranker = fitted(ranker, X, y, qid)
+    targets = fitted(
+        clone(ranker).set_params(estimator=LinearRegression(), loss="squared"),
+        np.eye(len(y)),
+        y,
+        qid,
+    ).predict(np.eye(len(y)))
+    if ranker.loss == "squared":
+        expected = Ridge().fit(X, targets).coef_
+    else:
+        regressor = Ridge(fit_intercept=False)
+        expected = fit_on_pairs(regressor, X, targets, qid, np.ones(len(y)))
+    np.testing.assert_allclose(ranker.coef_, expected, rtol=1e-7, atol=1e-10)
+    assert np.abs(expected).max() > 1e-3
+
+
+def test_default_is_pairwise_squared_ridge(data):
+    X, y, qid = data
+    default = NDCGRanker().fit(X, y, qid).predict(X)
+    for same in (
+        NDCGRanker(estimator=Ridge()),
+        NDCGRanker(loss="pairwise_squared"),
+        NDCGRanker(Ridge(), loss="pairwise_squared"),
+    ):
+        assert np.array_equal(same.fit(X, y, qid).predict(X), default)
+    assert not np.allclose(NDCGRanker(loss="squared").fit(X, y, qid).predict(X), default)
+    tree = DecisionTreeRegressor(random_state=0)
+    assert np.array_equal(
+        NDCGRanker(tree).fit(X, y, qid).predict(X),
+        NDCGRanker(tree, loss="squared").fit(X, y, qid).predict(X),
+    )
+
+
+@every_ranker
+@pytest.mark.parametrize("weighted", [False, True])
+def test_label_form_is_a_multi_output_regression(ranker, weighted, rng):
+    X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, size=(30, 5)).astype(float)
+    weight = rng.uniform(size=30) if weighted else None
+    ranker = fitted(ranker, X, y, sample_weight=weight)
+    # Targets: those of the same rows as queries of their own.
+    qid, rows = np.repeat(np.arange(30), 5), np.eye(150)
+    exact = clone(ranker).set_params(estimator=LinearRegression(), loss="squared")
+    targets = exact.fit(rows, y.ravel(), qid).predict(rows).reshape(30, 5)
+    if ranker.loss == "pairwise_squared":
+        targets -= targets.mean(axis=1, keepdims=True)
+    expected = Ridge().fit(X, targets, sample_weight=weight).predict(X)
+    np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-8, atol=1e-10)
+    assert ranker.n_items_ == 5
+    assert np.array_equal(np.sort(ranker.rank(X), axis=1), np.tile(np.arange(1, 6), (30, 1)))
+
+
+@pytest.mark.parametrize("regressor", [SVR(kernel="linear"), DecisionTreeRegressor(random_state=0)])
+def test_label_form_with_any_regressor(regressor, rng):
+    X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, size=(30, 5)).astype(float)
+    ranker = SpearmanRanker(regressor).fit(X, y)
+    assert ranker.predict(X).shape == y.shape
+    assert ranker.score(X, y) > 0.2
+
+
+def centred(values, qid):
+    means = {q: values[qid == q].mean(axis=0) for q in set(qid.tolist())}
+    return values - np.array([means[q] for q in qid.tolist()])
+
+
+@pytest.mark.parametrize(
+    "regressor", [Lasso(alpha=0.01), HuberRegressor(), RidgeCV(), SVR(kernel="linear")], ids=repr
+)
+def test_linear_regressors_without_closed_form(regressor, data):
+    X, y, qid = data
+    ranker = NDCGRanker(regressor, k=3, loss="pairwise_squared").fit(X, y, qid)
+    own = clone(regressor)
+    if "fit_intercept" in own.get_params():
+        own.set_params(fit_intercept=False)
+    sizes = np.array([(qid == q).sum() for q in qid])
+    own.fit(centred(X, qid), centred(ndcg_targets(y, qid, 3), qid), sample_weight=sizes)
+    np.testing.assert_allclose(np.ravel(ranker.coef_), np.ravel(own.coef_), rtol=1e-6, atol=1e-9)
+    if not isinstance(regressor, Lasso):
+        assert ranker.score(X, y, qid) > NDCGRanker().fit(-X, y, qid).score(X, y, qid)
+
+
+def test_linear_regressor_that_takes_no_weights(rng):
+    # Queries of one size need none.
+    X, y, qid = make_data(rng, sizes=(5,) * 8)
+    ranker = NDCGRanker(Lars(), k=3, loss="pairwise_squared").fit(X, y, qid)
+    own = Lars(fit_intercept=False).fit(centred(X, qid), centred(ndcg_targets(y, qid, 3), qid))
+    np.testing.assert_allclose(ranker.coef_, own.coef_, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "regressor", [DecisionTreeRegressor(), SVR(), KNeighborsRegressor()], ids=repr
+)
+def test_pairwise_squared_wants_a_linear_regressor(regressor, data):
+    X, y, qid = data
+    ranker = NDCGRanker(regressor, loss="pairwise_squared")
+    with pytest.raises(ValueError, match=r"linear in X.*loss='squared'.*skcalrank\.boosting"):
+        ranker.fit(X, y, qid)
+
+
+# -- degenerate problems ---------------------------------------------------------------
+
+DEGENERATE = {
+    "one feature": lambda X: X[:, :1],
+    "constant feature": lambda X: np.column_stack([X, np.full(len(X), 3.0)]),
+    "only constant": lambda X: np.full((len(X), 2), 3.0),
+    "all zero": lambda X: np.zeros((len(X), 2)),
+    "twice the same": lambda X: np.column_stack([X, X]),
+    "more features than rows": lambda X: np.tile(X, (1, 20)),
+}
+
+
+@pytest.mark.parametrize("features", DEGENERATE)
+@every_ranker
+def test_degenerate_features(ranker, features, data):
+    X, y, qid = data
+    X = DEGENERATE[features](X)
+    for regressor in (Ridge(), LinearRegression()):
+        found = fitted(clone(ranker).set_params(estimator=regressor), X, y, qid)
+        assert np.isfinite(found.predict(X)).all()
+        assert np.isfinite(found.score(X, y, qid))
+        if features in ("only constant", "all zero"):
+            assert np.ptp(found.predict(X)) < 1e-9
+
+
+@pytest.mark.parametrize("loss", ["squared", "pairwise_squared"])
+def test_a_feature_given_twice_shares_its_coefficient(loss, data):
+    X, y, qid = data
+    once = NDCGRanker(LinearRegression(), loss=loss).fit(X, y, qid)
+    twice = NDCGRanker(LinearRegression(), loss=loss).fit(np.column_stack([X, X]), y, qid)
+    np.testing.assert_allclose(twice.coef_, np.tile(once.coef_ / 2, 2), rtol=1e-7)
+
+
+@every_ranker
+def test_queries_of_one_document(ranker, rng):
+    X, y = rng.normal(size=(12, 3)), rng.integers(0, 3, 12).astype(float)
+    found = fitted(ranker, X, y, np.arange(12))
+    assert np.isfinite(found.predict(X)).all()
+    assert (found.rank(X, np.arange(12)) == 1).all()
+    if ranker.loss == "pairwise_squared":
+        assert np.abs(found.coef_).max() < 1e-12
+
+
+@every_ranker
+def test_queries_without_a_relevant_document(ranker, data):
+    X, y, qid = data
+    none = qid == 12
+    y = np.where(none, 0.0, y)
+    found = fitted(ranker, X, y, qid)
+    assert np.isfinite(found.predict(X)).all()
+    assert np.isfinite(found.score(X, y, qid))
+
+
+@pytest.mark.parametrize("ranker", list(rankers()), ids=lambda r: type(r).__name__)
+def test_no_relevant_document_at_all(ranker, data):
+    X, y, qid = data
+    found = ranker.fit(X, 0 * y, qid)
+    np.testing.assert_allclose(found.predict(X), found.predict(X)[0], atol=1e-9)
+    if isinstance(found, (NDCGRanker,)):
+        with pytest.warns(UndefinedMetricWarning, match="undefined on every query"):
+            assert np.isnan(found.score(X, 0 * y, qid))
+
+
+@every_ranker
+def test_negative_labels_are_an_error_where_the_tags_say_so(ranker, data):
+    X, y, qid = data
+    ranker = clone(ranker)
+    if "relevance_level" in ranker.get_params():
+        ranker.set_params(relevance_level=1)
+    if ranker.__sklearn_tags__().target_tags.positive_only:
+        with pytest.raises(ValueError, match=r"[Nn]egative"):
+            ranker.fit(X, y - 1, qid)
+    else:
+        ranker.fit(X, y - 1, qid)
+
+
+# -- predictions -----------------------------------------------------------------------
+
+
+@every_ranker
+def test_rank_and_top_k_sort_the_predictions(ranker, data):
+    X, y, qid = data
+    found = fitted(ranker, X, y, qid)
+    scores, place = found.predict(X), found.rank(X, qid)
+    assert place.dtype.kind == "i"
+    expected_top = []
+    for q in dict.fromkeys(qid.tolist()):
+        rows = np.flatnonzero(qid == q)
+        ranked = rows[np.argsort(-scores[rows], kind="stable")]
+        assert place[ranked].tolist() == list(range(1, len(rows) + 1))
+        expected_top.extend(ranked[:3].tolist())
+    assert found.top_k(X, qid, k=3).tolist() == expected_top
+    assert np.array_equal(found.decision_function(X), scores)
+
+
+def test_top_k_in_label_form(rng):
+    X, y = rng.normal(size=(6, 2)), rng.integers(0, 3, size=(6, 4)).astype(float)
+    ranker = SpearmanRanker().fit(X, y)
+    expected = np.argsort(-ranker.predict(X), axis=1, kind="stable")
+    assert np.array_equal(ranker.top_k(X, k=2), expected[:, :2])
+    assert np.array_equal(ranker.top_k(X, k=99), expected)
+
+
+def test_score_is_the_measure_of_the_predictions(data):
+    X, y, qid = data
+    ranker = NDCGRanker(k=2, gain="linear").fit(X, y, qid)
+    expected = measure_score(NDCG(k=2, gain="linear"), y, ranker.predict(X), qid=qid)
+    assert ranker.score(X, y, qid) == expected
+
+
+@pytest.mark.parametrize("weights", ["difference", "unit"])
+@pytest.mark.parametrize("loss", ["squared", "pairwise_squared"])
+def test_preferences_of_relevances_are_the_relevances(weights, loss, data):
+    X, y, qid = data
+    preferences = PreferenceTarget.from_relevance(y, qid, weights=weights)
+    for score in ("net_preference", lambda Y: Y.sum(axis=1)):
+        ranker = PairwiseDisagreementRanker(weights=weights, loss=loss, score=score)
+        one, two = fitted(ranker, X, y, qid), fitted(ranker, X, preferences)
+        np.testing.assert_allclose(two.predict(X), one.predict(X), **CLOSE)
+        assert two.score(X, preferences) == pytest.approx(one.score(X, y, qid))

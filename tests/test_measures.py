@@ -1,0 +1,209 @@
+"""Laws of every measure of the registry, by enumeration."""
+
+import numpy as np
+import pytest
+from cases import INSTANCES, draw_labels, grades
+from definitions import (
+    DEFINITIONS,
+    all_positions,
+    definition,
+    orders_of_ties,
+    stable_positions,
+)
+
+from skcalrank._queries import Queries
+from skcalrank.measures import ERR, MEASURES, PairMeasure, PositionalMeasure, get_measure
+from skcalrank.metrics import measure_score
+
+every_measure = pytest.mark.parametrize("measure", INSTANCES, ids=repr)
+LOW_RANK = [m for m in INSTANCES if isinstance(m, (PositionalMeasure, PairMeasure))]
+SIZES = (1, 2, 3, 4, 5)
+
+
+def values(measure, y, scores, **policies):
+    """Value of every row, each a query: by qid, since a single column would be ravelled."""
+    qid = np.repeat(np.arange(len(y)), y.shape[1])
+    return measure_score(measure, y.ravel(), scores.ravel(), qid=qid, average=False, **policies)
+
+
+def labels_and_positions(measure, r, rng, n_labels=8):
+    """Some label vectors, without a relevant document and all relevant too, x all positions."""
+    y = np.vstack(
+        [draw_labels(measure, (n_labels, r), rng), np.full((2, r), [[0], [grades(measure).max()]])]
+    )
+    positions = all_positions(r)
+    return np.repeat(y, len(positions), axis=0), np.tile(positions, (len(y), 1))
+
+
+def score_from(positions):
+    return -positions.astype(float)
+
+
+def test_every_measure_has_a_definition():
+    assert set(DEFINITIONS) == set(MEASURES)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_the_name_leads_to_the_measure(name):
+    cls = MEASURES[name]
+    assert type(get_measure(name)) is cls
+    if cls.has_cutoff:
+        assert get_measure(f"{name}@3") == cls(k=3)
+        assert vars(get_measure(name))["k"] is None
+    assert cls.shape in ("documents", "pairs", None)
+
+
+@every_measure
+@pytest.mark.parametrize("r", SIZES)
+def test_equals_its_definition_on_all_positions(measure, r, rng):
+    y, positions = labels_and_positions(measure, r, rng)
+    expected = [definition(measure, a, p) for a, p in zip(y, positions)]
+    np.testing.assert_allclose(values(measure, y, score_from(positions)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", LOW_RANK, ids=repr)
+@pytest.mark.parametrize("r", SIZES)
+def test_is_offset_plus_targets_times_basis(measure, r, rng):
+    y, positions = labels_and_positions(measure, r, rng)
+    queries = Queries.equal(*y.shape)
+    labels = measure.labels(y.ravel())
+    defined = ~measure.undefined(labels, queries)
+    if measure.shape == "documents":
+        targets = measure.targets(labels, queries).reshape(y.shape)
+        basis = measure.discount(positions, np.full((len(y), 1), r))
+        product = (targets * basis).sum(axis=1)
+        assert (basis >= 0).all()
+        assert (targets >= 0).all()
+    else:
+        targets = measure.pair_targets(labels.reshape(y.shape))
+        product = (targets * measure.pair_basis(positions)).sum(axis=(1, 2))
+    expected = np.array([definition(measure, a, p) for a, p in zip(y, positions)])
+    assert np.array_equal(defined, ~np.isnan(expected))
+    value = measure.offset(labels, queries) + product
+    np.testing.assert_allclose(value[defined], expected[defined], atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", [m for m in LOW_RANK if m.shape == "documents"], ids=repr)
+def test_discount_does_not_increase(measure):
+    for r in (1, 2, 5, 12):
+        (discount,) = measure.discount(np.arange(1, r + 1)[None], np.array([[r]]))
+        assert (np.diff(discount) <= 1e-15).all()
+        assert discount[0] > 0 or r == 1
+
+
+POLICIES = {"average": np.mean, "worst": np.min, "best": np.max}
+
+
+@every_measure
+@pytest.mark.parametrize("r", SIZES)
+def test_ties_by_enumeration(measure, r, rng):
+    y = draw_labels(measure, (12, r), rng)
+    scores = rng.integers(0, 3, size=y.shape).astype(float)
+    scores[0] = 0.0
+    by_order = [[definition(measure, a, p) for p in orders_of_ties(s)] for a, s in zip(y, scores)]
+    for ties, reduce in POLICIES.items():
+        expected = [reduce(v) for v in by_order]
+        got = values(measure, y, scores, ties=ties)
+        np.testing.assert_allclose(got, expected, atol=1e-12, err_msg=ties)
+    stable = [definition(measure, a, stable_positions(s)) for a, s in zip(y, scores)]
+    np.testing.assert_allclose(values(measure, y, scores, ties="stable"), stable, atol=1e-12)
+
+
+def few_ties(r, rng):
+    """Scores with three documents of equal score, twice two, and no other tie."""
+    scores = rng.permutation(r).astype(float)
+    for block in np.split(rng.permutation(r)[: min(7, r)], [3, 5]):
+        scores[block] = scores[block[:1]].mean() if len(block) else 0.0
+    return scores
+
+
+@every_measure
+def test_ties_in_large_queries(measure, rng):
+    # Wide enough for selecting the first k instead of sorting.
+    y = draw_labels(measure, (4, 30), rng)
+    scores = np.array([few_ties(30, rng) for _ in y])
+    by_order = [[definition(measure, a, p) for p in orders_of_ties(s)] for a, s in zip(y, scores)]
+    for ties, reduce in POLICIES.items():
+        expected = [reduce(v) for v in by_order]
+        got = values(measure, y, scores, ties=ties)
+        np.testing.assert_allclose(got, expected, atol=1e-12, err_msg=ties)
+
+
+@every_measure
+@pytest.mark.parametrize("ties", ["average", "stable", "worst", "best"])
+def test_many_queries_equal_one_at_a_time(measure, ties, rng):
+    sizes = rng.permutation(np.r_[1, 1, 2, 3, 5, 8, 8, 13, 21, 40, 41, 75])
+    qid = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    y = draw_labels(measure, len(qid), rng)
+    scores = rng.integers(0, 30, size=len(qid)).astype(float)
+    together = measure_score(measure, y, scores, qid=qid, ties=ties, average=False)
+    alone = [
+        measure_score(measure, y[qid == q], scores[qid == q], ties=ties, average=False)[0]
+        for q in dict.fromkeys(qid.tolist())
+    ]
+    np.testing.assert_allclose(together, alone, atol=1e-12)
+    if ties == "stable":
+        one = qid == qid[0]
+        expected = definition(measure, y[one], stable_positions(scores[one]))
+        np.testing.assert_allclose(together[0], expected, atol=1e-12)
+
+
+def has_score_targets(measure):
+    try:
+        measure.score_targets(measure.labels(np.array([0.0, 1.0])), Queries.equal(1, 2))
+    except ValueError as error:
+        assert "surrogate" in str(error)
+        return False
+    return True
+
+
+@every_measure
+def test_separable_is_true_to_fact(measure, rng):
+    if not has_score_targets(measure):
+        assert not measure.separable
+        return
+    changes = False
+    for _ in range(50):
+        one, other = draw_labels(measure, (2, 4), rng)
+        one[0] = other[0]
+        y = np.vstack([one, other])
+        targets = measure.score_targets(measure.labels(y.ravel()), Queries.equal(2, 4))
+        changes |= abs(targets[0] - targets[4]) > 1e-12
+    assert measure.separable == (not changes)
+
+
+@every_measure
+def test_positive_only_is_true_to_fact(measure):
+    y = np.array([-1.0, 0.0, 1.0])
+    if getattr(measure, "relevance_level", 0) is None:
+        y = np.array([0.0, 1.0, 2.0])  # binary: an error of its own
+        with pytest.raises(ValueError, match="relevance_level"):
+            measure.labels(y)
+    elif measure.positive_only:
+        with pytest.raises(ValueError, match=r"[Nn]egative relevance.*-1"):
+            measure.labels(y)
+    else:
+        measure.labels(y)
+
+
+def test_largest_label_is_the_grade_of_err():
+    y, scores = np.array([[0, 1, 2, 3]]), np.array([[0.4, 0.3, 0.2, 0.1]])
+    expected = definition(ERR(max_grade=3), y[0], [1, 2, 3, 4])
+    assert measure_score(ERR(), y, scores) == pytest.approx(expected, abs=1e-15)
+
+
+def test_grades_beyond_integers_normalise_ndcg():
+    y, scores = np.array([[0.5, 1.25, 0.0, 70.0]]), np.array([[4.0, 3.0, 2.0, 1.0]])
+    for gain in ("linear", "exponential"):
+        measure = get_measure("ndcg@3", gain=gain)
+        expected = definition(measure, y[0], [1, 2, 3, 4])
+        np.testing.assert_allclose(measure_score(measure, y, scores), expected, rtol=1e-12)
+
+
+def test_ideal_ranking_is_one_and_worst_auc_zero(rng):
+    y = rng.integers(0, 4, size=(50, 12)).astype(float)
+    y[:, 0] = 3
+    assert measure_score("ndcg@5", y, y, ties="worst") == pytest.approx(1.0, abs=1e-15)
+    assert measure_score(get_measure("auc", relevance_level=2), y, -y) == pytest.approx(
+        0.0, abs=1e-15
+    )

@@ -1,0 +1,358 @@
+"""What the arguments shared by all metrics do."""
+
+import numpy as np
+import pytest
+from cases import draw_labels
+from definitions import all_positions, disagreement, orders_of_ties, preferences
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.linear_model import Ridge
+
+from skcalrank import PreferenceTarget, RankingTarget, get_scorer, get_scorer_names, metrics
+from skcalrank.measures import MEASURES, get_measure
+from skcalrank.metrics import evaluate, measure_score, pairwise_disagreement_loss
+
+# Labels of a query on which the measure is 0/0; the others are 0 there, or never 0/0.
+UNDEFINED = {
+    "ndcg": [[0, 0, 0]],
+    "recall": [[0, 0, 0]],
+    "map": [[0, 0, 0]],
+    "auc": [[0, 0, 0], [1, 1, 1]],
+    "spearman": [[1]],
+    "kendall": [[1]],
+}
+METRICS = {
+    "precision": metrics.precision_at_k_score,
+    "recall": metrics.recall_at_k_score,
+    "dcg": metrics.dcg_score,
+    "ndcg": metrics.ndcg_score,
+    "eru": metrics.eru_score,
+    "auc": metrics.auc_score,
+    "spearman": metrics.spearman_score,
+    "map": metrics.average_precision_score,
+    "mrr": metrics.reciprocal_rank_score,
+    "err": metrics.err_score,
+    "kendall": metrics.kendall_score,
+}
+ZERO = sorted(set(MEASURES) - set(UNDEFINED))
+
+every_measure = pytest.mark.parametrize("name", sorted(MEASURES))
+
+
+@pytest.fixture
+def problem(rng):
+    """Binary labels of which no query has one class only."""
+    qid = rng.permutation(np.repeat([3, 1, 2, 7], [5, 4, 6, 3]))
+    y = np.zeros(len(qid))
+    for q in (3, 1, 2, 7):
+        y[np.flatnonzero(qid == q)[:2]] = [1, 0]
+    return y, rng.integers(0, 4, len(qid)).astype(float), qid
+
+
+# -- queries on which a measure is 0/0 -------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "labels"), [(n, q) for n, qs in UNDEFINED.items() for q in qs])
+def test_undefined_queries(name, labels, problem):
+    y, scores, qid = problem
+    plain = measure_score(name, y, scores, qid=qid, average=False)
+    y_, scores_ = np.r_[y, labels], np.r_[scores, np.arange(len(labels))]
+    qid_ = np.r_[qid, [99] * len(labels)]
+
+    def with_empty(empty, average=True):
+        return measure_score(name, y_, scores_, qid=qid_, empty=empty, average=average)
+
+    assert with_empty("skip") == pytest.approx(plain.mean())
+    assert with_empty("zero") == pytest.approx(plain.sum() / 5)
+    assert with_empty("one") == pytest.approx((plain.sum() + 1) / 5)
+    assert np.isnan(with_empty("nan"))
+    with pytest.raises(ValueError, match=f"{name} is undefined"):
+        with_empty("error")
+    last = {"skip": np.nan, "nan": np.nan, "zero": 0.0, "one": 1.0}
+    for empty, value in last.items():
+        np.testing.assert_allclose(with_empty(empty, average=False), [*plain, value])
+
+
+@pytest.mark.parametrize("name", ZERO)
+@pytest.mark.parametrize("labels", [[0], [0, 0, 0]])
+def test_measures_that_are_zero_there(name, labels):
+    for empty in ("skip", "zero", "one", "nan", "error"):
+        scores = -np.arange(len(labels))
+        assert measure_score(name, labels, scores, empty=empty) == 0.0
+
+
+def test_the_empty_query_may_be_in_label_form():
+    y, scores = [[0, 0, 0], [0, 1, 0]], [[3, 2, 1], [1, 3, 2]]
+    values = metrics.ndcg_score(y, scores, average=False)
+    np.testing.assert_array_equal(values, [np.nan, 1.0])
+
+
+@pytest.mark.parametrize("name", UNDEFINED)
+def test_nothing_defined_is_nan_with_a_warning(name):
+    labels = UNDEFINED[name][0]
+    with pytest.warns(UndefinedMetricWarning, match="undefined on every query"):
+        assert np.isnan(measure_score(name, labels, np.zeros(len(labels))))
+
+
+# -- weights, order, forms -------------------------------------------------------------
+
+
+@every_measure
+def test_weights(name, problem, rng):
+    y, scores, qid = problem
+    each = measure_score(name, y, scores, qid=qid, average=False)
+    names = list(dict.fromkeys(qid.tolist()))
+    weight = rng.uniform(0, 2, len(y))
+
+    def weighted(sample_weight):
+        return measure_score(name, y, scores, qid=qid, sample_weight=sample_weight)
+
+    means = [weight[qid == q].mean() for q in names]
+    assert weighted(weight) == pytest.approx(np.average(each, weights=means))
+    assert weighted(np.full(len(y), 0.2)) == pytest.approx(each.mean())
+    dropped = np.where(qid == names[0], 0.0, 1.0)
+    assert weighted(dropped) == pytest.approx(each[1:].mean())
+
+
+def test_scalar_weight_counts_the_same_for_all_rows(problem):
+    y, scores, qid = problem
+    plain = metrics.dcg_score(y, scores, qid=qid)
+    assert metrics.dcg_score(y, scores, qid=qid, sample_weight=2.0) == pytest.approx(plain)
+
+
+def test_weights_skip_with_their_query():
+    y, scores = np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 1.0, 2.0])
+    value = metrics.ndcg_score(y, scores, qid=[1, 1, 2, 2], sample_weight=[9, 9, 1, 1])
+    assert value == 1.0
+
+
+def test_weights_in_label_form(rng):
+    y, scores = rng.integers(0, 3, (5, 4)), rng.normal(size=(5, 4))
+    weight = rng.uniform(size=5)
+    each = metrics.dcg_score(y, scores, average=False)
+    weighted = metrics.dcg_score(y, scores, sample_weight=weight)
+    assert weighted == pytest.approx(np.average(each, weights=weight))
+
+
+@every_measure
+def test_values_come_in_order_of_first_appearance(name, problem):
+    y, scores, qid = problem
+    each = measure_score(name, y, scores, qid=qid, average=False)
+    for value, q in zip(each, dict.fromkeys(qid.tolist())):
+        alone = measure_score(name, y[qid == q], scores[qid == q])
+        assert value == pytest.approx(alone, abs=1e-12)
+    assert measure_score(name, y, scores, qid=qid) == pytest.approx(each.mean())
+
+
+@every_measure
+def test_label_form_is_one_query_a_row(name, rng):
+    y, scores = rng.integers(0, 2, (6, 5)), rng.integers(0, 3, (6, 5))
+    y[:, :2] = [0, 1]
+    label = measure_score(name, y, scores, average=False)
+    subset = measure_score(
+        name, y.ravel(), scores.ravel(), qid=np.repeat(np.arange(6), 5), average=False
+    )
+    np.testing.assert_array_equal(label, subset)
+
+
+@every_measure
+def test_evaluate_equals_single_calls(name, problem, rng):
+    y, scores, qid = problem
+    names = [*rng.permutation(sorted(MEASURES)), "ndcg@2", "precision@1", "map@3"]
+    for average in (True, False):
+        for ties in ("average", "stable", "worst", "best"):
+            policies = {"qid": qid, "ties": ties, "average": average}
+            together = evaluate(y, scores, names, **policies)
+            assert list(together) == names
+            alone = measure_score(name, y, scores, **policies)
+            np.testing.assert_allclose(together[name], alone, atol=1e-14)
+    cut = measure_score("ndcg@2", y, scores, **policies)
+    np.testing.assert_allclose(together["ndcg@2"], cut, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_functions_are_their_measures(name, problem):
+    y, scores, qid = problem
+    expected = measure_score(name, y, scores, qid=qid)
+    assert METRICS[name](y, scores, qid=qid) == pytest.approx(expected)
+    assert METRICS[name](RankingTarget(y, qid), scores) == pytest.approx(expected)
+    if MEASURES[name].has_cutoff:
+        expected = measure_score(f"{name}@2", y, scores, qid=qid)
+        assert METRICS[name](y, scores, qid=qid, k=2) == pytest.approx(expected)
+
+
+OPTIONS = {
+    "dcg": {"gain": "linear"},
+    "ndcg": {"gain": "linear"},
+    "eru": {"neutral": 0.5, "half_life": 3.0},
+    "err": {"max_grade": 4},
+    "precision": {"relevance_level": 2},
+    "recall": {"relevance_level": 2},
+    "map": {"relevance_level": 2},
+    "mrr": {"relevance_level": 2},
+    "auc": {"relevance_level": 2},
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_reach_the_measure(name, problem):
+    y, scores, qid = problem
+    y = np.where(np.arange(len(y)) % 3 == 0, 1.0, 2 * y)
+    cutoff = {"k": 2} if MEASURES[name].has_cutoff else {}
+    measure = get_measure(name, **cutoff, **OPTIONS[name])
+    expected = measure_score(measure, y, scores, qid=qid)
+    assert METRICS[name](y, scores, qid=qid, **cutoff, **OPTIONS[name]) == pytest.approx(expected)
+    other = {"relevance_level": 1} if "relevance_level" in OPTIONS[name] else {}
+    assert METRICS[name](y, scores, qid=qid, **cutoff, **other) != pytest.approx(expected)
+
+
+def test_no_qid_is_one_query(problem):
+    y, scores, _ = problem
+    same = metrics.ndcg_score(y, scores, qid=np.zeros(len(y)))
+    assert metrics.ndcg_score(y, scores) == same
+
+
+def test_a_column_of_scores_is_taken(problem):
+    y, scores, qid = problem
+    assert metrics.dcg_score(y, scores[:, None], qid=qid) == metrics.dcg_score(y, scores, qid=qid)
+
+
+def test_values_are_plain_floats(problem):
+    y, scores, qid = problem
+    assert type(metrics.dcg_score(y, scores, qid=qid)) is float
+    assert type(pairwise_disagreement_loss(y, scores, qid=qid)) is float
+
+
+# -- pairwise disagreement -------------------------------------------------------------
+
+
+def loss_by_hand(matrix, scores, reduce=np.mean, normalize=False):
+    value = reduce([disagreement(matrix, p) for p in orders_of_ties(scores)])
+    return value / matrix.sum() if normalize and matrix.sum() else value
+
+
+REDUCE = {"average": np.mean, "best": np.min, "worst": np.max}
+
+
+@pytest.mark.parametrize("ties", REDUCE)
+@pytest.mark.parametrize("weights", ["difference", "unit"])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_disagreement_of_relevances(ties, weights, normalize, rng):
+    y, scores = rng.integers(0, 3, size=(2, 20, 5)).astype(float)
+    y[0] = 1
+    expected = [
+        loss_by_hand(preferences(a, weights), s, REDUCE[ties], normalize) for a, s in zip(y, scores)
+    ]
+    policies = {"ties": ties, "average": False, "normalize": normalize}
+    plain = pairwise_disagreement_loss(y, scores, weights=weights, **policies)
+    np.testing.assert_allclose(plain, expected, atol=1e-12)
+    assert not np.signbit(plain[0])
+    target = PreferenceTarget.from_relevance(y, weights=weights)
+    np.testing.assert_allclose(
+        pairwise_disagreement_loss(target, scores, **policies), expected, atol=1e-12
+    )
+
+
+def random_dags(n, r, rng):
+    matrices = np.triu(rng.integers(0, 4, (n, r, r)), 1).astype(float)
+    orders = [rng.permutation(r) for _ in range(n)]
+    return np.array([m[np.ix_(o, o)] for m, o in zip(matrices, orders)])
+
+
+@pytest.mark.parametrize("ties", REDUCE)
+@pytest.mark.parametrize("normalize", [False, True])
+def test_disagreement_of_preferences(ties, normalize, rng):
+    matrices = random_dags(20, 5, rng)
+    # Opposite preferences, which their sum decides or which balance.
+    matrices[:5] += 2 * matrices[:5].transpose(0, 2, 1)
+    matrices[5] += matrices[5].T
+    scores = rng.integers(0, 3, size=(20, 5)).astype(float)
+    expected = [loss_by_hand(m, s, REDUCE[ties], normalize) for m, s in zip(matrices, scores)]
+    target = PreferenceTarget.from_matrices(matrices)
+    found = pairwise_disagreement_loss(
+        target, scores, ties=ties, normalize=normalize, average=False
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert pairwise_disagreement_loss(
+        target, scores, ties=ties, normalize=normalize
+    ) == pytest.approx(np.mean(expected))
+
+
+def test_stable_disagreement_follows_the_rows(rng):
+    matrices = random_dags(10, 4, rng)
+    scores = np.zeros((10, 4))
+    expected = [disagreement(m, [1, 2, 3, 4]) for m in matrices]
+    found = pairwise_disagreement_loss(
+        PreferenceTarget.from_matrices(matrices), scores, ties="stable", average=False
+    )
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("ties", ["best", "worst"])
+def test_cyclic_ties_are_too_hard(ties):
+    cycle = np.array([[[0, 1, 0], [0, 0, 1], [1, 0, 0]]])
+    target = PreferenceTarget.from_matrices(cycle)
+    with pytest.raises(ValueError, match=rf"ties='{ties}'.*cyclic.*ties='average'"):
+        pairwise_disagreement_loss(target, [[1.0, 1.0, 1.0]], ties=ties)
+    assert pairwise_disagreement_loss(target, [[1.0, 1.0, 1.0]]) == 1.5
+    # Once the scores break it, nothing is hard.
+    assert pairwise_disagreement_loss(target, [[3.0, 1.0, 1.0]], ties=ties) in (1.0, 2.0)
+    best = min(disagreement(cycle[0], p) for p in all_positions(3) if p[0] == 1)
+    assert pairwise_disagreement_loss(target, [[3.0, 1.0, 1.0]], ties="best") == best
+
+
+def test_disagreement_of_interleaved_queries(rng):
+    qid = rng.permutation(np.repeat(["a", "b", "c"], [4, 3, 5]))
+    y, scores = rng.integers(0, 3, (2, 12)).astype(float)
+    target = PreferenceTarget.from_relevance(y, qid)
+    weight = rng.uniform(size=12)
+    for options in ({"average": False}, {"sample_weight": weight}, {}):
+        one = pairwise_disagreement_loss(y, scores, qid=qid, **options)
+        two = pairwise_disagreement_loss(target, scores, **options)
+        np.testing.assert_allclose(two, one, atol=1e-12)
+    assert one == pytest.approx(
+        np.mean([loss_by_hand(preferences(y[qid == q]), scores[qid == q]) for q in "abc"])
+    )
+
+
+# -- scorers ---------------------------------------------------------------------------
+
+
+def test_scorers_are_named_as_measures():
+    assert get_scorer_names() == sorted(MEASURES)
+
+
+@every_measure
+def test_scorers_are_their_measures(name, rng):
+    measure = get_measure(name)
+    X = rng.normal(size=(40, 3))
+    qid = np.arange(40) % 8
+    y = draw_labels(measure, 40, rng)
+    model = Ridge().fit(X, y)
+    for ties, empty in (("average", "zero"), ("worst", "one")):
+        scorer = get_scorer(name, ties=ties, empty=empty)
+        expected = measure_score(name, y, model.predict(X), qid=qid, ties=ties, empty=empty)
+        assert scorer(model, X, y, qid=qid) == expected
+        assert scorer(model, X, RankingTarget(y, qid)) == expected
+    weight = rng.uniform(size=40)
+    expected = measure_score(name, y, model.predict(X), qid=qid, sample_weight=weight, empty="one")
+    assert get_scorer(name, empty="one")(model, X, y, qid, weight) == expected
+
+
+def test_scorer_of_preferences_is_minus_the_loss(rng):
+    X, y, qid = rng.normal(size=(20, 2)), rng.integers(0, 3, 20), np.arange(20) % 4
+    model = Ridge().fit(X, y)
+    target = PreferenceTarget.from_relevance(y, qid, weights="unit")
+    scorer = get_scorer("neg_pairwise_disagreement")
+    expected = -pairwise_disagreement_loss(y, model.predict(X), qid=qid, weights="unit")
+    assert scorer(model, X, target) == pytest.approx(expected)
+
+
+def test_scorer_tells_a_predict_that_asks():
+    class Wants:
+        def predict(self, X, qid=None):
+            assert qid is not None
+            return np.arange(len(X), dtype=float)
+
+    X, y, qid = np.zeros((4, 1)), np.array([0, 1, 0, 1]), [1, 1, 2, 2]
+    assert get_scorer("ndcg")(Wants(), X, y, qid=qid) == 1.0
+    assert get_scorer("ndcg")(Wants(), X, RankingTarget(y, qid)) == 1.0
