@@ -26,7 +26,14 @@ from ._validation import (
 )
 from .measures import Measure
 from .metrics import measure_score
-from .solvers import effective_loss, fit_centred, fit_outputs, fit_regressor
+from .solvers import (
+    effective_loss,
+    fit_centred,
+    fit_outputs,
+    fit_regressor,
+    takes_nan,
+    takes_sparse,
+)
 
 __all__ = ["BaseRanker", "Problem", "ScoreRanker"]
 
@@ -269,9 +276,8 @@ class ScoreRanker(BaseRanker):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inner = get_tags(Ridge() if self.estimator is None else self.estimator).input_tags
-        tags.input_tags.sparse = inner.sparse
-        tags.input_tags.allow_nan = inner.allow_nan
+        tags.input_tags.sparse = takes_sparse(self.estimator)
+        tags.input_tags.allow_nan = takes_nan(self.estimator)
         tags.target_tags.positive_only = self._positive_only()
         return tags
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.sparse import csr_matrix
 
-__all__ = ["Bucket", "Queries"]
+__all__ = ["Bucket", "Queries", "check_qid", "plain", "qid_array"]
 
 # A bucket holds at most so many cells, so that what is done to it stays in cache.
 _BUCKET_CELLS = 1 << 16
@@ -109,7 +109,7 @@ class Queries:
 
     def name(self, query: int) -> Any:
         """How an error message calls a query."""
-        return query if self.names is None else self.names[query]
+        return query if self.names is None else plain(self.names[query])
 
     # -- from row order to grouped order and back ---------------------------------
 
@@ -207,3 +207,65 @@ def _factorize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     number = np.empty_like(by_appearance)
     number[by_appearance] = np.arange(len(distinct))
     return number[codes.ravel()], distinct[by_appearance]
+
+
+def qid_array(qid) -> np.ndarray:
+    """One-dimensional array of identifiers from any container, mixed types kept apart."""
+    if isinstance(qid, (list, tuple)):
+        # numpy would turn [1, "a"] into two strings, and a list of tuples into a matrix.
+        kinds = {type(v) for v in qid}
+        if len(kinds) > 1 or kinds & {tuple, frozenset}:
+            out = np.empty(len(qid), dtype=object)
+            for i, value in enumerate(qid):
+                out[i] = value
+            return out
+    out = np.asarray(qid)
+    return out.ravel() if out.ndim == 2 and out.shape[1] == 1 else out
+
+
+def check_qid(qid, n_rows: int) -> np.ndarray:
+    """Identifiers as an array of length ``n_rows``, or an error that says what is wrong."""
+    qid = qid_array(qid)
+    if qid.ndim != 1:
+        raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.")
+    if len(qid) != n_rows:
+        hint = ""
+        if qid.dtype.kind in "iuf" and qid.sum() == n_rows:
+            hint = (
+                " These look like group sizes, they sum to the number of rows: pass "
+                "qid=np.repeat(np.arange(len(sizes)), sizes)."
+            )
+        raise ValueError(
+            f"qid has {len(qid)} entries for {n_rows} rows: give one identifier per row.{hint}"
+        )
+    missing = _missing(qid)
+    if missing.any():
+        raise ValueError(
+            f"qid is missing in row {int(np.flatnonzero(missing)[0])} (NaN, None or NaT): "
+            "every row must name its query."
+        )
+    return qid
+
+
+def _missing(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind == "f":
+        return ~np.isfinite(values)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    if values.dtype == object:
+        return np.array([_is_missing(v) for v in values], dtype=bool)
+    return np.zeros(0, dtype=bool)
+
+
+def _is_missing(value) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value) or bool(value in (np.inf, -np.inf))
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+def plain(value):
+    """A value as an error message shows it, without the type of its array."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from ._queries import Queries
+from ._queries import Queries, check_qid, plain, qid_array
 
 __all__ = ["PreferenceTarget", "RankingTarget"]
 
@@ -56,13 +56,8 @@ class RankingTarget(np.ndarray):
                 "label-ranking form, y of shape (n, r), every row is a query of its own "
                 "and no qid is needed."
             )
-        qid = qid_array(qid)
-        if len(qid) != len(values):
-            raise ValueError(
-                f"y has {len(values)} rows, qid has {len(qid)}: give one identifier per row."
-            )
         out = values.view(cls)
-        out.qid = qid
+        out.qid = check_qid(qid, len(values))
         return out
 
     def __array_finalize__(self, obj):
@@ -94,6 +89,16 @@ class RankingTarget(np.ndarray):
         """Rows by number, keeping the queries."""
         return self[np.arange(len(self)).take(indices, mode=mode)]
 
+    def sort(self, *args, **kwargs):
+        """Sort in place, losing the queries."""
+        self.qid = None
+        super().sort(*args, **kwargs)
+
+    def partition(self, *args, **kwargs):
+        """Partition in place, losing the queries."""
+        self.qid = None
+        super().partition(*args, **kwargs)
+
     def __copy__(self):
         return self.copy()
 
@@ -114,20 +119,6 @@ def _rebuild_ranking_target(values, qid):
     out = values.view(RankingTarget)
     out.qid = qid
     return out
-
-
-def qid_array(qid) -> np.ndarray:
-    """One-dimensional array of identifiers from any container, mixed types kept apart."""
-    if isinstance(qid, (list, tuple)):
-        # numpy would turn [1, "a"] into two strings, and a list of tuples into a matrix.
-        kinds = {type(v) for v in qid}
-        if len(kinds) > 1 or kinds & {tuple, frozenset}:
-            out = np.empty(len(qid), dtype=object)
-            for i, value in enumerate(qid):
-                out[i] = value
-            return out
-    out = np.asarray(qid)
-    return out.ravel() if out.ndim == 2 and out.shape[1] == 1 else out
 
 
 class PreferenceTarget:
@@ -211,7 +202,7 @@ class PreferenceTarget:
             For unknown rows, preferences across queries or of a row with itself,
             negative weights, and judgements with a cycle under ``require_dag``.
         """
-        qid = qid_array(qid)
+        qid = check_qid(qid, len(qid_array(qid)))
         winner, loser = (
             _row_numbers(winner_rows, "winner_rows", len(qid)),
             _row_numbers(loser_rows, "loser_rows", len(qid)),
@@ -226,8 +217,8 @@ class PreferenceTarget:
         if across.any():
             w, l = winner[across][0], loser[across][0]
             raise ValueError(
-                f"Row {w} of query {qid[w]!r} is preferred to row {l} of query "
-                f"{qid[l]!r}: preferences hold within a query."
+                f"Row {w} of query {plain(qid[w])!r} is preferred to row {l} of query "
+                f"{plain(qid[l])!r}: preferences hold within a query."
             )
         out = cls(winner, loser, weight, judgment, len(qid), qid)
         return out._checked(require_dag)
@@ -261,7 +252,8 @@ class PreferenceTarget:
             queries, n_items = Queries.equal(*y.shape), y.shape[1]
         else:
             n_items = None
-            queries = Queries.equal(1, len(y)) if qid is None else Queries.from_qid(qid_array(qid))
+            qid = None if qid is None else check_qid(qid, len(y))
+            queries = Queries.equal(1, len(y)) if qid is None else Queries.from_qid(qid)
         first, second = _pairs_within(queries)
         values = y.ravel()
         winner = np.where(values[first] >= values[second], first, second)
@@ -271,7 +263,6 @@ class PreferenceTarget:
         winner, loser, gap = winner[keep], loser[keep], gap[keep]
         weight = gap if weights == "difference" else np.ones_like(gap)
         judgment = np.zeros(len(weight), dtype=int)
-        qid = None if qid is None else qid_array(qid)
         return cls(winner, loser, weight, judgment, len(y), qid, n_items)
 
     @classmethod
@@ -318,10 +309,8 @@ class PreferenceTarget:
         -------
         PreferenceTarget
         """
-        qid = qid_array(qid)
         matrix = csr_matrix(Y) if issparse(Y) else csr_matrix(np.asarray(Y, dtype=float))
-        if matrix.shape[0] != len(qid):
-            raise ValueError(f"Y has {matrix.shape[0]} rows, qid has {len(qid)}.")
+        qid = check_qid(qid, matrix.shape[0])
         queries = Queries.from_qid(qid)
         codes = queries.codes
         matrix = matrix.tocoo()
@@ -333,7 +322,8 @@ class PreferenceTarget:
         if beyond.any():
             w, k = winner[beyond][0], local[beyond][0]
             raise ValueError(
-                f"Y[{w}, {k}] names document {k} of query {qid[w]!r}, which has only "
+                f"Y[{w}, {k}] names document {k} of query {plain(qid[w])!r}, which has "
+                f"only "
                 f"{queries.sizes[codes[w]]}: columns are local indices within the query."
             )
         by_query = np.arange(len(qid)) if queries.order is None else queries.order
@@ -393,7 +383,7 @@ class PreferenceTarget:
         for edges in np.split(order, new) if len(order) else ():
             if not is_acyclic(self.winner[edges], self.loser[edges]):
                 raise ValueError(
-                    f"Judgement {self.judgment[edges[0]]!r} of query "
+                    f"Judgement {plain(self.judgment[edges[0]])!r} of query "
                     f"{pairs[code_of[edges[0]]]!r} has a cycle, so it is no DAG. Drop "
                     "require_dag to accept cyclic preferences."
                 )

@@ -9,8 +9,8 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array
 
 from ._exceptions import MissingQidError
-from ._queries import Queries
-from ._targets import PreferenceTarget, RankingTarget, qid_array
+from ._queries import Queries, check_qid
+from ._targets import PreferenceTarget, RankingTarget
 
 __all__ = [
     "carried_qid",
@@ -72,49 +72,6 @@ def _same_groups(a, b) -> bool:
     if a.dtype == b.dtype:
         return bool(np.all(a == b))
     return all(x == y for x, y in zip(a.tolist(), b.tolist()))
-
-
-def check_qid(qid, n_rows: int) -> np.ndarray:
-    """Identifiers as an array of length ``n_rows``, or an error that says what is wrong."""
-    qid = qid_array(qid)
-    if qid.ndim != 1:
-        raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.")
-    if len(qid) != n_rows:
-        hint = ""
-        if qid.dtype.kind in "iuf" and qid.sum() == n_rows:
-            hint = (
-                " These look like group sizes, they sum to the number of rows: pass "
-                "qid=np.repeat(np.arange(len(sizes)), sizes)."
-            )
-        raise ValueError(
-            f"qid has {len(qid)} entries for {n_rows} rows: give one identifier per row.{hint}"
-        )
-    missing = _missing(qid)
-    if missing.any():
-        raise ValueError(
-            f"qid is missing in row {int(np.flatnonzero(missing)[0])} (NaN, None or NaT): "
-            "every row must name its query."
-        )
-    return qid
-
-
-def _missing(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind == "f":
-        return ~np.isfinite(values)
-    if values.dtype.kind in "mM":
-        return np.isnat(values)
-    if values.dtype == object:
-        return np.array([_is_missing(v) for v in values], dtype=bool)
-    return np.zeros(0, dtype=bool)
-
-
-def _is_missing(value) -> bool:
-    if value is None:
-        return True
-    try:
-        return bool(value != value) or bool(value in (np.inf, -np.inf))
-    except TypeError:  # pandas.NA has no truth value
-        return True
 
 
 def check_queries(qid, n_rows: int) -> Queries:
@@ -193,6 +150,7 @@ def check_sample_weight(sample_weight, n_rows: int, queries: Queries | None = No
         ensure_2d=False,
         dtype=np.float64,
         input_name="sample_weight",
+        ensure_min_samples=0,
     )
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))

@@ -122,7 +122,9 @@ class QueryKFold(_QuerySplitter):
         self.random_state = random_state
 
     def _splitter(self):
-        return KFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
+        # Some tools seed every splitter that they are given, shuffling or not.
+        seed = self.random_state if self.shuffle else None
+        return KFold(self.n_splits, shuffle=self.shuffle, random_state=seed)
 
 
 class QueryShuffleSplit(_QuerySplitter):

@@ -8,10 +8,11 @@ import warnings
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from .._ranked import TIES
 from .._targets import PreferenceTarget
-from .._validation import carried_qid
+from .._validation import carried_qid, check_option
 from ..measures import MEASURES, get_measure
-from ._evaluate import measure_score
+from ._evaluate import EMPTY, measure_score
 
 __all__ = ["RankingScorer", "get_scorer", "get_scorer_names"]
 
@@ -34,6 +35,8 @@ class RankingScorer:
     """
 
     def __init__(self, measure, *, ties="average", empty="skip"):
+        check_option("ties", ties, TIES)
+        check_option("empty", empty, EMPTY)
         self.measure = get_measure(measure)
         self.ties = ties
         self.empty = empty

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._validation import check_sample_weight
-from ..solvers import fit_outputs, fit_regressor
+from ..solvers import fit_outputs, fit_regressor, takes_nan, takes_sparse
 
 __all__ = ["LowRankLossClassifier"]
 
@@ -66,9 +66,8 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inner = get_tags(Ridge() if self.estimator is None else self.estimator).input_tags
-        tags.input_tags.sparse = inner.sparse
-        tags.input_tags.allow_nan = inner.allow_nan
+        tags.input_tags.sparse = takes_sparse(self.estimator)
+        tags.input_tags.allow_nan = takes_nan(self.estimator)
         return tags
 
     def _x_checks(self):

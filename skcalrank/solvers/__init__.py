@@ -9,6 +9,8 @@ from ._least_squares import (
     fit_centred,
     fit_outputs,
     fit_regressor,
+    takes_nan,
+    takes_sparse,
 )
 from ._pairs import PAIR_FEATURES, fit_pairs
 
@@ -21,4 +23,6 @@ __all__ = [
     "fit_outputs",
     "fit_pairs",
     "fit_regressor",
+    "takes_nan",
+    "takes_sparse",
 ]

@@ -34,6 +34,8 @@ __all__ = [
     "fit_regressor",
     "is_closed_form",
     "square_root",
+    "takes_nan",
+    "takes_sparse",
 ]
 
 LOSSES = ("squared", "pairwise_squared")
@@ -48,6 +50,16 @@ _DENSE_CELLS = 1 << 28
 def is_closed_form(regressor) -> bool:
     """Whether the regressor sees X through X'X and X'y only."""
     return regressor is None or isinstance(regressor, (Ridge, LinearRegression))
+
+
+def takes_sparse(regressor) -> bool:
+    """Whether a regressor takes sparse X; None stands for Ridge, which some versions deny."""
+    return is_closed_form(regressor) or get_tags(regressor).input_tags.sparse
+
+
+def takes_nan(regressor) -> bool:
+    """Whether a regressor takes NaN in X; None stands for Ridge."""
+    return regressor is not None and get_tags(regressor).input_tags.allow_nan
 
 
 def effective_loss(loss, regressor) -> str:
@@ -129,7 +141,11 @@ def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None):
         return regressor.fit(*square_root(gram, moment))
     X = as_dense(X)
     X = X - (averaging @ X)[queries.codes]
-    fit_regressor(regressor, X, targets, weight)
+    if has_fit_parameter(regressor, "sample_weight"):
+        fit_regressor(regressor, X, targets, weight)
+    else:
+        root = np.sqrt(weight)
+        fit_regressor(regressor, X * root[:, None], (targets.T * root).T)
     if np.shape(getattr(regressor, "coef_", None))[-1:] != (X.shape[1],):
         raise ValueError(
             f"loss='pairwise_squared' needs a regressor linear in X, and "
