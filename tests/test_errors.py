@@ -129,7 +129,11 @@ TABLE = {
         MissingQidError,
         r"lost its qid.*RankingTarget\(y, qid\)",
     ),
-    "target of two lengths": (lambda: RankingTarget(Y, QID[:3]), ValueError, "6 rows.* 3"),
+    "target of two lengths": (
+        lambda: RankingTarget(Y, QID[:3]),
+        ValueError,
+        "3 entries for 6 rows",
+    ),
     "target of two dimensions": (
         lambda: RankingTarget(LABEL_Y, [1, 2, 3]),
         ValueError,
@@ -334,7 +338,7 @@ TABLE = {
     "matrix of other length": (
         lambda: PreferenceTarget.from_matrix(np.eye(5), QID),
         ValueError,
-        "Y has 5 rows, qid has 6",
+        "qid has 6 entries for 5 rows",
     ),
     "position zero": (
         lambda: PreferenceTarget.from_orders([[0, 1]]),

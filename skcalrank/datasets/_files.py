@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import lzma
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 __all__ = ["OPENERS", "read_bytes", "read_text"]
 
 #: How to open a file, by its suffix; all others are plain.
-OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 
 
 def read_bytes(path: Path) -> bytes:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.linear_model import Ridge
+from sklearn.utils import check_array
 
 from .._queries import Queries
 from .._validation import check_option
@@ -145,7 +145,10 @@ class PairRegression:
     def fit(self, X, queries, values, diagonal, weight):
         """Fit to all ordered pairs, without building them all where the regressor allows it."""
         chunks = _Chunks(X, queries, self.features, values, diagonal, weight)
-        if is_closed_form(self.regressor):
+        if not _total_weight(queries, diagonal, weight):
+            # Nothing to learn from: all pairs get 0.
+            self.regressor = None
+        elif is_closed_form(self.regressor):
             _fit_closed_form(self.regressor, chunks)
         elif hasattr(self.regressor, "partial_fit"):
             for features, targets, weights in chunks:
@@ -158,6 +161,9 @@ class PairRegression:
 
     def matrices(self, X, queries: Queries) -> Iterator[np.ndarray]:
         """The (r, r) matrix of each query; X in grouped order."""
+        if self.regressor is None:
+            yield from (np.zeros((r, r)) for r in queries.sizes)
+            return
         ready, query = [], 0
         for first, second in _pairs(queries):
             ready.append(self.regressor.predict(_build(self.features, X, first, second)))
@@ -182,6 +188,13 @@ def _pairs(queries):
         begin = np.repeat(total[rows] - total[start], partners[rows])
         yield first, np.repeat(start_of_query[rows], partners[rows]) + np.arange(len(first)) - begin
         start = int(rows[-1]) + 1
+
+
+def _total_weight(queries, diagonal, weight):
+    """Of all pairs that count."""
+    weight = np.ones(queries.n_rows) if weight is None else weight
+    pairs = queries.sum(weight) ** 2 - (0.0 if diagonal else queries.sum(weight**2))
+    return pairs.sum()
 
 
 def _build(function, X, first, second):
@@ -233,7 +246,7 @@ def _fit_closed_form(regressor, chunks):
     """Ridge or LinearRegression from the normal equations, summed over the chunks."""
     gram = moment = mean = level = total = 0.0
     for features, targets, weights in chunks:
-        features = features.toarray() if issparse(features) else features
+        features = check_array(features, input_name="pair_features")
         weights = np.ones(len(targets)) if weights is None else weights
         scaled = features * weights[:, None]
         gram, moment = gram + scaled.T @ features, moment + scaled.T @ targets
