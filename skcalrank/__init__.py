@@ -8,7 +8,8 @@ are probabilities.
 from __future__ import annotations
 
 from ._exceptions import MissingQidError
-from ._targets import PreferenceTarget, RankingTarget
+from ._preferences import PreferenceTarget
+from ._targets import RankingTarget
 from .datasets import load_digits_queries, load_letor, make_subset_ranking
 from .metrics import get_scorer, get_scorer_names
 from .model_selection import QueryKFold, QueryShuffleSplit, train_test_query_split

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,9 +15,9 @@ from sklearn.utils import RegressorTags, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._exceptions import MissingQidError
+from ._preferences import PreferenceTarget
 from ._queries import Queries
 from ._ranked import positions
-from ._targets import PreferenceTarget
 from ._validation import (
     carried_qid,
     check_cutoff,
@@ -54,7 +54,7 @@ class Problem(NamedTuple):
     """
 
     X: np.ndarray
-    y: np.ndarray | PreferenceTarget
+    y: Any  # ndarray or PreferenceTarget
     queries: Queries
     weight: np.ndarray | None
     n_items: int | None

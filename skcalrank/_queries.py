@@ -220,7 +220,7 @@ def qid_array(qid) -> np.ndarray:
                 out[i] = value
             return out
     out = np.asarray(qid)
-    return out.ravel() if out.ndim == 2 and out.shape[1] == 1 else out
+    return out.ravel() if out.ndim == 2 and out.shape[-1] == 1 else out
 
 
 def check_qid(qid, n_rows: int) -> np.ndarray:

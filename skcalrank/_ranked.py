@@ -150,7 +150,7 @@ class Ranked:
         return Block(bucket.ids, rows, bucket.sizes, start, stop)
 
 
-def _first(block: Block, k: int) -> Block:
+def _first(block: Block, k: int | None) -> Block:
     """The first k positions; with shared positions, which may reach beyond k, all."""
     return block if block.start is not None else block._replace(rows=block.rows[:, :k])
 

@@ -9,8 +9,9 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array
 
 from ._exceptions import MissingQidError
+from ._preferences import PreferenceTarget
 from ._queries import Queries, check_qid
-from ._targets import PreferenceTarget, RankingTarget
+from ._targets import RankingTarget
 
 __all__ = [
     "carried_qid",

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
+from .._preferences import PreferenceTarget
 from .._ranked import TIES, Ranked
-from .._targets import PreferenceTarget
 from .._validation import (
     carried_qid,
     check_option,

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._base import ScoreRanker
-from .._targets import PreferenceTarget
+from .._preferences import PreferenceTarget
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import (
     FEEDBACK_ARC_METHODS,

@@ -146,7 +146,7 @@ def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None):
     else:
         root = np.sqrt(weight)
         fit_regressor(regressor, X * root[:, None], (targets.T * root).T)
-    if np.shape(getattr(regressor, "coef_", None))[-1:] != (X.shape[1],):
+    if np.shape(getattr(regressor, "coef_", 0.0))[-1:] != (X.shape[1],):
         raise ValueError(
             f"loss='pairwise_squared' needs a regressor linear in X, and "
             f"{type(regressor).__name__} is none: set loss='squared', or boost trees with "

@@ -1,0 +1,505 @@
+"""Weighted preferences between documents, as a target that survives every splitter."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
+from scipy.sparse.csgraph import connected_components
+
+from ._queries import Queries, check_qid, plain, qid_array
+
+__all__ = ["PreferenceTarget", "check_preference_weights", "is_acyclic"]
+
+
+class PreferenceTarget:
+    """Weighted preferences between the rows of a query: which row beats which.
+
+    Build it with one of its constructors: :meth:`from_comparisons`,
+    :meth:`from_relevance`, :meth:`from_orders`, :meth:`from_matrix` or
+    :meth:`from_matrices`. It has a length and can be sliced by rows like an array, so
+    every splitter of scikit-learn takes it as ``y``; preferences for or against rows
+    that are cut away drop out. It carries its queries.
+
+    Attributes
+    ----------
+    winner, loser : ndarray of shape (n_preferences,)
+        Documents. In the subset-ranking form the number of the row; in the
+        label-ranking form ``row * n_items + item``.
+    weight : ndarray of shape (n_preferences,)
+        Non-negative weights.
+    judgment : ndarray of shape (n_preferences,)
+        Number of the judgement that a preference belongs to, see :attr:`n_judgments`.
+    qid : ndarray of shape (n_rows,) or None
+        Query of each row; None when all rows are one query, and in the label form.
+    n_items : int or None
+        Number of items that every row ranks in the label-ranking form, else None.
+
+    Examples
+    --------
+    >>> from skcalrank import PreferenceTarget
+    >>> y = PreferenceTarget.from_comparisons([0, 2], [1, 0], qid=["a", "a", "a"])
+    >>> y
+    PreferenceTarget(3 rows, 2 preferences)
+    >>> y[[0, 1]].winner
+    array([0])
+    """
+
+    def __init__(self, winner, loser, weight, judgment, n_rows, qid=None, n_items=None):
+        self.winner = winner
+        self.loser = loser
+        self.weight = weight
+        self.judgment = judgment
+        self.qid = qid
+        self.n_items = n_items
+        self._n_rows = n_rows
+
+    # -- constructors -------------------------------------------------------------
+
+    @classmethod
+    def from_comparisons(
+        cls,
+        winner_rows,
+        loser_rows,
+        qid,
+        *,
+        weight=None,
+        judgment=None,
+        require_dag=False,
+    ):
+        """Preferences given one by one.
+
+        Parameters
+        ----------
+        winner_rows, loser_rows : array-like of int of shape (n_preferences,)
+            Row numbers of the document that wins and of the one that loses.
+        qid : array-like of shape (n_rows,)
+            Query of each row.
+        weight : array-like of shape (n_preferences,), default=None
+            Non-negative weights; None = 1.
+        judgment : array-like of shape (n_preferences,), default=None
+            Which preferences were stated together; None = each is a judgement of its
+            own.
+        require_dag : bool, default=False
+            Check that every judgement is a directed acyclic graph.
+
+        Returns
+        -------
+        PreferenceTarget
+
+        Raises
+        ------
+        ValueError
+            For unknown rows, preferences across queries or of a row with itself,
+            negative weights, and judgements with a cycle under ``require_dag``.
+        """
+        qid = check_qid(qid, len(qid_array(qid)))
+        winner, loser = (
+            _row_numbers(winner_rows, "winner_rows", len(qid)),
+            _row_numbers(loser_rows, "loser_rows", len(qid)),
+        )
+        if len(winner) != len(loser):
+            raise ValueError(f"winner_rows has {len(winner)} entries, loser_rows has {len(loser)}.")
+        judgment = np.arange(len(winner)) if judgment is None else np.asarray(judgment)
+        weight = _weights(weight, len(winner))
+        if len(judgment) != len(winner):
+            raise ValueError(f"judgment has {len(judgment)} entries for {len(winner)} preferences.")
+        across = qid[winner] != qid[loser]
+        if across.any():
+            w, l = winner[across][0], loser[across][0]
+            raise ValueError(
+                f"Row {w} of query {plain(qid[w])!r} is preferred to row {l} of query "
+                f"{plain(qid[l])!r}: preferences hold within a query."
+            )
+        out = cls(winner, loser, weight, judgment, len(qid), qid)
+        return out._checked(require_dag)
+
+    @classmethod
+    def from_relevance(cls, y, qid=None, *, weights="difference"):
+        """Every preference that relevances imply.
+
+        ``y_ij = (y_i - y_j)_+`` ("difference") or ``1(y_i > y_j)`` ("unit", as in
+        Kendall's tau). Memory is that of all pairs; the rankers and metrics never
+        build them, so pass ``y`` itself unless you need the pairs.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,) or (n, r)
+            Relevances, higher is better.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row.
+        weights : {"difference", "unit"}, default="difference"
+            Weight of a preference.
+
+        Returns
+        -------
+        PreferenceTarget
+        """
+        check_preference_weights(weights)
+        y = np.asarray(y, dtype=float)
+        if not np.isfinite(y).all():
+            raise ValueError("y holds NaN or infinity: every relevance must be a number.")
+        if y.ndim == 2:
+            queries, n_items = Queries.equal(*y.shape), y.shape[1]
+        else:
+            n_items = None
+            qid = None if qid is None else check_qid(qid, len(y))
+            queries = Queries.equal(1, len(y)) if qid is None else Queries.from_qid(qid)
+        first, second = _pairs_within(queries)
+        values = y.ravel()
+        winner = np.where(values[first] >= values[second], first, second)
+        loser = first + second - winner
+        gap = values[winner] - values[loser]
+        keep = gap > 0
+        winner, loser, gap = winner[keep], loser[keep], gap[keep]
+        weight = gap if weights == "difference" else np.ones_like(gap)
+        judgment = np.zeros(len(weight), dtype=int)
+        return cls(winner, loser, weight, judgment, len(y), qid, n_items)
+
+    @classmethod
+    def from_orders(cls, positions):
+        """Unit preferences from orders, in the label-ranking form.
+
+        Parameters
+        ----------
+        positions : array-like of shape (n, r)
+            1-based position of each item; NaN = unranked (no preference with others).
+
+        Returns
+        -------
+        PreferenceTarget
+        """
+        positions = np.asarray(positions, dtype=float)
+        if positions.ndim != 2 or positions.shape[1] < 2:
+            raise ValueError(
+                f"positions must have shape (n, r) with r >= 2 items, got {positions.shape}."
+            )
+        if (positions < 1).any() or np.isinf(positions).any():
+            raise ValueError("positions count from 1, and NaN stands for an unranked item.")
+        n, r = positions.shape
+        row, i, j = np.nonzero(positions[:, :, None] < positions[:, None, :])
+        weight = np.ones(len(row))
+        judgment = np.zeros(len(row), dtype=int)
+        return cls(row * r + i, row * r + j, weight, judgment, n, None, r)
+
+    @classmethod
+    def from_matrix(cls, Y, qid, *, require_dag=False):
+        """Preferences as a matrix by local index.
+
+        Parameters
+        ----------
+        Y : array-like or sparse matrix of shape (n_rows, n_columns)
+            ``Y[i, k] > 0``: row ``i`` is preferred to the ``k``-th row of its query (in
+            the order in which the rows of the query are given), with that weight.
+        qid : array-like of shape (n_rows,)
+            Query of each row.
+        require_dag : bool, default=False
+            Check that the preferences of every query form a directed acyclic graph.
+
+        Returns
+        -------
+        PreferenceTarget
+        """
+        matrix = csr_matrix(Y) if issparse(Y) else csr_matrix(np.asarray(Y, dtype=float))
+        qid = check_qid(qid, matrix.shape[0])
+        queries = Queries.from_qid(qid)
+        codes = queries.codes
+        matrix = matrix.tocoo()
+        nonzero = matrix.data != 0
+        winner, local, weight = (
+            a[nonzero] for a in (matrix.row, matrix.col, matrix.data.astype(float))
+        )
+        beyond = local >= queries.sizes[codes[winner]]
+        if beyond.any():
+            w, k = winner[beyond][0], local[beyond][0]
+            raise ValueError(
+                f"Y[{w}, {k}] names document {k} of query {plain(qid[w])!r}, which has "
+                f"only "
+                f"{queries.sizes[codes[w]]}: columns are local indices within the query."
+            )
+        by_query = np.arange(len(qid)) if queries.order is None else queries.order
+        loser = by_query[queries.ptr[codes[winner]] + local]
+        judgment = np.zeros(len(winner), dtype=int)
+        out = cls(
+            winner.astype(np.intp),
+            loser,
+            _weights(weight, len(winner)),
+            judgment,
+            len(qid),
+            qid,
+        )
+        return out._checked(require_dag)
+
+    @classmethod
+    def from_matrices(cls, Y, *, require_dag=False):
+        """Preferences as one matrix per row, in the label-ranking form.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n, r, r)
+            ``Y[n, i, j] > 0``: item ``i`` is preferred to item ``j``, with that weight.
+        require_dag : bool, default=False
+            Check that every matrix is the adjacency of a directed acyclic graph.
+
+        Returns
+        -------
+        PreferenceTarget
+        """
+        Y = np.asarray(Y, dtype=float)
+        if Y.ndim != 3 or Y.shape[1] != Y.shape[2] or Y.shape[1] < 2:
+            raise ValueError(f"Y must have shape (n, r, r) with r >= 2, got {Y.shape}.")
+        row, i, j = np.nonzero(Y)
+        r = Y.shape[1]
+        weight = _weights(Y[row, i, j], len(row))
+        judgment = np.zeros(len(row), dtype=int)
+        out = cls(row * r + i, row * r + j, weight, judgment, len(Y), None, r)
+        return out._checked(require_dag)
+
+    def _checked(self, require_dag):
+        itself = self.winner == self.loser
+        if itself.any():
+            raise ValueError(
+                f"Document {self.winner[itself][0]} is preferred to itself: drop that preference."
+            )
+        return self._check_dags() if require_dag else self
+
+    def _check_dags(self):
+        """Name the first judgement that has a cycle."""
+        queries = self.queries()
+        code_of = self._query_of(self.winner)
+        pairs = [queries.name(q) for q in range(queries.n_queries)]
+        order = np.lexsort((self.judgment, code_of))
+        keys = np.column_stack([code_of, _numbers(self.judgment)])[order]
+        new = np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1
+        for edges in np.split(order, new) if len(order) else ():
+            if not is_acyclic(self.winner[edges], self.loser[edges]):
+                raise ValueError(
+                    f"Judgement {plain(self.judgment[edges[0]])!r} of query "
+                    f"{pairs[code_of[edges[0]]]!r} has a cycle, so it is no DAG. Drop "
+                    "require_dag to accept cyclic preferences."
+                )
+        return self
+
+    # -- what a target must be able to do -----------------------------------------
+
+    def __len__(self):
+        return self._n_rows
+
+    @property
+    def shape(self):
+        """(n_rows,), so that scikit-learn slices it like an array."""
+        return (self._n_rows,)
+
+    @property
+    def ndim(self):
+        """1: sliced by rows only."""
+        return 1
+
+    def __repr__(self):
+        items = "" if self.n_items is None else f" of {self.n_items} items"
+        return f"PreferenceTarget({len(self)} rows{items}, {len(self.winner)} preferences)"
+
+    def __getitem__(self, key):
+        if isinstance(key, tuple):
+            key = tuple(k for k in key if k is not Ellipsis)
+            if len(key) != 1:
+                raise IndexError("A PreferenceTarget is sliced by rows only.")
+            key = key[0]
+        rows = np.atleast_1d(np.arange(len(self))[key])
+        r = 1 if self.n_items is None else self.n_items
+        documents = (rows[:, None] * r + np.arange(r)).ravel()
+        edge, winner, loser = _follow(self.winner, self.loser, documents, len(self) * r)
+        if self.n_items is not None:
+            same = winner // r == loser // r
+            edge, winner, loser = edge[same], winner[same], loser[same]
+        qid = None if self.qid is None else self.qid[rows]
+        return PreferenceTarget(
+            winner,
+            loser,
+            self.weight[edge],
+            self.judgment[edge],
+            len(rows),
+            qid,
+            self.n_items,
+        )
+
+    def __eq__(self, other):
+        if not isinstance(other, PreferenceTarget):
+            return NotImplemented
+        return (
+            len(self) == len(other)
+            and self.n_items == other.n_items
+            and all(np.array_equal(a, b) for a, b in zip(self._arrays(), other._arrays()))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _arrays(self):
+        qid = np.zeros(0) if self.qid is None else self.qid
+        return self.winner, self.loser, self.weight, self.judgment, qid
+
+    # -- reading it ---------------------------------------------------------------
+
+    def queries(self) -> Queries:
+        """The documents grouped by query."""
+        if self.n_items is not None:
+            return Queries.equal(len(self), self.n_items)
+        if self.qid is None:
+            return Queries.equal(1, len(self))
+        return Queries.from_qid(self.qid)
+
+    def _query_of(self, documents):
+        return self.queries().codes[documents]
+
+    @property
+    def n_judgments(self) -> np.ndarray:
+        """Number of distinct judgements of each query, of shape (n_queries,)."""
+        queries = self.queries()
+        keys = np.unique(
+            np.column_stack([self._query_of(self.winner), _numbers(self.judgment)]),
+            axis=0,
+        )
+        return np.bincount(keys[:, 0].astype(int), minlength=queries.n_queries)
+
+    def net_preference(self) -> np.ndarray:
+        """``sum_j (y_ij - y_ji)`` of each document: (n_rows,), or (n, r) in label form."""
+        n = len(self) * (self.n_items or 1)
+        net = np.bincount(self.winner, self.weight, n) - np.bincount(self.loser, self.weight, n)
+        return net if self.n_items is None else net.reshape(len(self), self.n_items)
+
+    def adjacency(self) -> csr_matrix:
+        """Weights ``y_ij`` between documents in grouped order, preferences summed.
+
+        Returns
+        -------
+        matrix : CSR matrix of shape (n_documents, n_documents)
+        """
+        queries = self.queries()
+        place = queries.ungroup(np.arange(queries.n_rows))
+        ends = (place[self.winner], place[self.loser])
+        return csr_matrix((self.weight, ends), shape=(queries.n_rows, queries.n_rows))
+
+    def share_lost_in_ties(self, tied, breaking) -> np.ndarray:
+        """What the preferences between documents of equal score lose.
+
+        Under the breaking of the ties that is "best" or "worst" for the pairwise
+        disagreement. Where the net preferences among tied documents have a cycle,
+        finding it is a feedback arc set problem, which is left to the caller.
+
+        Parameters
+        ----------
+        tied : ndarray of bool of shape (n_preferences,)
+        breaking : {"best", "worst"}
+
+        Returns
+        -------
+        share : ndarray of shape (n_tied,)
+            0 or 1, or 1/2 where opposite preferences balance.
+
+        Raises
+        ------
+        ValueError
+            If tied documents have cyclic net preferences.
+        """
+        winner, loser, weight = self.winner[tied], self.loser[tied], self.weight[tied]
+        low, high = np.minimum(winner, loser), np.maximum(winner, loser)
+        pair = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)[1].ravel()
+        sign = np.where(winner == low, 1.0, -1.0)
+        net = np.bincount(pair, sign * weight)[pair] * sign
+        if not is_acyclic(winner[net > 0], loser[net > 0]):
+            raise ValueError(
+                f"ties={breaking!r}: preferences between documents of equal score are "
+                "cyclic, and the "
+                f"{breaking} order of them is a hard problem. Use ties='average' or 'stable'."
+            )
+        # Of two opposite preferences of equal weight exactly one is lost in any order.
+        worse = net < 0 if breaking == "best" else net > 0
+        return np.where(net == 0, 0.5, worse)
+
+    def matrices(self):
+        """Yield the dense (r, r) matrix ``y_ij`` of each query, preferences summed.
+
+        Queries come in order of first appearance, their documents in row order.
+        """
+        whole, ptr = self.adjacency(), self.queries().ptr
+        for start, stop in pairwise(ptr):
+            yield whole[start:stop, start:stop].toarray()
+
+
+def check_preference_weights(weights):
+    """Raise for an unknown name of the weights of preferences."""
+    if weights not in ("difference", "unit"):
+        raise ValueError(f"weights={weights!r}: choose 'difference' or 'unit'.")
+
+
+def is_acyclic(winner, loser) -> bool:
+    """Whether the graph of the edges winner -> loser has no directed cycle."""
+    if np.any(winner == loser):
+        return False
+    nodes, numbers = np.unique(np.concatenate([winner, loser]), return_inverse=True)
+    n = len(nodes)
+    numbers = numbers.ravel()
+    graph = csr_matrix(
+        (np.ones(len(winner)), (numbers[: len(winner)], numbers[len(winner) :])), (n, n)
+    )
+    return connected_components(graph, connection="strong")[0] == n
+
+
+def _numbers(values):
+    return np.unique(values, return_inverse=True)[1].ravel()
+
+
+def _row_numbers(rows, name, n_rows):
+    rows = np.asarray(rows)
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise ValueError(f"{name} must be a one-dimensional array of row numbers.")
+    rows = rows.astype(np.intp)
+    outside = (rows < 0) | (rows >= n_rows)
+    if outside.any():
+        raise ValueError(f"{name} holds {rows[outside][0]}, but qid has {n_rows} rows, from 0.")
+    return rows
+
+
+def _weights(weight, n):
+    weight = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
+    if weight.shape != (n,):
+        raise ValueError(f"weight has shape {weight.shape} for {n} preferences.")
+    bad = ~np.isfinite(weight) | (weight < 0)
+    if bad.any():
+        raise ValueError(
+            f"The weight of a preference is {weight[bad][0]}: weights are finite and "
+            "non-negative; turn a negative one round."
+        )
+    return weight
+
+
+def _pairs_within(queries):
+    """All unordered pairs of documents of a query, in row numbers."""
+    rows = np.arange(queries.n_rows)
+    # Each document is paired with the later ones of its query.
+    later = queries.repeat(queries.ptr[1:]) - rows - 1
+    first = np.repeat(rows, later)
+    begin = np.cumsum(later) - later
+    second = first + 1 + np.arange(len(first)) - np.repeat(begin, later)
+    order = rows if queries.order is None else queries.order
+    return order[first], order[second]
+
+
+def _follow(winner, loser, documents, n_documents):
+    """Edges between the documents of a selection, which may repeat documents.
+
+    Returns the number of the edge and its ends as places in the selection.
+    """
+    by_document = np.argsort(documents, kind="stable")
+    count = np.bincount(documents, minlength=n_documents)
+    begin = np.cumsum(count) - count
+    copies = count[winner] * count[loser]
+    edge = np.repeat(np.arange(len(winner)), copies)
+    within = np.arange(len(edge)) - np.repeat(np.cumsum(copies) - copies, copies)
+    first, second = np.divmod(within, count[loser[edge]]) if len(edge) else (within, within)
+    return (
+        edge,
+        by_document[begin[winner[edge]] + first],
+        by_document[begin[loser[edge]] + second],
+    )
