@@ -99,9 +99,9 @@ class PairRanker(ScoreRanker):
         i, j = self._item_pairs(r)
         start = np.arange(problem.queries.n_queries)[:, None] * r
         targets = values((start + i).ravel(), (start + j).ravel()).reshape(-1, len(i))
-        return fit_outputs(
-            self._regressor() or Ridge(self.alpha), problem.X, targets, problem.weight
-        )
+        # An ensemble that is not fitted has no truth value, so None is asked for by name.
+        regressor = Ridge(self.alpha) if self.estimator is None else self._regressor()
+        return fit_outputs(regressor, problem.X, targets, problem.weight)
 
     def _fit_documents(self, problem, values):
         queries = problem.queries
