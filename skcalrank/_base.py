@@ -153,6 +153,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         return X, check_queries(qid, X.shape[0])
 
     def _require_qid(self, qid, method):
+        check_is_fitted(self)
         if qid is None and self._has_qid:
             raise MissingQidError(
                 f"{type(self).__name__} was fitted with a qid, and {method} got none. Pass "

@@ -59,6 +59,13 @@ def expected_failed_checks(estimator):
         reasons["check_regressors_no_decision_function"] = (
             "rankers are tagged as regressors, and their surrogate values are a decision function"
         )
+        if isinstance(estimator, rankers.PairRanker) and estimator.surrogate == "pairwise":
+            reasons["check_methods_subset_invariance"] = (
+                "a position depends on which documents share the query"
+            )
+            reasons["check_methods_sample_order_invariance"] = (
+                "the decision function is one matrix per query, not one row per document"
+            )
         weights = _why_weights_do_not_repeat(estimator)
         if weights is not None:
             reasons["check_sample_weight_equivalence_on_dense_data"] = weights
@@ -73,6 +80,11 @@ def expected_failed_checks(estimator):
 
 def _why_weights_do_not_repeat(ranker):
     """Why a weight is not a repetition of the row, or None where it is."""
+    if isinstance(ranker, rankers.PairRanker) and ranker.surrogate == "pairwise":
+        return (
+            "a pair weighs the product of its documents' weights over the mean of the query, "
+            "which repeating a document changes"
+        )
     if effective_loss(ranker.loss, ranker.estimator) == "pairwise_squared":
         return (
             "pairwise squared: a query counts its number of documents, which weights do not change"

@@ -297,7 +297,9 @@ FEATURES = {
     },
     "network": {
         "pair_features": "concat",
-        "estimator": MLPRegressor(hidden_layer_sizes=3, activation="tanh", random_state=0),
+        "estimator": MLPRegressor(
+            3, activation="tanh", tol=0.1, n_iter_no_change=1, random_state=0
+        ),
     },
 }
 LINEAR = ("bilinear", "concat", "difference", "callable")
@@ -663,7 +665,8 @@ def hard(rng):
 
 @pytest.mark.parametrize("pred", [None, "auto", "exact"])
 @pytest.mark.parametrize("method", ["predict", "rank", "top_k", "solve", "score"])
-def test_time_limit_that_is_hit_warns_once(pred, method, hard):
+def test_time_limit_that_is_hit_warns_once(pred, method, hard, monkeypatch):
+    monkeypatch.setattr("skcalrank.preds._feedback_arc._AUTO_UP_TO", 40)
     X, y, qid = hard
     ranker = pd_ranker(pred=pred, alpha=1e-6, time_limit=1e-3).fit(X, y)
     with warnings.catch_warnings(record=True) as caught:

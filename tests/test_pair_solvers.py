@@ -352,12 +352,13 @@ def test_far_from_the_origin(rng):
 @named(
     {
         "stochastic gradient": SGDRegressor(random_state=0),
-        "network": MLPRegressor(hidden_layer_sizes=4, random_state=0),
+        "network": MLPRegressor(4, random_state=0),
     }
 )
 def test_regressors_with_partial_fit_are_fed_chunks(diagonal, regressor, monkeypatch, rng):
     problem = Problem(QID["ragged"], rng, diagonal=diagonal)
     monkeypatch.setattr(pairs_module, "_CHUNK_PAIRS", 30)
+    monkeypatch.setattr(pairs_module, "_ALL_CELLS", 0)
     model = problem.fit("difference", clone(regressor))
     matrices = list(model.matrices(*inputs(problem)))
     assert [len(m) for m in matrices] == problem.queries.sizes.tolist()

@@ -22,7 +22,7 @@ FEEDBACK_ARC_METHODS = ("exact", "local_search", "auto")
 _SUBSETS_UP_TO = 10
 
 # A component above this size goes to the local search under method="auto".
-_AUTO_UP_TO = 40
+_AUTO_UP_TO = 20
 
 
 def feedback_arc_positions(U, *, method="exact", time_limit=None):
@@ -43,7 +43,7 @@ def feedback_arc_positions(U, *, method="exact", time_limit=None):
         Estimated preferences; the diagonal is not read.
     method : {"exact", "local_search", "auto"}, default="exact"
         "local_search" moves documents one by one to their best place until none gains. "auto"
-        is exact on components of up to 40 documents and searches locally on larger ones.
+        is exact on components of up to 20 documents and searches locally on larger ones.
     time_limit : float, default=None
         Seconds after which the exact method returns the best it has, with its bound.
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import ScoreRanker
 from .._validation import check_alpha, check_option, check_queries
-from ..solvers import as_dense, fit_outputs, fit_pairs
+from ..solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
 
 __all__ = ["PairRanker"]
 
@@ -36,13 +36,6 @@ class PairRanker(ScoreRanker):
         self.alpha = alpha
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        if self.surrogate == "pairwise":
-            built = callable(self.pair_features) or self.pair_features != "bilinear"
-            tags.input_tags.allow_nan &= built
-        return tags
 
     # Of a subclass: targets of pairs of documents in grouped order, pairs of items that are
     # regressed in the label-ranking form, and the matrices that they make.
@@ -87,10 +80,12 @@ class PairRanker(ScoreRanker):
                 )
             return super().fit(X, y, qid, sample_weight)
         check_alpha(self.alpha)
+        if not callable(self.pair_features):
+            check_option("pair_features", self.pair_features, PAIR_FEATURES)
+        vars(self).pop("n_iter_", None)
         problem = self._check_problem(X, y, qid, sample_weight)
         fit = self._fit_items if problem.n_items else self._fit_documents
         self.estimator_ = fit(problem, self._pair_values(problem))
-        self.surrogate_ = self.surrogate
         return self
 
     def _fit_items(self, problem, values):
@@ -212,7 +207,7 @@ class PairRanker(ScoreRanker):
     def _run(self, solver, matrices, n_queries):
         if effective_n_jobs(self.n_jobs) > 1 and n_queries > 1:
             jobs = (delayed(solver)(matrix) for matrix in matrices)
-            results = Parallel(self.n_jobs, return_as="generator")(jobs)
+            results = Parallel(self.n_jobs)(jobs)
         else:
             results = map(solver, matrices)
         step = max(1, n_queries // 10)
@@ -222,9 +217,7 @@ class PairRanker(ScoreRanker):
             yield result
 
     def _warn_of_gaps(self, results):
-        if self._pred_name() != "exact":
-            return
-        gaps = [result.gap for result in results if not result.proven]
+        gaps = [result.gap for result in results if result.method == "exact" and not result.proven]
         if gaps:
             warnings.warn(
                 f"The time limit was hit on {len(gaps)} of {len(results)} queries; their orders "

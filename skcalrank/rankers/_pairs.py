@@ -138,6 +138,11 @@ class AveragePrecisionRanker(PairRanker):
         share = self._measure().score_targets(y, queries)
         return lambda first, second: share[first] * y[second]
 
+    def _matrices(self, X, queries):
+        # Targets are symmetric, a regressor need not be; the map reads one triangle.
+        for matrix in super()._matrices(X, queries):
+            yield (matrix + matrix.T) / 2
+
     def _item_pairs(self, r):
         return np.tril_indices(r)
 

@@ -61,7 +61,7 @@ def fit_bilinear(
     alpha : float
         Ridge penalty.
     diagonal : bool
-        Whether the pairs (i, i) count.
+        Whether the pairs (i, i) count; where they do not, their targets must be 0.
     weight : ndarray of shape (n_rows,) or None
         In grouped order; a pair weighs ``w_i w_j`` over the mean weight of the query.
     tol : float

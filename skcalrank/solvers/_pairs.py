@@ -150,14 +150,23 @@ class PairRegression:
             self.regressor = None
         elif is_closed_form(self.regressor):
             _fit_closed_form(self.regressor, chunks)
+        elif chunks.fit_together():
+            fit_regressor(self.regressor, *chunks.together())
         elif hasattr(self.regressor, "partial_fit"):
             for features, targets, weights in chunks:
                 extra = {} if weight is None else {"sample_weight": weights}
                 self.regressor.partial_fit(features, targets, **extra)
         else:
-            features, targets, weights = chunks.together()
-            fit_regressor(self.regressor, features, targets, weights)
+            raise ValueError(
+                "The features of all pairs do not fit: choose pair_features='bilinear', a "
+                "regressor with partial_fit, or Ridge, which sees the pairs in chunks."
+            )
         return self
+
+    def __getattr__(self, name):
+        if name in ("coef_", "intercept_", "feature_importances_"):
+            return getattr(self.regressor, name)
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
 
     def matrices(self, X, queries: Queries) -> Iterator[np.ndarray]:
         """The (r, r) matrix of each query; X in grouped order."""
@@ -227,17 +236,14 @@ class _Chunks:
             weights = None if self.weight is None else self.weight[first] * self.share[second]
             yield _build(self.function, self.X, first, second), self.values(first, second), weights
 
+    def fit_together(self):
+        """Whether the features of all pairs can be built at once."""
+        width = next(iter(self))[0].shape[1]
+        return width * (self.queries.sizes.astype(float) ** 2).sum() <= _ALL_CELLS
+
     def together(self):
         """All of them at once, for a regressor that must see them so."""
-        parts = []
-        for part in self:
-            parts.append(part)
-            if sum(features.size for features, *_ in parts) > _ALL_CELLS:
-                raise ValueError(
-                    "The features of all pairs do not fit: choose pair_features='bilinear', a "
-                    "regressor with partial_fit, or Ridge, which sees the pairs in chunks."
-                )
-        features, targets, weights = zip(*parts)
+        features, targets, weights = zip(*self)
         weights = None if self.weight is None else np.concatenate(weights)
         return np.concatenate(features), np.concatenate(targets), weights
 
