@@ -352,7 +352,7 @@ def test_far_from_the_origin(rng):
 @named(
     {
         "stochastic gradient": SGDRegressor(random_state=0),
-        "network": MLPRegressor(4, random_state=0),
+        "network": MLPRegressor(hidden_layer_sizes=4, random_state=0),
     }
 )
 def test_regressors_with_partial_fit_are_fed_chunks(diagonal, regressor, monkeypatch, rng):
