@@ -298,7 +298,7 @@ FEATURES = {
     "network": {
         "pair_features": "concat",
         "estimator": MLPRegressor(
-            3, activation="tanh", tol=0.1, n_iter_no_change=1, random_state=0
+            hidden_layer_sizes=3, activation="tanh", tol=0.1, n_iter_no_change=1, random_state=0
         ),
     },
 }
