@@ -306,7 +306,8 @@ class ScoreRanker(BaseRanker):
             one-dimensional y: all rows are one query.
         sample_weight : array-like of shape (n_rows,), default=None
             Weighs the squared error of a row; it does not repeat the row, and the
-            document is ranked whatever its weight.
+            document is ranked whatever its weight. Weights may depend on the query and
+            its documents; weights that depend on the labels change what is learnt.
 
         Returns
         -------

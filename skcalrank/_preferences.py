@@ -94,6 +94,8 @@ class PreferenceTarget:
             For unknown rows, preferences across queries or of a row with itself,
             negative weights, and judgements with a cycle under ``require_dag``.
         """
+        if np.ndim(qid) == 0:
+            raise ValueError(f"qid={qid!r}: give the query of each row.")
         qid = check_qid(qid, len(qid_array(qid)))
         winner, loser = (
             _row_numbers(winner_rows, "winner_rows", len(qid)),
@@ -136,18 +138,18 @@ class PreferenceTarget:
         -------
         PreferenceTarget
         """
+        # The door knows preferences, so it cannot be imported above.
+        from ._validation import carried_qid, check_target
+
         check_preference_weights(weights)
-        y = np.asarray(y, dtype=float)
-        if not np.isfinite(y).all():
-            raise ValueError("y holds NaN or infinity: every relevance must be a number.")
-        if y.ndim == 2:
-            queries, n_items = Queries.equal(*y.shape), y.shape[1]
-        else:
-            n_items = None
-            qid = None if qid is None else check_qid(qid, len(y))
-            queries = Queries.equal(1, len(y)) if qid is None else Queries.from_qid(qid)
+        qid = carried_qid(y, qid)
+        grouped, queries = check_target(y, qid)
+        values = queries.ungroup(grouped)
+        n_rows, n_items = len(y), None
+        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            n_items = np.shape(y)[1]
+        qid = None if qid is None else check_qid(qid, n_rows)
         first, second = _pairs_within(queries)
-        values = y.ravel()
         winner = np.where(values[first] >= values[second], first, second)
         loser = first + second - winner
         gap = values[winner] - values[loser]
@@ -155,7 +157,7 @@ class PreferenceTarget:
         winner, loser, gap = winner[keep], loser[keep], gap[keep]
         weight = gap if weights == "difference" else np.ones_like(gap)
         judgment = np.zeros(len(weight), dtype=int)
-        return cls(winner, loser, weight, judgment, len(y), qid, n_items)
+        return cls(winner, loser, weight, judgment, n_rows, qid, n_items)
 
     @classmethod
     def from_orders(cls, positions):
@@ -307,6 +309,8 @@ class PreferenceTarget:
                 raise IndexError("A PreferenceTarget is sliced by rows only.")
             key = key[0]
         rows = np.atleast_1d(np.arange(len(self))[key])
+        if rows.ndim != 1 or key is None:
+            raise IndexError("A PreferenceTarget is sliced by a one-dimensional choice of rows.")
         r = 1 if self.n_items is None else self.n_items
         documents = (rows[:, None] * r + np.arange(r)).ravel()
         edge, winner, loser = _follow(self.winner, self.loser, documents, len(self) * r)
@@ -322,6 +326,12 @@ class PreferenceTarget:
             len(rows),
             qid,
             self.n_items,
+        )
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError(
+            "A PreferenceTarget is no array: it is a target of PairwiseDisagreementRanker and of "
+            "pairwise_disagreement_loss."
         )
 
     def __eq__(self, other):

@@ -74,16 +74,22 @@ class Ranked:
 
     def __init__(self, scores, queries: Queries, ties="average", labels=None):
         self.queries = queries
+        self._scores = scores
         self.ties = ties
         self._keys = queries.extend(-scores)
         self._labels = None if labels is None else queries.extend(labels)
         self._done: dict[int | None, list[Block]] = {}
+
+    def with_labels(self, labels: np.ndarray) -> Ranked:
+        """The same scores, with another meaning of "worst" and "best"."""
+        return Ranked(self._scores, self.queries, self.ties, labels)
 
     def blocks(self, k: int | None = None) -> list[Block]:
         """Batches that between them hold every query once.
 
         With ``k`` only the first ``k`` positions are asked for; batches may hold more.
         """
+        k = None if k is None else int(k)
         if k not in self._done:
             if None in self._done:
                 self._done[k] = [_first(block, k) for block in self._done[None]]

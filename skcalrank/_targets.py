@@ -14,9 +14,11 @@ class RankingTarget(np.ndarray):
 
     An ndarray that survives row slicing, pickling and every splitter of scikit-learn
     with metadata routing switched off: pipelines pass ``y`` on untouched, splitters
-    slice it and scorers receive it. Anything else than slicing, ``copy``, ``astype``
-    and ``take`` (arithmetic, sorting, reshaping) loses the queries; a ranker or metric
-    then says so instead of reading the rows as one query.
+    slice it and scorers receive it. Slicing, ``copy``, ``astype``, ``take`` and
+    ``np.concatenate`` keep the queries. What changes values or rows in place or by
+    arithmetic (``y + 1``, sorting, shuffling, assignment, reshaping) loses them, and a
+    ranker or metric then says so. A numpy function that returns a plain array, such as
+    ``np.where``, returns one without queries.
 
     Parameters
     ----------
@@ -67,6 +69,19 @@ class RankingTarget(np.ndarray):
             rows = np.arange(len(self))[key]
             if rows.shape == out.shape:
                 out.qid = self.qid[rows]
+        return out
+
+    def __setitem__(self, key, value):
+        # Who writes rows may be moving them: shuffling in place does.
+        self.qid = None
+        super().__setitem__(key, value)
+
+    def __array_function__(self, func, types, args, kwargs):
+        out = super().__array_function__(func, types, args, kwargs)
+        if func is np.concatenate and isinstance(out, RankingTarget):
+            parts = args[0]
+            if all(isinstance(p, RankingTarget) and p.qid is not None for p in parts):
+                out.qid = np.concatenate([p.qid for p in parts])
         return out
 
     def _with_qid(self, out):

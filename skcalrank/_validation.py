@@ -55,6 +55,11 @@ def carried_qid(y, qid=None):
             )
     elif isinstance(y, PreferenceTarget):
         carried = y.qid
+        if y.n_items is None and carried is None and qid is not None:
+            raise ValueError(
+                "qid was given beside a PreferenceTarget that was built without: build it with "
+                "the qid, which tells whether its preferences hold within queries."
+            )
         if y.n_items is not None and qid is not None:
             raise ValueError(
                 "qid was given beside preferences in the label-ranking form, where every "

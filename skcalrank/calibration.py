@@ -272,29 +272,24 @@ class NoiseReport:
         return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
 
 
-def _map_auto(u, time_limit):
-    return map_positions(u, method="auto")
-
-
-def _disagreement_auto(u, time_limit):
-    return feedback_arc_positions(u, method="exact", time_limit=time_limit)
-
-
-# By measure: name and test of the condition, name of the cheap map, cheap and exact map.
+# By measure: name and test of the condition, name of the cheap map, cheap and exact map, and
+# whether the objective is to be high (1) or low (-1).
 _MAPS = {
     AveragePrecision: (
         "P_reinforce",
         reinforce_condition,
         "diagonal",
         lambda u: map_positions(u, method="diagonal"),
-        _map_auto,
+        lambda u, time_limit: map_positions(u, method="auto"),
+        1.0,
     ),
     PairwiseDisagreement: (
         "P_DAG",
         dag_condition,
         "topological",
         topological_result,
-        _disagreement_auto,
+        lambda u, time_limit: feedback_arc_positions(u, time_limit=time_limit),
+        -1.0,
     ),
 }
 
@@ -341,7 +336,7 @@ def noise_report(ranker, X, qid=None, *, time_limit=10.0):
             "noise_report compares prediction maps of pairs: pass a ranker fitted with "
             "surrogate='pairwise'."
         )
-    condition, test, cheap, cheap_map, exact_map = _MAPS[type(ranker._measure())]
+    condition, test, cheap, cheap_map, exact_map, sign = _MAPS[type(ranker._measure())]
     rows = [
         (bool(test(u)), cheap_map(u), exact_map(u, time_limit))
         for u in ranker.decision_function(X, qid)
@@ -352,7 +347,8 @@ def noise_report(ranker, X, qid=None, *, time_limit=10.0):
         condition,
         cheap,
         np.array(holds),
-        np.abs(values[:, 0] - values[:, 1]),
+        # A search that ran out of time can be worse than the cheap map.
+        np.maximum(sign * (values[:, 1] - values[:, 0]), 0.0),
         np.array([e.proven for e in exact]),
         np.maximum(np.abs(values).max(axis=1), 1e-300),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.model_selection import KFold, ShuffleSplit
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from ._exceptions import MissingQidError
@@ -80,9 +80,11 @@ class _QuerySplitter:
 
 def _queries_of(X, y, qid) -> Queries:
     qid = carried_qid(y, qid)
-    n_rows = len(y) if y is not None else X.shape[0] if hasattr(X, "shape") else len(X)
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    check_consistent_length(X, y)
     if qid is None:
-        if np.ndim(y) == 2 or getattr(y, "n_items", None) is not None:
+        is_matrix = np.ndim(y) == 2 and np.shape(y)[1] > 1
+        if is_matrix or getattr(y, "n_items", None) is not None:
             return Queries.equal(n_rows, 1)
         raise MissingQidError(
             "A splitter of queries needs the queries: pass y=RankingTarget(y, qid), "
@@ -194,9 +196,10 @@ def train_test_query_split(*arrays, qid=None, test_size=None, train_size=None, r
     """
     if not arrays:
         raise ValueError("train_test_query_split needs at least one array.")
-    # The target stands last; a matrix there is the label-ranking form.
-    last = arrays[-1] if len(arrays) > 1 else None
-    carrier = next((a for a in arrays if _carries(a)), last)
+    check_consistent_length(*arrays, qid)
+    # The target stands second; a matrix there is the label-ranking form.
+    second = arrays[1] if len(arrays) > 1 else None
+    carrier = next((a for a in arrays if _carries(a)), second)
     if test_size is None and train_size is None:
         test_size = 0.25
     splitter = QueryShuffleSplit(

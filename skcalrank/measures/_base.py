@@ -63,6 +63,10 @@ class Measure(ABC):
         """Queries on which the measure is 0/0, as a boolean array."""
         return np.zeros(queries.n_queries, dtype=bool)
 
+    def gains_of(self, y: np.ndarray, queries: Queries) -> np.ndarray:
+        """What the measure prefers to see first, among documents of equal score."""
+        return y
+
     def score_targets(self, y: np.ndarray, queries: Queries) -> np.ndarray:
         """What a score-based surrogate regresses: one value per document.
 
@@ -119,6 +123,9 @@ class PositionalMeasure(Measure):
     @abstractmethod
     def discount(self, positions: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """``phi`` at 1-based positions in queries of the given sizes (broadcast)."""
+
+    def gains_of(self, y, queries):
+        return self.targets(y, queries)
 
     def score_targets(self, y, queries):
         return self.targets(y, queries)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 
 __all__ = ["binary_labels", "gains", "non_negative_labels"]
@@ -10,14 +12,15 @@ __all__ = ["binary_labels", "gains", "non_negative_labels"]
 def binary_labels(y: np.ndarray, relevance_level) -> np.ndarray:
     """1.0 where ``y >= relevance_level``; with None, y itself, which must hold 0 and 1."""
     if relevance_level is not None:
-        if not np.isfinite(relevance_level):
+        if not isinstance(relevance_level, Real) or not np.isfinite(relevance_level):
             raise ValueError(f"relevance_level={relevance_level!r}: give a finite number.")
         return (y >= relevance_level).astype(float)
     other = (y != 0) & (y != 1)
     if other.any():
         raise ValueError(
             f"y holds {y[other][0]:g}, and a binary measure wants labels 0 and 1: set "
-            "relevance_level, then documents with y >= relevance_level are relevant."
+            "relevance_level (of the estimator, metric or measure), then documents with "
+            "y >= relevance_level are relevant."
         )
     return y
 

@@ -48,7 +48,7 @@ class PairwiseDisagreement(PairMeasure):
         r = queries.repeat(queries.sizes)
         if self.weights == "unit":
             return r + 1.0 - 2.0 * mid_ranks(y, queries)
-        return r * y - queries.repeat(queries.sum(y))
+        return r * (y - queries.repeat(queries.mean(y)))
 
     def evaluate(self, y, ranked):
         total, lost = _disagreement(y, ranked, self.weights)
@@ -86,6 +86,8 @@ class Kendall(PairMeasure):
 def _disagreement(y, ranked, weights):
     """Total weight of the preferences of each query, and the weight that is lost."""
     out = np.zeros((2, ranked.queries.n_queries))
+    # Differences are all that counts, and a large common part would drown them.
+    y = y - ranked.queries.repeat(-ranked.queries.max(-y))
     for block in ranked.blocks():
         labels = block.gather(y)
         rank = _dense_ranks(labels, block)

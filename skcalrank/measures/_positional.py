@@ -7,6 +7,7 @@ CUG13 Table 1 (whose caption prints ``b`` of the AUC with the wrong sign).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -171,12 +172,12 @@ class ERU(PositionalMeasure):
 
     def __post_init__(self):
         check_cutoff(self.k)
-        if not np.isfinite(self.half_life) or self.half_life <= 1:
+        if not isinstance(self.half_life, Real) or not 1 < self.half_life < np.inf:
             raise ValueError(
                 f"half_life={self.half_life!r}: the viewing half-life is a position beyond "
                 "the first, choose a number above 1."
             )
-        if not np.isfinite(self.neutral):
+        if not isinstance(self.neutral, Real) or not np.isfinite(self.neutral):
             raise ValueError(f"neutral={self.neutral!r}: the neutral score is a finite number.")
 
     def targets(self, y, queries):

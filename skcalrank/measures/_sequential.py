@@ -185,13 +185,13 @@ class ERR(Measure):
             stops = block.gather(stop)
             np.cumprod(1.0 - stops, axis=1, out=goes_on[:, 1:])
             if block.start is not None:
-                _average_over_ties(goes_on, stops, block)
+                _average_over_ties(goes_on, stops, block, self.k)
             stopped = goes_on[:, :-1] - goes_on[:, 1:]
             out[block.ids] = _within(stopped / block.positions, block.positions, self.k)
         return out
 
 
-def _average_over_ties(goes_on, stops, block):
+def _average_over_ties(goes_on, stops, block, k):
     """Replace products inside shared positions by their mean over all orders.
 
     ``goes_on[:, p]`` is the product of ``1 - stop`` over the first p positions. After j
@@ -207,9 +207,11 @@ def _average_over_ties(goes_on, stops, block):
     for part in _chunks(length):
         q, f, n = query[part], first[part], length[part]
         longest = int(n.max())
-        mean = np.zeros((len(q), longest + 1))
+        # Beyond position k nothing is asked for.
+        wanted = longest if k is None else min(longest, k)
+        mean = np.zeros((len(q), wanted + 1))
         mean[:, 0] = 1.0
-        j = np.arange(1, longest + 1)
+        j = np.arange(1, wanted + 1)
         for m in range(1, longest + 1):
             live = n >= m
             factor = 1.0 - stops[q[live], f[live] + m - 1][:, None]
@@ -219,6 +221,7 @@ def _average_over_ties(goes_on, stops, block):
                 / m
                 * (j <= m)
             )
+        n = np.minimum(n, wanted)
         column = np.repeat(np.arange(len(q)), n)
         step = np.arange(len(column)) - np.repeat(np.cumsum(n) - n, n) + 1
         rows, places = q[column], f[column] + step

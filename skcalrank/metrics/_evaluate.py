@@ -124,6 +124,8 @@ def evaluate(
     """
     check_option("ties", ties, TIES)
     check_option("empty", empty, EMPTY)
+    if isinstance(measures, (str, Measure)):
+        raise ValueError(f"measures={measures!r}: give a list of measures, or use measure_score.")
     if not isinstance(measures, Mapping):
         measures = {measure: measure for measure in measures}
     resolved = {name: get_measure(measure) for name, measure in measures.items()}
@@ -138,7 +140,7 @@ def evaluate(
     scores = queries.group(check_scores(y_score, shape))
     weight = check_sample_weight(sample_weight, shape[0], queries)
     weight = query_weights(weight, queries, label_form)
-    ranked = Ranked(scores, queries, ties, y)
+    ranked = Ranked(scores, queries, ties)
     # A measure of the whole order first: the others then read its sort.
     by_need = sorted(resolved, key=lambda name: getattr(resolved[name], "k", None) is not None)
     values = {name: _per_query(resolved[name], y, ranked, empty) for name in by_need}
@@ -150,6 +152,9 @@ def evaluate(
 def _per_query(measure: Measure, y, ranked: Ranked, empty: str) -> np.ndarray:
     labels = measure.labels(y)
     queries = ranked.queries
+    if ranked.ties in ("worst", "best"):
+        # What is best depends on the measure, so the sort cannot be shared.
+        ranked = ranked.with_labels(measure.gains_of(labels, queries))
     values = measure.evaluate(labels, ranked)
     undefined = measure.undefined(labels, queries)
     if undefined.any():

@@ -412,7 +412,8 @@ def err_score(
     ties, empty, sample_weight, average
         Policies, as in :func:`measure_score`.
     max_grade : float, default=None
-        Highest grade of the scale; None = the largest label given.
+        Highest grade of the scale; None = the largest label given, so set it where values
+        of several calls, such as folds, are to be compared.
 
     Returns
     -------

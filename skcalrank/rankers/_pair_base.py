@@ -78,7 +78,9 @@ class PairRanker(ScoreRanker):
                     f"pred={self.pred!r} is a map of pairs, and surrogate='score' sorts: leave "
                     "pred=None, or set surrogate='pairwise'."
                 )
-            return super().fit(X, y, qid, sample_weight)
+            super().fit(X, y, qid, sample_weight)
+            self.surrogate_ = "score"
+            return self
         check_alpha(self.alpha)
         if not callable(self.pair_features):
             check_option("pair_features", self.pair_features, PAIR_FEATURES)
@@ -86,6 +88,7 @@ class PairRanker(ScoreRanker):
         problem = self._check_problem(X, y, qid, sample_weight)
         fit = self._fit_items if problem.n_items else self._fit_documents
         self.estimator_ = fit(problem, self._pair_values(problem))
+        self.surrogate_ = "pairwise"
         return self
 
     def _fit_items(self, problem, values):
@@ -134,7 +137,7 @@ class PairRanker(ScoreRanker):
             ndarray of shape (r_q, r_q), one per query in order of first appearance, and in the
             label-ranking form an ndarray of shape (n, r, r)
         """
-        if self.surrogate == "score":
+        if self._fitted_surrogate() == "score":
             return super().decision_function(X, qid)
         X, queries = self._check_pairs(X, qid, "decision_function")
         matrices = list(self._matrices(X, queries))
@@ -170,7 +173,7 @@ class PairRanker(ScoreRanker):
         MissingQidError
             If the ranker is pairwise, was fitted with a qid and gets none.
         """
-        if self.surrogate == "score":
+        if self._fitted_surrogate() == "score":
             return super().predict(X, qid)
         check_is_fitted(self)
         self._require_qid(qid, "predict")
@@ -194,7 +197,7 @@ class PairRanker(ScoreRanker):
             One per query in order of first appearance, or per row in the label-ranking form:
             positions, value, bound, whether they are proven best, and the method used.
         """
-        if self.surrogate == "score":
+        if self._fitted_surrogate() == "score":
             raise ValueError("solve runs the map of pairs: set surrogate='pairwise'.")
         X, queries = self._check_pairs(X, qid, "solve")
         solver = partial(self._preds[self._pred_name()], **self._pred_options())
@@ -225,3 +228,7 @@ class PairRanker(ScoreRanker):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def _fitted_surrogate(self):
+        check_is_fitted(self)
+        return self.surrogate_

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._base import ScoreRanker
-from .._preferences import PreferenceTarget
+from .._preferences import PreferenceTarget, check_preference_weights
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import (
     FEEDBACK_ARC_METHODS,
@@ -257,6 +257,7 @@ class PairwiseDisagreementRanker(PairRanker):
         return PairwiseDisagreement(weights=self.weights)
 
     def _targets(self, problem):
+        check_preference_weights(self.weights)
         score = vars(self)["score"]
         if callable(score):
             return _score_matrices(score, problem, self._measure())

@@ -46,7 +46,9 @@ class LeastSquaresRanker(_PositionalRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``. Under the loss
+        Any regressor of scikit-learn; None behaves as ``Ridge()``. Calibration needs one that
+        estimates the conditional mean, as squared errors do: absolute errors, quantiles or
+        Huber's loss estimate something else. Under the loss
         "pairwise_squared" the penalty stands against squares summed over all pairs of
         documents, so good values of its ``alpha`` are often 100 to 10,000: search them.
     measure : str or PositionalMeasure, default="ndcg@10"

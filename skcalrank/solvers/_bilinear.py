@@ -47,17 +47,17 @@ class BilinearFit(NamedTuple):
 
 
 def fit_bilinear(
-    X, queries: Queries, matrices, alpha, *, diagonal, weight, tol, max_iter, verbose=0
+    X, queries: Queries, values, alpha, *, diagonal, weight, tol, max_iter, verbose=0
 ):
-    """Fit W to one matrix of targets per query.
+    """Fit W to the targets of all pairs.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, d)
         In grouped order.
     queries : Queries
-    matrices : iterable of ndarray of shape (r, r)
-        Targets of the pairs of each query.
+    values : callable
+        Targets of pairs, from the rows of their documents.
     alpha : float
         Ridge penalty.
     diagonal : bool
@@ -65,7 +65,7 @@ def fit_bilinear(
     weight : ndarray of shape (n_rows,) or None
         In grouped order; a pair weighs ``w_i w_j`` over the mean weight of the query.
     tol : float
-        Residual to reach, relative to the right side.
+        Residual to reach, relative to the right side, in the norm of the preconditioner.
     max_iter : int
     verbose : int
 
@@ -73,7 +73,7 @@ def fit_bilinear(
     -------
     fit : BilinearFit
     """
-    right = _right_side(X, queries, matrices, weight)
+    right = _right_side(X, queries, values, weight)
     operator = _Operator(X, queries, alpha, diagonal, weight)
     coef, n_iter, residual = _conjugate_gradients(operator, right, tol, max_iter, verbose)
     if residual > tol:
@@ -92,13 +92,18 @@ def _query_weights(weight, queries):
     return weight / queries.repeat(np.sqrt(np.where(mean > 0, mean, 1.0)))
 
 
-def _right_side(X, queries, matrices, weight):
+def _right_side(X, queries, values, weight):
+    """``sum_q X_q' Y_q X_q``, a few rows of the targets at a time."""
     right = np.zeros((X.shape[1], X.shape[1]))
     if weight is not None:
         X = X * _query_weights(weight, queries)[:, None]
-    for matrix, start, stop in zip(matrices, queries.ptr[:-1], queries.ptr[1:]):
-        part = X[start:stop]
-        right += part.T @ (matrix @ part)
+    for start, stop in pairwise(queries.ptr):
+        partners = np.arange(start, stop)
+        step = max(1, _BLOCK_CELLS // len(partners))
+        for first in range(start, stop, step):
+            rows = np.arange(first, min(first + step, stop))
+            targets = values(np.repeat(rows, len(partners)), np.tile(partners, len(rows)))
+            right += X[rows].T @ (targets.reshape(len(rows), -1) @ X[start:stop])
     return right
 
 
@@ -159,27 +164,27 @@ class _Operator:
 
 
 def _conjugate_gradients(operator, right, tol, max_iter, verbose):
-    size = np.linalg.norm(right)
     W = np.zeros_like(right)
-    if size == 0.0:
+    if not right.any():
         return W, 0, 0.0
     precondition = operator.preconditioner()
     residual = right.copy()
     direction = step = precondition(residual)
-    product = (residual * step).sum()
+    product = start = (residual * step).sum()
     relative = 1.0
     for n_iter in range(1, max_iter + 1):
         image = operator(direction)
         length = product / (direction * image).sum()
         W += length * direction
         residual -= length * image
-        relative = np.linalg.norm(residual) / size
+        step = precondition(residual)
+        new = (residual * step).sum()
+        # Measured with the preconditioner, so that no feature counts more by its scale.
+        relative = np.sqrt(max(new, 0.0) / start)
         if verbose > 1:
             print(f"bilinear fit: iteration {n_iter}, relative residual {relative:.1e}")
         if relative <= tol:
             break
-        step = precondition(residual)
-        new = (residual * step).sum()
         direction = step + (new / product) * direction
         product = new
     return W, n_iter, float(relative)

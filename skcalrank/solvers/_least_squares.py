@@ -43,6 +43,9 @@ LOSSES = ("squared", "pairwise_squared")
 # Rows that are centred at a time: a few of these stay in cache, and X is never copied.
 _CHUNK_CELLS = 1 << 17
 
+# Where centring leaves less than this share of a feature's squares, it is done before squaring.
+_CANCELLED = 1e-6
+
 # The largest sparse X that is made dense to centre it: 2 GB.
 _DENSE_CELLS = 1 << 28
 
@@ -131,12 +134,13 @@ def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None):
     grouped = queries.group(weight)
     total = queries.sum(grouped)
     share = grouped / queries.repeat(np.where(total > 0, total, 1.0))
-    averaging = queries.indicator(share.astype(X.dtype))
+    averaging = queries.indicator(share if issparse(X) else share.astype(X.dtype))
     targets = targets - (queries.indicator(share) @ targets)[queries.codes]
     weight = weight * queries.sizes[queries.codes]
     if "fit_intercept" in regressor.get_params():
         regressor.set_params(fit_intercept=False)
-    if is_closed_form(regressor) and X.shape[1] <= max(X.shape[0], 1000):
+    d = X.shape[1]
+    if is_closed_form(regressor) and d <= max(X.shape[0], 1000) and d * d <= _DENSE_CELLS:
         gram, moment = _centred_normal(X, targets, queries, weight, averaging)
         return regressor.fit(*square_root(gram, moment))
     X = as_dense(X)
@@ -146,13 +150,22 @@ def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None):
     else:
         root = np.sqrt(weight)
         fit_regressor(regressor, X * root[:, None], (targets.T * root).T)
-    if np.shape(getattr(regressor, "coef_", 0.0))[-1:] != (X.shape[1],):
+    if not _is_linear(regressor, X[:100]):
         raise ValueError(
             f"loss='pairwise_squared' needs a regressor linear in X, and "
             f"{type(regressor).__name__} is none: set loss='squared', or boost trees with "
             "an objective of skcalrank.boosting."
         )
     return regressor
+
+
+def _is_linear(regressor, X):
+    """Whether a fitted regressor predicts ``X @ coef_`` and an intercept."""
+    coef = np.asarray(getattr(regressor, "coef_", 0.0))
+    if coef.shape[-1:] != (X.shape[1],):
+        return False
+    linear = X @ coef.T + getattr(regressor, "intercept_", 0.0)
+    return np.allclose(linear.ravel(), regressor.predict(X).ravel(), rtol=1e-4, atol=1e-6)
 
 
 def as_dense(X):
@@ -178,24 +191,27 @@ def _centred_normal(X, targets, queries, weight, averaging):
     """``X_c' W X_c`` and ``X_c' W t``, in float64."""
     means = averaging @ X
     if issparse(X):
-        scaled = diags(weight) @ X
         means = means.toarray()
+        scaled = diags(weight) @ X
         # Centring would fill the zeros, so subtract: sum w (x-m)(x-m)' = sum w x x' - W m m'.
         total = queries.sum(queries.group(weight))[:, None]
-        gram = np.asarray((X.T @ scaled).todense(), dtype=float) - means.T @ (total * means)
-        return gram, np.asarray(scaled.T @ targets, dtype=float)
+        raw = np.asarray((X.T @ scaled).todense(), dtype=float)
+        gram = raw - means.T @ (total * means)
+        if (gram.diagonal() >= _CANCELLED * raw.diagonal()).all():
+            return gram, np.asarray(scaled.T @ targets, dtype=float)
+        # Nothing but rounding is left of some feature: centre it, chunk by chunk.
     d = X.shape[1]
-    root = np.sqrt(weight).astype(X.dtype)
-    targets = (targets.T * np.sqrt(weight)).T.astype(X.dtype)
+    root = np.sqrt(weight).astype(means.dtype)
+    targets = (targets.T * np.sqrt(weight)).T.astype(means.dtype)
     codes = queries.codes
     gram, moment = np.zeros((d, d)), np.zeros((d, *targets.shape[1:]))
     step = max(1, _CHUNK_CELLS // d)
-    buffer = np.empty((min(step, len(X)), d), dtype=X.dtype)
-    for start in range(0, len(X), step):
+    buffer = np.empty((min(step, X.shape[0]), d), dtype=means.dtype)
+    for start in range(0, X.shape[0], step):
         rows = slice(start, start + step)
         part = buffer[: len(codes[rows])]
         np.take(means, codes[rows], axis=0, out=part, mode="clip")
-        np.subtract(X[rows], part, out=part)
+        np.subtract(X[rows].toarray() if issparse(X) else X[rows], part, out=part)
         part *= root[rows, None]
         gram += part.T @ part
         moment += part.T @ targets[rows]
@@ -208,9 +224,13 @@ def square_root(gram, moment):
     Least squares on (A, b), with any penalty, is the regression that `gram` and
     `moment` are the normal equations of.
     """
-    values, vectors = eigh(gram)
+    # On columns of one scale, so that a feature of large values does not drown the others.
+    scale = np.sqrt(np.maximum(gram.diagonal(), 0.0))
+    scale[scale == 0.0] = 1.0
+    values, vectors = eigh(gram / np.outer(scale, scale))
     keep = values > len(values) * np.finfo(float).eps * max(values[-1], 0.0)
     if not keep.any():
         return np.zeros((1, len(gram))), np.zeros((1, *moment.shape[1:]))
     root, vectors = np.sqrt(values[keep]), vectors[:, keep]
-    return (vectors * root).T, ((vectors.T @ moment).T / root).T
+    moment = (moment.T / scale).T
+    return (vectors * root).T * scale, ((vectors.T @ moment).T / root).T

@@ -51,7 +51,7 @@ def fit_pairs(
     weight,
     verbose=0,
     tol=1e-8,
-    max_iter=1000,
+    max_iter=300,
 ):
     """Regress the targets of all ordered pairs of documents of a query.
 
@@ -93,15 +93,11 @@ def fit_pairs(
                 "estimator is not used by pair_features='bilinear', a ridge regression with "
                 "penalty alpha: leave it None, or choose 'concat', 'difference' or a callable."
             )
-        matrices = (
-            values(*_grid(start, stop)).reshape(stop - start, stop - start)
-            for start, stop in pairwise(queries.ptr)
-        )
         return BilinearModel(
             *fit_bilinear(
                 X,
                 queries,
-                matrices,
+                values,
                 alpha,
                 diagonal=diagonal,
                 weight=weight,
@@ -113,11 +109,6 @@ def fit_pairs(
     function = features if callable(features) else PAIR_FEATURES[features]
     model = PairRegression(Ridge(alpha=alpha) if regressor is None else regressor, function)
     return model.fit(X, queries, values, diagonal, weight)
-
-
-def _grid(start, stop):
-    rows = np.arange(start, stop)
-    return np.repeat(rows, len(rows)), np.tile(rows, len(rows))
 
 
 class BilinearModel:
