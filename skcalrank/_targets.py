@@ -18,7 +18,8 @@ class RankingTarget(np.ndarray):
     ``np.concatenate`` keep the queries. What changes values or rows in place or by
     arithmetic (``y + 1``, sorting, shuffling, assignment, reshaping) loses them, and a
     ranker or metric then says so. A numpy function that returns a plain array, such as
-    ``np.where``, returns one without queries.
+    ``np.where``, returns one without queries, and a random generator that shuffles in
+    place goes unnoticed: index with a permutation instead.
 
     Parameters
     ----------
@@ -78,10 +79,11 @@ class RankingTarget(np.ndarray):
 
     def __array_function__(self, func, types, args, kwargs):
         out = super().__array_function__(func, types, args, kwargs)
-        if func is np.concatenate and isinstance(out, RankingTarget):
-            parts = args[0]
-            if all(isinstance(p, RankingTarget) and p.qid is not None for p in parts):
-                out.qid = np.concatenate([p.qid for p in parts])
+        if func is not np.concatenate or np.ndim(out) != 1:
+            return out
+        parts = args[0]
+        if all(isinstance(part, RankingTarget) and part.qid is not None for part in parts):
+            return RankingTarget(out, np.concatenate([part.qid for part in parts]))
         return out
 
     def _with_qid(self, out):

@@ -349,7 +349,7 @@ TABLE = {
     "nan relevance": (
         lambda: PreferenceTarget.from_relevance([1, NAN]),
         ValueError,
-        "NaN or infinity",
+        "y contains NaN",
     ),
     "qid of comparisons with NaN": (
         lambda: fit(PairwiseDisagreementRanker(), y=comparisons(qid=put(QID, 5, NAN)), qid=None),

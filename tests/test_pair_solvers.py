@@ -51,9 +51,6 @@ class Problem:
     def values(self, first, second):
         return self.table[first, second]
 
-    def matrices(self):
-        return [self.table[a:b, a:b] for a, b in pairwise(self.queries.ptr)]
-
     def built(self, features):
         """Features, targets and weights of all pairs, in a plain loop."""
         rows, targets, weights = [], [], []
@@ -85,7 +82,7 @@ class Problem:
         return fit_bilinear(
             self.X,
             self.queries,
-            self.matrices(),
+            self.values,
             alpha,
             diagonal=self.diagonal,
             weight=self.weight,

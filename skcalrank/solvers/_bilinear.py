@@ -46,9 +46,7 @@ class BilinearFit(NamedTuple):
     residual: float
 
 
-def fit_bilinear(
-    X, queries: Queries, values, alpha, *, diagonal, weight, tol, max_iter, verbose=0
-):
+def fit_bilinear(X, queries: Queries, values, alpha, *, diagonal, weight, tol, max_iter, verbose=0):
     """Fit W to the targets of all pairs.
 
     Parameters
