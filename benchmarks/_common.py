@@ -7,6 +7,7 @@ import importlib
 import os
 import platform
 import sys
+import tracemalloc
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -18,6 +19,7 @@ __all__ = [
     "describe_environment",
     "optional",
     "parser",
+    "peak_bytes",
     "print_table",
 ]
 
@@ -86,6 +88,15 @@ def describe_environment(*packages, threads=None):
         said = f"{threads} thread{'s' * (threads != 1)} for everybody"
     machine = f"{platform.machine()}, {cores} cores, {said}"
     return f"Python {platform.python_version()}, {versions}; {machine}"
+
+
+def peak_bytes(call):
+    """What the arrays that a call makes hold at most."""
+    tracemalloc.start()
+    call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
 
 
 def _version(name):

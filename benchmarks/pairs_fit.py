@@ -5,21 +5,18 @@
 2,000 queries, 250,000 documents, d = 46 and 136, made here: fit of AveragePrecisionRanker and
 PairwiseDisagreementRanker with ``surrogate="pairwise"``, relevances as labels. Beside it stand the
 materialised Ridge on Kronecker features of a few queries, equal up to the difference shown, and
-what it would take for all pairs, extrapolated by their number. Peak memory is that of a process
-that fits over one that does not.
+what it would take for all pairs, extrapolated by their number. Peak memory is what the arrays of a
+fit hold at most, beyond X.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
-import subprocess
-import sys
 import time
 from itertools import pairwise
 
 import numpy as np
-from _common import describe_environment, print_table
+from _common import describe_environment, peak_bytes, print_table
 from sklearn.linear_model import Ridge
 
 from skcalrank import AveragePrecisionRanker, PairwiseDisagreementRanker
@@ -64,24 +61,6 @@ def materialised(X, y, sizes, name):
     return coef, time.perf_counter() - start, len(targets)
 
 
-def peak_memory(d, name):
-    """Megabytes that a fit needs beyond the data."""
-    peaks = [
-        int(subprocess.check_output([sys.executable, __file__, "--peak", str(d), name, mode]))
-        for mode in ("data", "fit")
-    ]
-    return (peaks[1] - peaks[0]) / 1e3
-
-
-def _print_peak(d, name, mode):
-    X, y, qid, _ = make_data(int(d))
-    few = qid < 3
-    ranker(name).fit(X[few], y[few], qid[few])
-    if mode == "fit":
-        ranker(name).fit(X, y, qid)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-
-
 def row(d, name, asked, rounds):
     """One line of the table."""
     X, y, qid, sizes = make_data(d)
@@ -103,7 +82,7 @@ def row(d, name, asked, rounds):
         f"{np.median(seconds):.2f}",
         asked,
         f"{fitted.n_iter_}",
-        f"{peak_memory(d, name):.0f}",
+        f"{peak_bytes(lambda: ranker(name).fit(X, y, qid)) / 1e6:.0f}",
         f"{difference:.0e}",
         f"{seconds_few * pairs / pairs_few / 60:.0f}",
         f"{pairs * d * d * 8 / 1e9:,.0f}",
@@ -114,11 +93,7 @@ def main():
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--peak", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.peak:
-        _print_peak(*args.peak)
-        return
     print(describe_environment("numpy", "scikit-learn"))
     print(f"{N_QUERIES:,} queries, about {N_ROWS:,} documents\n")
     rows = [

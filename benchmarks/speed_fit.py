@@ -5,20 +5,16 @@
 250,000 documents, 136 features, float64 and float32, made here. The fit is the default: pairwise
 squared loss in closed form, scikit-learn's Ridge inside, validation of the input included. Times
 are medians over interleaved rounds in one process, the ratio is the median of the ratios round by
-round; peak memory is that of a fit alone, beyond X, read by the operating system in a process of
-its own.
+round; peak memory is what X and the arrays of a fit hold at most.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
-import subprocess
-import sys
 import time
 
 import numpy as np
-from _common import describe_environment, print_table
+from _common import describe_environment, peak_bytes, print_table
 from sklearn.linear_model import Ridge
 
 from skcalrank import NDCGRanker
@@ -57,33 +53,16 @@ def measure(dtype, rounds):
 
 
 def peak_memory(dtype):
-    """Peak of a process that fits, over one that does not, as a multiple of X."""
-    peaks = [
-        int(subprocess.check_output([sys.executable, __file__, "--peak", dtype, mode]))
-        for mode in ("data", "fit")
-    ]
-    size_of_x = N_ROWS * N_FEATURES * np.dtype(dtype).itemsize
-    return (peaks[1] - peaks[0] + size_of_x) / size_of_x
-
-
-def _print_peak(dtype, mode):
-    X, y, qid = make_data(np.dtype(dtype).type)
-    # Making the data peaks below this; reading X once more does not.
-    NDCGRanker().fit(X[:1000], y[:1000], qid[:1000])
-    if mode == "fit":
-        NDCGRanker().fit(X, y, qid)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    """What X and the arrays of a fit hold at most, as a multiple of X."""
+    X, y, qid = make_data(dtype)
+    return 1 + peak_bytes(lambda: NDCGRanker().fit(X, y, qid)) / X.nbytes
 
 
 def main():
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--peak", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.peak:
-        _print_peak(*args.peak)
-        return
     print(describe_environment("numpy", "scikit-learn"))
     print(f"{N_ROWS:,} x {N_FEATURES}\n")
     rows = []
@@ -91,7 +70,7 @@ def main():
         seconds = measure(np.dtype(dtype).type, args.rounds)
         ratio = np.median(seconds["fit"] / seconds["limit"])
         medians = [f"{np.median(seconds[n]):.3f}" for n in ("limit", "fit", "Ridge")]
-        memory = peak_memory(dtype)
+        memory = peak_memory(np.dtype(dtype).type)
         rows.append([dtype, *medians, f"{ratio:.2f}", f"{asked}", f"{memory:.2f}", "1.5"])
     headers = [
         "dtype",

@@ -85,10 +85,12 @@ def check_equal(y, s, qid, qrels, run, ranx_pair):
 
     own = metrics.evaluate(y, s, ours(SIX), qid=qid, empty="zero", average=False)
     own = dict(zip(SIX, own.values()))
+    # ranx gives one value per query, in the order of their names as strings.
+    by_name = np.argsort([str(q) for q in range(N_QUERIES)])
     found = {}
     for name, peer in SIX.items():
         theirs = ranx.evaluate(*ranx_pair, peer, return_mean=False)
-        found["ranx " + name] = np.abs(np.asarray(theirs) - own[name]).max()
+        found["ranx " + name] = np.abs(np.asarray(theirs) - own[name][by_name]).max()
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"map", "recip_rank", "P.10", "recall.10"})
     theirs = evaluator.evaluate(run)
     for name, peer in PYTREC.items():

@@ -107,14 +107,32 @@ def _acyclic_part(weights):
     if critical == 0:
         return above
     equal = np.flatnonzero(weights == critical)
-    drop, enough = 0, len(equal)
-    while enough - drop > 1:
-        middle = (drop + enough) // 2
-        if _is_acyclic(_with(above, equal[middle:])):
-            enough = middle
-        else:
-            drop = middle
-    return _with(above, equal[enough:])
+    return _with(above, equal[_number_to_delete(above, *np.divmod(equal, len(above))) :])
+
+
+def _number_to_delete(edges, row, column):
+    """How many of these edges, in order, must go before the others make no cycle."""
+    enough, number = 0, np.arange(len(row))
+    last = len(row)
+    while last:
+        middle = last // 2
+        graph = edges.copy()
+        graph[row[middle:], column[middle:]] = True
+        left = _peel(graph)
+        if not len(left):
+            last = middle
+            continue
+        # Deleting the first `middle` is not enough. Cycles pass through what is left alone.
+        enough = number[middle] + 1
+        place = np.full(len(edges), -1)
+        place[left] = np.arange(len(left))
+        edges = edges[np.ix_(left, left)]
+        row, column = place[row], place[column]
+        keep = (row >= 0) & (column >= 0)
+        last = np.count_nonzero(keep[middle + 1 : last])
+        keep[: middle + 1] = False
+        number, row, column = number[keep], row[keep], column[keep]
+    return enough
 
 
 def widest_cycle(weights):
@@ -164,18 +182,14 @@ def _bisect(weights):
 
 def _heaviest_back_edge(weights):
     """Without the edges up to this weight, all point one way: an upper end to start from."""
-    order = np.argsort(weights.sum(axis=0) - weights.sum(axis=1))
-    return np.tril(weights[np.ix_(order, order)]).max()
+    place = np.argsort(np.argsort(weights.sum(axis=0) - weights.sum(axis=1)))
+    return np.max(weights, where=place[:, None] > place, initial=0.0)
 
 
 def _with(edges, more):
     out = edges.copy()
     out.ravel()[more] = True
     return out
-
-
-def _is_acyclic(edges) -> bool:
-    return not len(_peel(edges))
 
 
 def _peel(edges):

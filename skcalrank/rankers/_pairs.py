@@ -273,8 +273,7 @@ class PairwiseDisagreementRanker(PairRanker):
     def _pair_values(self, problem):
         measure = self._measure()
         if isinstance(problem.y, PreferenceTarget):
-            matrix = problem.y.adjacency()
-            return lambda first, second: np.asarray(matrix[first, second]).ravel()
+            return partial(_entries, problem.y.adjacency())
         y = problem.y
         if measure.weights == "unit":
             return lambda first, second: (y[first] > y[second]) * 1.0
@@ -292,6 +291,13 @@ class PairwiseDisagreementRanker(PairRanker):
         i, j = self._item_pairs(r)
         out[:, i, j] = u
         return out
+
+
+def _entries(matrix, first, second):
+    """Entries of a sparse matrix: of pairs, or of a grid of rows and columns."""
+    if np.ndim(first) == 2:
+        return matrix[first[:, 0]][:, second[0]].toarray()
+    return np.asarray(matrix[first, second]).ravel()
 
 
 def _score_matrices(score, problem, measure):

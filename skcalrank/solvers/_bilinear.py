@@ -55,7 +55,7 @@ def fit_bilinear(X, queries: Queries, values, alpha, *, diagonal, weight, tol, m
         In grouped order.
     queries : Queries
     values : callable
-        Targets of pairs, from the rows of their documents.
+        Targets of pairs, from the rows of their documents (arrays that broadcast).
     alpha : float
         Ridge penalty.
     diagonal : bool
@@ -96,12 +96,12 @@ def _right_side(X, queries, values, weight):
     if weight is not None:
         X = X * _query_weights(weight, queries)[:, None]
     for start, stop in pairwise(queries.ptr):
-        partners = np.arange(start, stop)
-        step = max(1, _BLOCK_CELLS // len(partners))
+        partners = np.arange(start, stop)[None, :]
+        step = max(1, _BLOCK_CELLS // (stop - start))
         for first in range(start, stop, step):
-            rows = np.arange(first, min(first + step, stop))
-            targets = values(np.repeat(rows, len(partners)), np.tile(partners, len(rows)))
-            right += X[rows].T @ (targets.reshape(len(rows), -1) @ X[start:stop])
+            rows = slice(first, min(first + step, stop))
+            targets = values(np.arange(rows.start, rows.stop)[:, None], partners)
+            right += X[rows].T @ (targets @ X[start:stop])
     return right
 
 
@@ -141,9 +141,12 @@ class _Operator:
             left = (stacked @ W).reshape(-1, d, d).transpose(1, 0, 2).reshape(d, -1)
             out += left @ stacked
         if self.excluded is not None:
-            # Weighted pairs (i, i) weigh w_i^2 over the mean.
-            values = ((self.X @ W) * self.X).sum(axis=1) * self.excluded**2
-            out -= self.X.T @ (values[:, None] * self.X)
+            step = max(1, _BLOCK_CELLS // d)
+            for start in range(0, len(self.X), step):
+                part, share = self.X[start : start + step], self.excluded[start : start + step]
+                # Weighted pairs (i, i) weigh w_i^2 over the mean.
+                values = np.einsum("ij,ij->i", part @ W, part) * share**2
+                out -= part.T @ (values[:, None] * part)
         return out
 
     def preconditioner(self):

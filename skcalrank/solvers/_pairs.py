@@ -50,7 +50,7 @@ def fit_pairs(
     diagonal,
     weight,
     verbose=0,
-    tol=1e-8,
+    tol=1e-10,
     max_iter=300,
 ):
     """Regress the targets of all ordered pairs of documents of a query.
@@ -61,7 +61,7 @@ def fit_pairs(
         In grouped order.
     queries : Queries
     values : callable
-        Targets of pairs, from the rows of their documents.
+        Targets of pairs, from the rows of their documents (arrays that broadcast).
     features : str or callable
         A name in ``PAIR_FEATURES``, or a function of two (m, d) arrays that returns (m, p).
     regressor : estimator or None
