@@ -15,6 +15,7 @@ takes and returns arrays in grouped order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from scipy.sparse import csr_matrix
 __all__ = ["Bucket", "Queries", "check_qid", "plain", "qid_array"]
 
 # A bucket holds at most so many cells, so that what is done to it stays in cache.
-_BUCKET_CELLS = 1 << 16
+_BUCKET_CELLS = 1 << 17
 
 
 class Bucket(NamedTuple):
@@ -111,6 +112,22 @@ class Queries:
         """How an error message calls a query."""
         return query if self.names is None else plain(self.names[query])
 
+    def parts(self, n_rows: int) -> Iterator[tuple[slice, slice, Queries]]:
+        """Runs of whole queries of about ``n_rows`` rows: queries, rows, and them alone.
+
+        Temporary arrays of a part stay in memory that is at hand; those of a million rows are
+        asked of the system, page by page, again and again.
+        """
+        first = 0
+        while first < self.n_queries:
+            last = int(np.searchsorted(self.ptr, self.ptr[first] + n_rows, side="right")) - 1
+            last = min(max(last, first + 1), self.n_queries)
+            names = np.arange(first, last) if self.names is None else self.names[first:last]
+            ptr = self.ptr[first : last + 1]
+            rows = slice(int(ptr[0]), int(ptr[-1]))
+            yield slice(first, last), rows, Queries(ptr - ptr[0], names=names)
+            first = last
+
     # -- from row order to grouped order and back ---------------------------------
 
     def group(self, values: np.ndarray) -> np.ndarray:
@@ -170,14 +187,14 @@ class Queries:
     def buckets(self) -> list[Bucket]:
         """Queries in batches of similar size, padded to the largest of the batch.
 
-        Widths in a batch differ by a factor of at most the square root of two.
+        Sizes in a batch differ by a factor of at most two.
         """
         if self._buckets is None:
             self._buckets = list(self._make_buckets())
         return self._buckets
 
     def _make_buckets(self):
-        width_class = np.floor(2 * np.log2(self.sizes)).astype(np.int16)
+        width_class = np.log2(self.sizes).astype(np.int16)
         by_class = np.argsort(width_class, kind="stable")
         bounds = np.append(_run_starts(width_class[by_class]), self.n_queries)
         for first, last in pairwise(bounds):

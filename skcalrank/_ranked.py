@@ -9,7 +9,8 @@ exact expectation over random breaking of ties.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -20,7 +21,8 @@ __all__ = ["TIES", "Block", "Ranked", "positions"]
 TIES = ("average", "stable", "worst", "best")
 
 
-class Block(NamedTuple):
+@dataclass
+class Block:
     """Queries side by side, their documents in ranked order.
 
     Attributes
@@ -32,16 +34,54 @@ class Block(NamedTuple):
         query has no further document.
     sizes : ndarray of shape (n_block, 1)
         The numbers of documents.
-    start, stop : ndarray of shape (n_block, width) or None
-        The document shares the positions ``start + 1, ..., stop`` with those of equal
-        score. None when no query of the block has ties that matter.
+    runs : ndarray of int or None
+        Where runs of equal scores begin in ``rows.ravel()``, each row beginning one. None
+        when no query of the block has ties that matter.
     """
 
     ids: np.ndarray
     rows: np.ndarray
     sizes: np.ndarray
-    start: np.ndarray | None
-    stop: np.ndarray | None
+    runs: np.ndarray | None = None
+
+    @property
+    def tied(self) -> bool:
+        """Whether documents share positions."""
+        return self.runs is not None
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        """A document shares the positions ``start + 1, ..., stop`` with those of equal score."""
+        return np.repeat(self.run_start, self.run_length).reshape(self.rows.shape)
+
+    @cached_property
+    def stop(self) -> np.ndarray:
+        """See `start`."""
+        ends = self.run_start + self.run_length
+        return np.repeat(ends, self.run_length).reshape(self.rows.shape)
+
+    @cached_property
+    def run_length(self) -> np.ndarray:
+        """Number of documents of each run."""
+        return np.diff(self.runs, append=self.rows.size)
+
+    @cached_property
+    def run_row(self) -> np.ndarray:
+        """Query of the block that each run belongs to."""
+        return self.runs // self.rows.shape[1]
+
+    @cached_property
+    def run_start(self) -> np.ndarray:
+        """Number of positions before each run."""
+        return self.runs - self.run_row * self.rows.shape[1]
+
+    def sum_of_runs(self, values: np.ndarray) -> np.ndarray:
+        """Sum over the documents of each run, of an array shaped as `rows`."""
+        return np.add.reduceat(values.ravel(), self.runs)
+
+    def sum_of_queries(self, of_runs: np.ndarray) -> np.ndarray:
+        """Sum over the runs of each query."""
+        return np.bincount(self.run_row, of_runs, len(self.rows))
 
     def gather(self, values: np.ndarray) -> np.ndarray:
         """The values of the documents in ranked order, 0 where there is none."""
@@ -76,7 +116,8 @@ class Ranked:
         self.queries = queries
         self._scores = scores
         self.ties = ties
-        self._keys = queries.extend(-scores)
+        self._keys = queries.extend(scores)
+        np.negative(self._keys, out=self._keys)
         self._labels = None if labels is None else queries.extend(labels)
         self._done: dict[int | None, list[Block]] = {}
 
@@ -120,15 +161,19 @@ class Ranked:
             query = chosen // bucket.width
             clear = np.bincount(query, minlength=len(keys)) == k
             chosen = chosen[clear[query]]
-        rows = bucket.first[clear] + chosen.reshape(-1, k) % bucket.width
-        top = self._keys[rows]
+        start_of_row = np.flatnonzero(clear)[:, None] * bucket.width
+        places = chosen.reshape(-1, k)
+        top = keys.ravel()[places]
         by_key = np.argsort(top, axis=1)
-        top = np.take_along_axis(top, by_key, axis=1)
+        rows = np.take_along_axis(places, by_key, axis=1)
+        rows += bucket.first[clear] - start_of_row
+        top.sort(axis=1)
         distinct = (top[:, 1:] != top[:, :-1]).all(axis=1)
+        if distinct.all() and clear.all():
+            return Block(bucket.ids, rows, bucket.sizes), ~clear
         clear[clear] = distinct
         part = bucket.keep(clear)
-        rows = np.take_along_axis(rows, by_key, axis=1)[distinct]
-        return Block(part.ids, rows, part.sizes, None, None), ~clear
+        return Block(part.ids, rows[distinct], part.sizes), ~clear
 
     def _sort(self, bucket, k=None) -> Block:
         keys = bucket.pad(self._keys, np.inf)
@@ -140,44 +185,38 @@ class Ranked:
             order = np.take_along_axis(by_label, by_key, axis=1)
         else:
             order = np.argsort(keys, axis=1, kind=None if self.ties == "average" else "stable")
-        start = stop = None
+        runs = None
         if self.ties != "average":
             order = order[:, :k]
         else:
-            keys = np.take_along_axis(keys, order, axis=1)
             if k is not None and k < keys.shape[1]:
                 # Positions that documents among the first k share may reach beyond k.
-                reach = np.count_nonzero(keys <= keys[:, k - 1 : k], axis=1)
-                reach = reach[np.isfinite(keys[:, k - 1])].max(initial=k)
-                order, keys = order[:, :reach], keys[:, :reach]
-            start, stop = _shared_positions(keys)
+                last = np.take_along_axis(keys, order[:, k - 1 : k], axis=1)
+                reach = np.count_nonzero(keys <= last, axis=1)
+                order = order[:, : reach[np.isfinite(last[:, 0])].max(initial=k)]
+            runs = _runs(np.take_along_axis(keys, order, axis=1))
         rows = bucket.first + order
-        np.copyto(rows, self.queries.n_rows, where=order >= bucket.sizes)
-        return Block(bucket.ids, rows, bucket.sizes, start, stop)
+        if bucket.sizes.min() < bucket.width:
+            np.copyto(rows, self.queries.n_rows, where=order >= bucket.sizes)
+        return Block(bucket.ids, rows, bucket.sizes, runs)
 
 
 def _first(block: Block, k: int | None) -> Block:
     """The first k positions; with shared positions, which may reach beyond k, all."""
-    return block if block.start is not None else block._replace(rows=block.rows[:, :k])
+    return block if block.tied else replace(block, rows=block.rows[:, :k])
 
 
-def _shared_positions(keys):
-    """First position minus one, and last position, of each run of equal keys in a row."""
-    n, width = keys.shape
-    # Each row of `new` ends with a mark of its own, so that no run crosses rows.
-    new = np.ones((n, width + 1), dtype=bool)
-    np.not_equal(keys[:, 1:], keys[:, :-1], out=new[:, 1:-1])
+def _runs(keys):
+    """Where runs of equal keys begin in the raveled keys; None when all runs are single."""
+    new = np.ones(keys.shape, dtype=bool)
+    np.not_equal(keys[:, 1:], keys[:, :-1], out=new[:, 1:])
+    runs = np.flatnonzero(new)
+    if len(runs) == new.size:
+        return None
     # Missing documents share a key, but nobody looks at them.
-    if (new[:, 1:-1] | np.isinf(keys[:, 1:])).all():
-        return None, None
-    marks = np.flatnonzero(new)
-    lengths = np.diff(marks, append=0)
-    is_end = np.cumsum(np.count_nonzero(new, axis=1)) - 1
-    starts, lengths = np.delete(marks, is_end), np.delete(lengths, is_end)
-    row_start = np.arange(n)[:, None] * (width + 1)
-    start = np.repeat(starts, lengths).reshape(n, width) - row_start
-    stop = np.repeat(starts + lengths, lengths).reshape(n, width) - row_start
-    return start, stop
+    if len(runs) < 0.9 * new.size or not (new[:, 1:] | np.isinf(keys[:, 1:])).all():
+        return runs
+    return None
 
 
 def positions(scores: np.ndarray, queries: Queries) -> np.ndarray:

@@ -59,6 +59,10 @@ class Measure(ABC):
         """The labels that the measure reads, checked (and made binary if it is)."""
         return y
 
+    def scaled_to(self, y: np.ndarray) -> Measure:
+        """The measure with what it reads off all labels together filled in."""
+        return self
+
     def undefined(self, y: np.ndarray, queries: Queries) -> np.ndarray:
         """Queries on which the measure is 0/0, as a boolean array."""
         return np.zeros(queries.n_queries, dtype=bool)
@@ -144,9 +148,12 @@ class PositionalMeasure(Measure):
         out = np.array(self.offset(y, ranked.queries), dtype=float)
         for block in ranked.blocks(self.cutoff):
             discount = self.discount(block.positions, block.sizes)
-            if block.start is not None:
-                discount = _mean_over_shared(discount, block.start, block.stop)
-            out[block.ids] += (block.gather(values) * discount).sum(axis=1)
+            gained = block.gather(values)
+            if block.tied:
+                gained = block.sum_of_runs(gained) * _mean_of_runs(discount, block)
+                out[block.ids] += block.sum_of_queries(gained)
+            else:
+                out[block.ids] += (gained * discount).sum(axis=1)
         return out
 
     def best(self, values: np.ndarray, queries: Queries) -> np.ndarray:
@@ -166,15 +173,13 @@ class PositionalMeasure(Measure):
         return out
 
 
-def _mean_over_shared(discount, start, stop):
-    """Mean discount over the positions start + 1, ..., stop."""
+def _mean_of_runs(discount, block):
+    """Mean discount over the positions that a run of equal scores shares."""
     summed = np.zeros((discount.shape[0], discount.shape[1] + 1))
     np.cumsum(discount, axis=1, out=summed[:, 1:])
-    if len(summed) == 1:
-        summed = summed[0]
-        return (summed[stop] - summed[start]) / (stop - start)
-    row = np.arange(len(summed))[:, None]
-    return (summed[row, stop] - summed[row, start]) / (stop - start)
+    row = 0 if len(summed) == 1 else block.run_row
+    start, length = block.run_start, block.run_length
+    return (summed[row, start + length] - summed[row, start]) / length
 
 
 class PairMeasure(Measure):

@@ -120,7 +120,7 @@ def _count(rank, value, block, unit):
     n, width = rank.shape
     inside = (np.arange(width) < block.sizes) * 1.0
     place = np.arange(width)
-    run = np.broadcast_to(place if block.start is None else block.start, rank.shape)
+    run = np.broadcast_to(block.start if block.tied else place, rank.shape)
     total, lost = np.zeros(n), np.zeros(n)
     for bit in range(int(rank.max(initial=0)).bit_length() - 1, -1, -1):
         above = rank >> (bit + 1)

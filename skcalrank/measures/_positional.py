@@ -251,7 +251,7 @@ def mid_ranks(y: np.ndarray, queries: Queries) -> np.ndarray:
     """Mean position of each document when its query is sorted by decreasing label."""
     out = np.empty(queries.n_rows + 1)
     for block in Ranked(y, queries).blocks():
-        if block.start is None:
+        if not block.tied:
             out[block.rows] = block.positions
         else:
             out[block.rows] = (block.start + block.stop + 1) / 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -84,7 +84,7 @@ class AveragePrecision(PairMeasure):
         before, it is ``m/n * (R + 1 + (i-1)(m-1)/(n-1)) / position``.
         """
         positions = block.positions
-        if block.start is None:
+        if not block.tied:
             return relevant * relevant.cumsum(axis=1) / positions
         before, among = _shared_counts(relevant, block)
         n = block.stop - block.start
@@ -110,7 +110,14 @@ class ReciprocalRank(Measure):
     def evaluate(self, y, ranked):
         out = np.zeros(ranked.queries.n_queries)
         for block in ranked.blocks(self.k):
-            first = self._is_first(block.gather(y), block)
+            relevant = block.gather(y)
+            if not block.tied:
+                first = (relevant > 0).argmax(axis=1)
+                found = relevant[np.arange(len(first)), first] > 0
+                found &= first < (self.k or np.inf)
+                out[block.ids] = found / (first + 1.0)
+                continue
+            first = self._is_first(relevant, block)
             out[block.ids] = _within(first / block.positions, block.positions, self.k)
         return out
 
@@ -121,8 +128,6 @@ class ReciprocalRank(Measure):
         Among n shared positions with m relevant documents, the i-th is relevant with
         probability ``m/(n-i+1)`` when those before it were not.
         """
-        if block.start is None:
-            return relevant * (relevant.cumsum(axis=1) == 1)
         before, among = _shared_counts(relevant, block)
         left = block.stop - block.positions + 1
         hit = np.where(before == 0, np.minimum(among / left, 1.0), 1.0)
@@ -165,11 +170,14 @@ class ERR(Measure):
             )
         return y
 
+    def scaled_to(self, y):
+        if self.max_grade is not None:
+            return self
+        return replace(self, max_grade=float(np.max(self.labels(y), initial=0.0)))
+
     def stop_probability(self, y):
         """``(2^y - 1)/2^max_grade`` of each document."""
-        highest = self.max_grade
-        if highest is None:
-            highest = y.max() if y.size else 0.0
+        highest = self.scaled_to(y).max_grade
         return np.exp2(y - highest) - np.exp2(-highest)
 
     def score_targets(self, y, queries):
@@ -184,7 +192,7 @@ class ERR(Measure):
             goes_on = np.ones((len(block.rows), block.rows.shape[1] + 1))
             stops = block.gather(stop)
             np.cumprod(1.0 - stops, axis=1, out=goes_on[:, 1:])
-            if block.start is not None:
+            if block.tied:
                 _average_over_ties(goes_on, stops, block, self.k)
             stopped = goes_on[:, :-1] - goes_on[:, 1:]
             out[block.ids] = _within(stopped / block.positions, block.positions, self.k)

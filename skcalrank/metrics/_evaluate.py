@@ -22,6 +22,9 @@ from ..measures import Measure, PairwiseDisagreement, get_measure
 
 __all__ = ["EMPTY", "evaluate", "measure_score"]
 
+# Rows that are ranked at a time.
+_PART_ROWS = 1 << 18
+
 EMPTY = ("skip", "zero", "one", "nan", "error")
 
 
@@ -140,10 +143,14 @@ def evaluate(
     scores = queries.group(check_scores(y_score, shape))
     weight = check_sample_weight(sample_weight, shape[0], queries)
     weight = query_weights(weight, queries, label_form)
-    ranked = Ranked(scores, queries, ties)
+    resolved = {name: measure.scaled_to(y) for name, measure in resolved.items()}
     # A measure of the whole order first: the others then read its sort.
     by_need = sorted(resolved, key=lambda name: getattr(resolved[name], "k", None) is not None)
-    values = {name: _per_query(resolved[name], y, ranked, empty) for name in by_need}
+    values = {name: np.empty(queries.n_queries) for name in by_need}
+    for part, rows, those in queries.parts(_PART_ROWS):
+        ranked = Ranked(scores[rows], those, ties)
+        for name in by_need:
+            values[name][part] = _per_query(resolved[name], y[rows], ranked, empty)
     return {
         name: _mean(values[name], weight, empty) if average else values[name] for name in resolved
     }
