@@ -194,7 +194,7 @@ class Ranked:
                 last = np.take_along_axis(keys, order[:, k - 1 : k], axis=1)
                 reach = np.count_nonzero(keys <= last, axis=1)
                 order = order[:, : reach[np.isfinite(last[:, 0])].max(initial=k)]
-            runs = _runs(np.take_along_axis(keys, order, axis=1))
+            runs = _runs(np.take_along_axis(keys, order, axis=1), bucket.sizes)
         rows = bucket.first + order
         if bucket.sizes.min() < bucket.width:
             np.copyto(rows, self.queries.n_rows, where=order >= bucket.sizes)
@@ -206,17 +206,14 @@ def _first(block: Block, k: int | None) -> Block:
     return block if block.tied else replace(block, rows=block.rows[:, :k])
 
 
-def _runs(keys):
+def _runs(keys, sizes):
     """Where runs of equal keys begin in the raveled keys; None when all runs are single."""
     new = np.ones(keys.shape, dtype=bool)
     np.not_equal(keys[:, 1:], keys[:, :-1], out=new[:, 1:])
     runs = np.flatnonzero(new)
-    if len(runs) == new.size:
-        return None
     # Missing documents share a key, but nobody looks at them.
-    if len(runs) < 0.9 * new.size or not (new[:, 1:] | np.isinf(keys[:, 1:])).all():
-        return runs
-    return None
+    missing = np.maximum(keys.shape[1] - sizes - 1, 0).sum()
+    return None if new.size - len(runs) == missing else runs
 
 
 def positions(scores: np.ndarray, queries: Queries) -> np.ndarray:
