@@ -108,7 +108,7 @@ def check_equal(y, s, qid, qrels, run, ranx_pair):
 def main():
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=15)
     args = parser.parse_args()
     import pytrec_eval
     import ranx

@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided
 from scipy.sparse import csr_matrix
 
 __all__ = ["Bucket", "Queries", "check_qid", "plain", "qid_array"]
@@ -40,28 +40,39 @@ class Bucket(NamedTuple):
         Their first rows, in grouped order.
     sizes : ndarray of shape (n_bucket, 1)
         Their numbers of documents.
+    width : int
+        Number of documents of the largest query.
+    ragged : bool
+        Whether they differ in size.
     """
 
     ids: np.ndarray
     first: np.ndarray
     sizes: np.ndarray
 
-    @property
-    def width(self) -> int:
-        """Number of documents of the largest query."""
-        return int(self.sizes.max())
+    width: int
+    ragged: bool
+
+    @classmethod
+    def of(cls, ids: np.ndarray, first: np.ndarray, sizes: np.ndarray) -> Bucket:
+        """Put queries side by side."""
+        width = int(sizes.max())
+        return cls(ids, first, sizes, width, bool(sizes.min() < width))
 
     def keep(self, which: np.ndarray) -> Bucket:
         """Some of the queries."""
-        return Bucket(self.ids[which], self.first[which], self.sizes[which])
+        return self.of(self.ids[which], self.first[which], self.sizes[which])
 
     def pad(self, values: np.ndarray, fill: float) -> np.ndarray:
         """The values of each query as a row, missing documents filled.
 
         ``values`` were made longer by :meth:`Queries.extend`.
         """
-        out = sliding_window_view(values, self.width)[self.first[:, 0]]
-        if self.sizes.min() < self.width:
+        # Every run of `width` values, without a copy; rows of queries are copied whole.
+        shape = (len(values) - self.width + 1, self.width)
+        windows = as_strided(values, shape, values.strides * 2, writeable=False)
+        out = windows[self.first[:, 0]]
+        if self.ragged:
             np.copyto(out, fill, where=np.arange(self.width) >= self.sizes)
         return out
 
@@ -177,11 +188,10 @@ class Queries:
 
     # -- batches ------------------------------------------------------------------
 
-    def extend(self, values: np.ndarray) -> np.ndarray:
-        """Values followed by so many zeros that :meth:`Bucket.pad` never reads beyond."""
-        out = np.empty(self.n_rows + int(self.sizes.max(initial=0)))
-        out[: self.n_rows] = values
-        out[self.n_rows :] = 0.0
+    def extend(self, values: np.ndarray, of=np.positive) -> np.ndarray:
+        """Values, or a function of them, and zeros up to where :meth:`Bucket.pad` reads."""
+        out = np.zeros(self.n_rows + int(self.sizes.max(initial=0)))
+        of(values, out=out[: self.n_rows])
         return out
 
     def buckets(self) -> list[Bucket]:
@@ -204,7 +214,7 @@ class Queries:
                 yield self._bucket(by_class[start : min(start + step, last)])
 
     def _bucket(self, ids: np.ndarray) -> Bucket:
-        return Bucket(ids, self.ptr[ids][:, None], self.sizes[ids][:, None])
+        return Bucket.of(ids, self.ptr[ids][:, None], self.sizes[ids][:, None])
 
 
 def _run_starts(values: np.ndarray) -> np.ndarray:

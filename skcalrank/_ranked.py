@@ -116,8 +116,7 @@ class Ranked:
         self.queries = queries
         self._scores = scores
         self.ties = ties
-        self._keys = queries.extend(scores)
-        np.negative(self._keys, out=self._keys)
+        self._keys = queries.extend(scores, np.negative)
         self._labels = None if labels is None else queries.extend(labels)
         self._done: dict[int | None, list[Block]] = {}
 
@@ -172,8 +171,8 @@ class Ranked:
         if distinct.all() and clear.all():
             return Block(bucket.ids, rows, bucket.sizes), ~clear
         clear[clear] = distinct
-        part = bucket.keep(clear)
-        return Block(part.ids, rows[distinct], part.sizes), ~clear
+        ids, sizes = bucket.ids[clear], bucket.sizes[clear]
+        return Block(ids, rows[distinct], sizes), ~clear
 
     def _sort(self, bucket, k=None) -> Block:
         keys = bucket.pad(self._keys, np.inf)
@@ -196,7 +195,7 @@ class Ranked:
                 order = order[:, : reach[np.isfinite(last[:, 0])].max(initial=k)]
             runs = _runs(np.take_along_axis(keys, order, axis=1), bucket.sizes)
         rows = bucket.first + order
-        if bucket.sizes.min() < bucket.width:
+        if bucket.ragged:
             np.copyto(rows, self.queries.n_rows, where=order >= bucket.sizes)
         return Block(bucket.ids, rows, bucket.sizes, runs)
 

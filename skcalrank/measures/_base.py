@@ -152,8 +152,10 @@ class PositionalMeasure(Measure):
             if block.tied:
                 gained = block.sum_of_runs(gained) * _mean_of_runs(discount, block)
                 out[block.ids] += block.sum_of_queries(gained)
+            elif len(discount) == 1:
+                out[block.ids] += gained @ discount[0]
             else:
-                out[block.ids] += (gained * discount).sum(axis=1)
+                out[block.ids] += np.einsum("ij,ij->i", gained, discount)
         return out
 
     def best(self, values: np.ndarray, queries: Queries) -> np.ndarray:
@@ -161,7 +163,7 @@ class PositionalMeasure(Measure):
 
         Values must not be negative.
         """
-        extended = queries.extend(-values)
+        extended = queries.extend(values, np.negative)
         out = np.empty(queries.n_queries)
         for bucket in queries.buckets():
             first = bucket.pad(extended, 0.0)

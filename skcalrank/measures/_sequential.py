@@ -71,8 +71,17 @@ class AveragePrecision(PairMeasure):
         queries = ranked.queries
         out = np.zeros(queries.n_queries)
         for block in ranked.blocks(self.k):
-            precision = self._precision(block.gather(y), block)
-            out[block.ids] = _within(precision, block.positions, self.k)
+            relevant = block.gather(y)
+            if block.tied:
+                precision = self._precision(relevant, block)
+                out[block.ids] = _within(precision, block.positions, self.k)
+                continue
+            share = 1.0 / block.positions[0]
+            if self.k is not None:
+                share[self.k :] = 0.0
+            found = relevant.cumsum(axis=1)
+            found *= relevant
+            out[block.ids] = found @ share
         total = queries.sum(y)
         return np.divide(out, total, out=np.zeros_like(out), where=total > 0)
 
@@ -84,8 +93,6 @@ class AveragePrecision(PairMeasure):
         before, it is ``m/n * (R + 1 + (i-1)(m-1)/(n-1)) / position``.
         """
         positions = block.positions
-        if not block.tied:
-            return relevant * relevant.cumsum(axis=1) / positions
         before, among = _shared_counts(relevant, block)
         n = block.stop - block.start
         earlier = (positions - block.start - 1) * (among - 1) / np.maximum(n - 1, 1)
