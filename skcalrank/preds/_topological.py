@@ -163,9 +163,9 @@ def _bisect(weights):
     """By bisection over the weights: over a sample of them first, which saves sorting all."""
     # Invariant: keeping weights > high leaves no cycle, weights > low does (all, if low < 0).
     low, high = -1.0, _heaviest_back_edge(weights)
-    candidates = np.append(weights[(weights > 0) & (weights <= high)], 0.0)
+    candidates = weights.ravel()
     for step in (max(1, len(candidates) // 1024), 1):
-        levels = np.sort(candidates[::step])
+        levels = np.sort(np.append(candidates[::step], 0.0))
         levels = levels[(levels > low) & (levels < high)]
         while len(levels):
             middle = len(levels) // 2

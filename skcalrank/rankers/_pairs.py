@@ -277,7 +277,7 @@ class PairwiseDisagreementRanker(PairRanker):
         y = problem.y
         if measure.weights == "unit":
             return lambda first, second: (y[first] > y[second]) * 1.0
-        return lambda first, second: np.maximum(y[first] - y[second], 0.0)
+        return partial(_positive_difference, y)
 
     def _pred_options(self):
         return {} if self._pred_name() == "topological" else {"time_limit": self.time_limit}
@@ -291,6 +291,11 @@ class PairwiseDisagreementRanker(PairRanker):
         i, j = self._item_pairs(r)
         out[:, i, j] = u
         return out
+
+
+def _positive_difference(y, first, second):
+    out = y[first] - y[second]
+    return np.maximum(out, 0.0, out=out)
 
 
 def _entries(matrix, first, second):
