@@ -10,7 +10,15 @@ from __future__ import annotations
 from ._exceptions import MissingQidError
 from ._preferences import PreferenceTarget
 from ._targets import RankingTarget
-from .datasets import load_digits_queries, load_letor, make_subset_ranking
+from .datasets import (
+    load_digits_queries,
+    load_label_ranking,
+    load_letor,
+    load_preflib,
+    load_sushi,
+    make_label_ranking,
+    make_subset_ranking,
+)
 from .metrics import get_scorer, get_scorer_names
 from .model_selection import QueryKFold, QueryShuffleSplit, train_test_query_split
 from .rankers import (
@@ -52,7 +60,11 @@ __all__ = [
     "get_scorer",
     "get_scorer_names",
     "load_digits_queries",
+    "load_label_ranking",
     "load_letor",
+    "load_preflib",
+    "load_sushi",
+    "make_label_ranking",
     "make_subset_ranking",
     "train_test_query_split",
 ]
