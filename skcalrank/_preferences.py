@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.csgraph import connected_components
 
 from ._queries import Queries, check_qid, plain, qid_array
+from ._validation import carried_qid, check_target
 
 __all__ = ["PreferenceTarget", "check_preference_weights", "is_acyclic"]
 
@@ -138,9 +139,6 @@ class PreferenceTarget:
         -------
         PreferenceTarget
         """
-        # The door knows preferences, so it cannot be imported above.
-        from ._validation import carried_qid, check_target
-
         check_preference_weights(weights)
         qid = carried_qid(y, qid)
         grouped, queries = check_target(y, qid)

@@ -9,7 +9,6 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array
 
 from ._exceptions import MissingQidError
-from ._preferences import PreferenceTarget
 from ._queries import Queries, check_qid
 from ._targets import RankingTarget
 
@@ -53,7 +52,7 @@ def carried_qid(y, qid=None):
                 "This RankingTarget lost its qid on the way (arithmetic, sorting and "
                 "reshaping drop it). Build it again: RankingTarget(y, qid)."
             )
-    elif isinstance(y, PreferenceTarget):
+    elif hasattr(y, "n_items"):  # a PreferenceTarget
         carried = y.qid
         if y.n_items is None and carried is None and qid is not None:
             raise ValueError(
