@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Block:
     ids: np.ndarray
     rows: np.ndarray
     sizes: np.ndarray
-    runs: np.ndarray | None = None
+    runs: Any = None
 
     @property
     def tied(self) -> bool:

@@ -9,10 +9,10 @@ import numpy as np
 __all__ = ["binary_labels", "gains", "non_negative_labels"]
 
 
-def binary_labels(y: np.ndarray, relevance_level) -> np.ndarray:
+def binary_labels(y: np.ndarray, relevance_level: float | None) -> np.ndarray:
     """1.0 where ``y >= relevance_level``; with None, y itself, which must hold 0 and 1."""
     if relevance_level is not None:
-        if not isinstance(relevance_level, Real) or not np.isfinite(relevance_level):
+        if not isinstance(relevance_level, Real) or not -np.inf < relevance_level < np.inf:
             raise ValueError(f"relevance_level={relevance_level!r}: give a finite number.")
         return (y >= relevance_level).astype(float)
     other = (y != 0) & (y != 1)
