@@ -6,6 +6,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import Ridge, TweedieRegressor
 
 from skcalrank import (
+    DCGRanker,
     MissingQidError,
     NDCGRanker,
     PairwiseDisagreementRanker,
@@ -55,6 +56,15 @@ def test_sparse_features_far_from_zero(offset, dtype, tol, data):
     X = (X + offset).astype(dtype)
     dense, sparse = (PrecisionRanker().fit(A, y, QID).coef_ for A in (X, csr_matrix(X)))
     np.testing.assert_allclose(sparse, dense, rtol=tol, atol=tol * np.abs(dense).max())
+
+
+@pytest.mark.parametrize("dtype", ["d", "f"])
+def test_gains_whose_squares_overflow(dtype, data):
+    X, y = data
+    X = X.astype(dtype)
+    coef = DCGRanker().fit(X, 600 * y, QID).coef_
+    small = DCGRanker().fit(X, y, QID).coef_
+    np.testing.assert_allclose(coef / 2.0**600, small, rtol=1e-5)
 
 
 def test_a_link_makes_a_regressor_not_linear(data):

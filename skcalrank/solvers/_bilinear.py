@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
+from numpy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
 from .._queries import Queries

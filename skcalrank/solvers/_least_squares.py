@@ -13,7 +13,7 @@ keeps that identity with weighted means, and a constant weight c counts c.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
+from numpy.linalg import eigh
 from scipy.sparse import diags, issparse
 from sklearn import config_context
 from sklearn.linear_model import LinearRegression, Ridge
@@ -189,7 +189,7 @@ def fit_outputs(regressor, X, targets, sample_weight=None):
 
 def _centred_normal(X, targets, queries, weight, averaging):
     """``X_c' W X_c`` and ``X_c' W t``, in float64."""
-    means = averaging @ X
+    means, shape = averaging @ X, targets.shape
     if issparse(X):
         means = means.toarray()
         scaled = diags(weight) @ X
@@ -201,21 +201,24 @@ def _centred_normal(X, targets, queries, weight, averaging):
             return gram, np.asarray(scaled.T @ targets, dtype=float)
         # Nothing but rounding is left of some feature: centre it, chunk by chunk.
     d = X.shape[1]
-    root = np.sqrt(weight).astype(means.dtype)
-    targets = (targets.T * np.sqrt(weight)).T.astype(means.dtype)
+    root = np.sqrt(weight).astype(means.dtype)[:, None]
+    # Of one size, so that squares of large gains do not overflow.
+    size = max(float(np.abs(targets).max(initial=0.0)), np.finfo(float).tiny)
+    targets = targets.reshape(len(targets), -1) / size
     codes = queries.codes
-    gram, moment = np.zeros((d, d)), np.zeros((d, *targets.shape[1:]))
-    step = max(1, _CHUNK_CELLS // d)
-    buffer = np.empty((min(step, X.shape[0]), d), dtype=means.dtype)
+    # Features and targets side by side: one product gives both, at the speed of a large one.
+    product = np.zeros((d + targets.shape[1],) * 2)
+    step = max(1, _CHUNK_CELLS // len(product))
+    buffer = np.empty((min(step, X.shape[0]), len(product)), dtype=means.dtype)
     for start in range(0, X.shape[0], step):
         rows = slice(start, start + step)
         part = buffer[: len(codes[rows])]
-        np.take(means, codes[rows], axis=0, out=part, mode="clip")
-        np.subtract(X[rows].toarray() if issparse(X) else X[rows], part, out=part)
-        part *= root[rows, None]
-        gram += part.T @ part
-        moment += part.T @ targets[rows]
-    return gram, moment
+        chunk = X[rows].toarray() if issparse(X) else X[rows]
+        np.subtract(chunk, means[codes[rows]], out=part[:, :d])
+        part[:, d:] = targets[rows]
+        part *= root[rows]
+        product += part.T @ part
+    return product[:d, :d], size * product[:d, d:].reshape(d, *shape[1:])
 
 
 def square_root(gram, moment):
