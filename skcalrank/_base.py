@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import Ridge
-from sklearn.utils import RegressorTags, get_tags
+from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._exceptions import MissingQidError
@@ -23,6 +23,7 @@ from ._validation import (
     check_cutoff,
     check_queries,
     check_sample_weight,
+    x_checks,
 )
 from .measures import Measure
 from .metrics import measure_score
@@ -89,7 +90,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _check_problem(self, X, y, qid, sample_weight) -> Problem:
         """Validate the input of fit."""
         qid = carried_qid(y, qid)
-        checks = self._x_checks()
+        checks = x_checks(self)
         if isinstance(y, PreferenceTarget):
             X = validate_data(self, X, **checks)
             n_items, queries = self._check_preferences(X, y), y.queries()
@@ -104,14 +105,6 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         self._has_qid = qid is not None
         self.n_items_ = n_items
         return Problem(X, y, queries, weight, n_items)
-
-    def _x_checks(self):
-        tags = get_tags(self).input_tags
-        return {
-            "accept_sparse": "csr" if tags.sparse else False,
-            "dtype": (np.float64, np.float32),
-            "ensure_all_finite": "allow-nan" if tags.allow_nan else True,
-        }
 
     def _check_preferences(self, X, y):
         if not self._takes_preferences:
@@ -144,7 +137,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _check_rows(self, X, qid):
         """Validate the rows to be ranked."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._x_checks())
+        X = validate_data(self, X, reset=False, **x_checks(self))
         if qid is not None and self.n_items_ is not None:
             raise ValueError(
                 "qid was given, but this ranker was fitted in the label-ranking form, where "

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import check_array
+from sklearn.utils import check_array, get_tags
 
 from ._exceptions import MissingQidError
 from ._queries import Queries, check_qid
@@ -22,6 +22,7 @@ __all__ = [
     "check_scores",
     "check_target",
     "query_weights",
+    "x_checks",
 ]
 
 
@@ -184,6 +185,16 @@ def query_weights(sample_weight, queries: Queries, label_form: bool):
     if sample_weight is None or label_form:
         return sample_weight
     return queries.mean(queries.group(sample_weight))
+
+
+def x_checks(estimator) -> dict:
+    """How ``validate_data`` checks X for an estimator: what its regressor takes, it takes."""
+    tags = get_tags(estimator).input_tags
+    return {
+        "accept_sparse": "csr" if tags.sparse else False,
+        "dtype": (np.float64, np.float32),
+        "ensure_all_finite": "allow-nan" if tags.allow_nan else True,
+    }
 
 
 def check_option(name, value, options):

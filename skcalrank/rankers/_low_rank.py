@@ -6,11 +6,11 @@ import numpy as np
 from scipy.linalg import svd
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import Ridge
-from sklearn.utils import check_array, get_tags
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import check_sample_weight
+from .._validation import check_sample_weight, x_checks
 from ..solvers import fit_outputs, fit_regressor, takes_nan, takes_sparse
 
 __all__ = ["LowRankLossClassifier"]
@@ -70,14 +70,6 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = takes_nan(self.estimator)
         return tags
 
-    def _x_checks(self):
-        tags = get_tags(self).input_tags
-        return {
-            "accept_sparse": "csr" if tags.sparse else False,
-            "dtype": (np.float64, np.float32),
-            "ensure_all_finite": "allow-nan" if tags.allow_nan else True,
-        }
-
     def fit(self, X, y, sample_weight=None):
         """Factorise the loss and regress.
 
@@ -97,7 +89,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If the loss matrix does not have one row per class, or holds NaN.
         """
-        X, y = validate_data(self, X, y, **self._x_checks())
+        X, y = validate_data(self, X, y, **x_checks(self))
         check_classification_targets(y)
         weight = check_sample_weight(sample_weight, X.shape[0])
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -144,7 +136,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         loss : ndarray of shape (n, n_predictions)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._x_checks())
+        X = validate_data(self, X, reset=False, **x_checks(self))
         if self.estimator_ is None:
             return np.full((X.shape[0], self._n_predictions), self._offset)
         u = self.estimator_.predict(X).reshape(X.shape[0], self.rank_)
