@@ -23,10 +23,13 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from scipy.sparse import csr_matrix
 
-__all__ = ["Bucket", "Queries", "check_qid", "plain", "qid_array"]
+__all__ = ["PAIR_CELLS", "Bucket", "Queries", "check_qid", "plain", "qid_array"]
 
 # A bucket holds at most so many cells, so that what is done to it stays in cache.
 _BUCKET_CELLS = 1 << 17
+
+# As many pairs of documents are worked on at a time.
+PAIR_CELLS = 1 << 17
 
 
 class Bucket(NamedTuple):
@@ -98,6 +101,7 @@ class Queries:
         self.n_rows = int(ptr[-1])
         self.n_queries = len(ptr) - 1
         self._buckets: list[Bucket] | None = None
+        self._pair_buckets: list[Bucket] | None = None
 
     @classmethod
     def from_qid(cls, qid: np.ndarray) -> Queries:
@@ -212,6 +216,21 @@ class Queries:
             step = max(1, _BUCKET_CELLS // widest)
             for start in range(first, last, step):
                 yield self._bucket(by_class[start : min(start + step, last)])
+
+    def pair_buckets(self) -> list[Bucket]:
+        """Queries of nearly one size in batches of so few that all their pairs stay in cache."""
+        if self._pair_buckets is None:
+            by_size = np.argsort(self.sizes, kind="stable")
+            sizes, first, out = self.sizes[by_size], 0, []
+            while first < self.n_queries:
+                # The last of a batch is its widest.
+                widths = sizes[first : first + max(1, PAIR_CELLS // int(sizes[first]) ** 2)]
+                fits = np.arange(1, len(widths) + 1) * widths**2 <= PAIR_CELLS
+                last = first + max(1, int(fits.sum()))
+                out.append(self._bucket(by_size[first:last]))
+                first = last
+            self._pair_buckets = out
+        return self._pair_buckets
 
     def _bucket(self, ids: np.ndarray) -> Bucket:
         return Bucket.of(ids, self.ptr[ids][:, None], self.sizes[ids][:, None])

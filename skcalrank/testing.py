@@ -8,6 +8,7 @@ from sklearn.utils import get_tags
 
 from . import rankers
 from ._base import BaseRanker
+from .losses import PointwiseLoss, get_loss
 from .solvers import effective_loss
 
 __all__ = ["all_rankers", "expected_failed_checks"]
@@ -85,10 +86,20 @@ def _why_weights_do_not_repeat(ranker):
             "a pair weighs the product of its documents' weights over the mean of the query, "
             "which repeating a document changes"
         )
-    if effective_loss(ranker.loss, ranker.estimator) == "pairwise_squared":
-        return (
-            "pairwise squared: a query counts its number of documents, which weights do not change"
-        )
+    if isinstance(ranker, rankers.LinearScorer):
+        pairwise, name = _sees_pairs(ranker), "a loss of pairs"
+    else:
+        pairwise = effective_loss(ranker.loss, ranker.estimator) == "pairwise_squared"
+        name = "pairwise squared"
+    if pairwise:
+        return f"{name}: a query counts its number of documents, which weights do not change"
     if not ranker._measure().separable:
         return "targets depend on all labels of the query: a weight weighs, it does not repeat rows"
     return None
+
+
+def _sees_pairs(ranker):
+    """Whether the objective of a linear scorer has terms of several documents."""
+    if not isinstance(ranker, rankers.OrderPreservingRanker):
+        return True
+    return not isinstance(get_loss(ranker.loss), PointwiseLoss)

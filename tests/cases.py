@@ -1,9 +1,12 @@
 """What the tests run over: measures with their options, labels that suit them, rankers."""
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
+from skcalrank.losses import LOSSES
 from skcalrank.measures import MEASURES
+from skcalrank.solvers import SQUARED_LOSSES
 from skcalrank.testing import all_rankers
 
 # Values of every option, each tried alone and together with a cutoff.
@@ -51,21 +54,36 @@ def draw_labels(measure, shape, rng):
 
 
 def rankers(**params):
-    """One ranker of every class, that takes graded labels."""
+    """One ranker of every class, with those of the parameters that it has."""
     for _, cls in all_rankers():
-        ranker = cls(**params)
+        ranker = cls()
+        ranker.set_params(**{k: v for k, v in params.items() if k in ranker.get_params(deep=False)})
         if "relevance_level" in ranker.get_params():
             ranker.set_params(relevance_level=1)
         yield ranker
 
 
 def rankers_and_losses():
-    for loss in ("squared", "pairwise_squared"):
-        yield from rankers(loss=loss, estimator=Ridge())
+    """Every ranker under every loss that it has, those with a regressor with Ridge.
+
+    Iterative solvers go far enough for their results to be compared.
+    """
+    for ranker in rankers(estimator=Ridge(), tol=1e-9):
+        for loss in losses_of(ranker):
+            yield ranker if loss is None else clone(ranker).set_params(loss=loss)
+
+
+def losses_of(ranker):
+    """Names of its losses; None where there is no choice."""
+    params = ranker.get_params(deep=False)
+    if "estimator" in params:
+        return SQUARED_LOSSES
+    return tuple(LOSSES) if "measure" in params else (None,)
 
 
 def ranker_id(ranker):
-    return f"{type(ranker).__name__}-{ranker.loss}"
+    loss = ranker.get_params(deep=False).get("loss")
+    return f"{type(ranker).__name__}-{loss}"
 
 
 def make_data(rng, sizes=(6, 1, 9, 4, 7, 5), n_features=4):

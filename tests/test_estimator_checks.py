@@ -1,22 +1,21 @@
 """scikit-learn's own checks, over all estimators and both losses."""
 
 import pytest
+from cases import losses_of, rankers
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcalrank import LowRankLossClassifier, NDCGRanker, PairwiseDisagreementRanker
-from skcalrank.testing import all_rankers, expected_failed_checks
+from skcalrank.testing import expected_failed_checks
 
 
 def _instances():
-    for _, cls in all_rankers():
-        for loss in ("squared", "pairwise_squared"):
-            ranker = cls(loss=loss)
-            if "relevance_level" in ranker.get_params():
-                ranker.set_params(relevance_level=1)
-            yield ranker
+    for ranker in rankers():
+        for loss in losses_of(ranker):
+            yield ranker if loss is None else clone(ranker).set_params(loss=loss)
     yield NDCGRanker()
     yield NDCGRanker(DecisionTreeRegressor(random_state=0))
     yield NDCGRanker(HistGradientBoostingRegressor(max_iter=5))

@@ -18,6 +18,13 @@ from skcalrank.metrics import measure_score
 CLOSE = {"rtol": 1e-9, "atol": 1e-11}
 EVERY = list(rankers_and_losses())
 every_ranker = pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
+WITH_REGRESSOR = [ranker for ranker in EVERY if hasattr(ranker, "estimator")]
+every_ranker_with_a_regressor = pytest.mark.parametrize("ranker", WITH_REGRESSOR, ids=ranker_id)
+
+
+def close(ranker):
+    """How near two fits are that should be the same: solvers that iterate stop before."""
+    return CLOSE if hasattr(ranker, "estimator") else {"rtol": 1e-4, "atol": 1e-5}
 
 
 @pytest.fixture
@@ -34,8 +41,9 @@ def check_same(ranker, data, other, **tolerance):
     X, y, qid = data
     X_, y_, qid_ = other
     one, two = fitted(ranker, X, y, qid), fitted(ranker, X_, y_, qid_)
-    np.testing.assert_allclose(two.predict(X_), one.predict(X), **(tolerance or CLOSE))
-    np.testing.assert_allclose(two.predict(X_, qid_), one.predict(X), **(tolerance or CLOSE))
+    near = tolerance or close(ranker)
+    np.testing.assert_allclose(two.predict(X_), one.predict(X), **near)
+    np.testing.assert_allclose(two.predict(X_, qid_), one.predict(X), **near)
     scores = one.score(X, y, qid), two.score(X_, y_, qid_)
     assert scores[0] == pytest.approx(scores[1], rel=1e-9)
     if not tolerance:
@@ -50,7 +58,7 @@ def test_order_of_rows(ranker, data, rng):
     X, y, qid = data
     rows = rng.permutation(len(y))
     one, two = fitted(ranker, X, y, qid), fitted(ranker, X[rows], y[rows], qid[rows])
-    np.testing.assert_allclose(two.predict(X), one.predict(X), **CLOSE)
+    np.testing.assert_allclose(two.predict(X), one.predict(X), **close(ranker))
     assert two.score(X[rows], y[rows], qid[rows]) == pytest.approx(one.score(X, y, qid), rel=1e-9)
     assert np.array_equal(two.rank(X[rows], qid[rows]), one.rank(X, qid)[rows])
 
@@ -96,8 +104,11 @@ def test_containers(ranker, container, data):
 def test_sparse_is_dense(ranker, convert, data):
     X, y, qid = data
     X = X * (np.abs(X) > 0.7)
-    ranker = clone(ranker).set_params(estimator__tol=1e-13)
-    check_same(ranker, (X, y, qid), (convert(X), y, qid), rtol=1e-6, atol=1e-8)
+    ranker, near = clone(ranker), close(ranker)
+    if hasattr(ranker, "estimator"):
+        ranker.set_params(estimator__tol=1e-13)
+        near = {"rtol": 1e-6, "atol": 1e-8}
+    check_same(ranker, (X, y, qid), (convert(X), y, qid), **near)
 
 
 @every_ranker
@@ -152,24 +163,29 @@ def test_parameters_are_left_alone(data):
 @every_ranker
 def test_constant_weight_changes_nothing(ranker, data):
     X, y, qid = data
-    ranker = clone(ranker).set_params(estimator=LinearRegression())
     plain = fitted(ranker, X, y, qid)
+    penalty = "estimator__alpha" if hasattr(ranker, "estimator") else "alpha"
     for c in (7.0, 0.3):
+        # The penalty stands against a sum: c times both is the same problem.
+        ranker = clone(ranker).set_params(**{penalty: c})
         weight = np.full(len(y), c)
         weighted = fitted(ranker, X, y, qid, sample_weight=weight)
-        np.testing.assert_allclose(weighted.predict(X), plain.predict(X), **CLOSE)
+        np.testing.assert_allclose(weighted.predict(X), plain.predict(X), **close(ranker))
         assert weighted.score(X, y, qid, weight) == pytest.approx(plain.score(X, y, qid))
 
 
 @every_ranker
 def test_weight_zero_drops_the_error_of_a_row(ranker, data, rng):
+    if ranker_id(ranker).endswith("bregman_kl"):
+        pytest.skip("has no term of one document alone")
     X, y, qid = data
     weight = rng.uniform(0.5, 2, size=len(y))
     weight[::3] = 0
     far = X.copy()
     far[::3] += 100 * rng.normal(size=far[::3].shape)
     one, two = (fitted(ranker, Z, y, qid, sample_weight=weight) for Z in (X, far))
-    np.testing.assert_allclose(two.coef_, one.coef_, rtol=1e-7, atol=1e-9)
+    near = {"rtol": 1e-7, "atol": 1e-9} if hasattr(ranker, "estimator") else close(ranker)
+    np.testing.assert_allclose(two.coef_, one.coef_, **near)
     other = fitted(ranker, far, y, qid, sample_weight=weight + 1e-3)
     assert not np.allclose(other.coef_, one.coef_, rtol=1e-3)
 
@@ -232,7 +248,7 @@ def test_pairwise_squared_is_a_regression_on_all_pairs(regressor, n_features, we
     np.testing.assert_allclose(ranker.coef_, expected, rtol=tolerance, atol=tolerance / 10)
 
 
-@every_ranker
+@every_ranker_with_a_regressor
 def test_losses_on_the_targets_of_every_measure(ranker, data):
     X, y, qid = data
     ranker = fitted(ranker, X, y, qid)
@@ -268,7 +284,7 @@ def test_default_is_pairwise_squared_ridge(data):
     )
 
 
-@every_ranker
+@every_ranker_with_a_regressor
 @pytest.mark.parametrize("weighted", [False, True])
 def test_label_form_is_a_multi_output_regression(ranker, weighted, rng):
     X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, size=(30, 5)).astype(float)
@@ -350,8 +366,9 @@ DEGENERATE = {
 def test_degenerate_features(ranker, features, data):
     X, y, qid = data
     X = DEGENERATE[features](X)
-    for regressor in (Ridge(), LinearRegression()):
-        found = fitted(clone(ranker).set_params(estimator=regressor), X, y, qid)
+    choices = [{"estimator": Ridge()}, {"estimator": LinearRegression()}]
+    for params in choices if hasattr(ranker, "estimator") else [{"alpha": 1.0}]:
+        found = fitted(clone(ranker).set_params(**params), X, y, qid)
         assert np.isfinite(found.predict(X)).all()
         assert np.isfinite(found.score(X, y, qid))
         if features in ("only constant", "all zero"):
@@ -372,7 +389,7 @@ def test_queries_of_one_document(ranker, rng):
     found = fitted(ranker, X, y, np.arange(12))
     assert np.isfinite(found.predict(X)).all()
     assert (found.rank(X, np.arange(12)) == 1).all()
-    if ranker.loss == "pairwise_squared":
+    if "pairwise" in ranker_id(ranker).lower():
         assert np.abs(found.coef_).max() < 1e-12
 
 

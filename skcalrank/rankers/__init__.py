@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ._baselines import PairwiseHingeRanker, PairwiseLogisticRanker
 from ._err import ERRRanker
+from ._linear import LinearScorer
 from ._low_rank import LowRankLossClassifier
+from ._order_preserving import OrderPreservingRanker
 from ._pair_base import PairRanker
 from ._pairs import AveragePrecisionRanker, PairwiseDisagreementRanker
 from ._positional import (
@@ -16,6 +19,7 @@ from ._positional import (
     RecallRanker,
     SpearmanRanker,
 )
+from ._value import ValueRegularizedRanker
 
 __all__ = [
     "AUCRanker",
@@ -24,11 +28,16 @@ __all__ = [
     "ERRRanker",
     "ExpectedRankUtilityRanker",
     "LeastSquaresRanker",
+    "LinearScorer",
     "LowRankLossClassifier",
     "NDCGRanker",
+    "OrderPreservingRanker",
     "PairRanker",
     "PairwiseDisagreementRanker",
+    "PairwiseHingeRanker",
+    "PairwiseLogisticRanker",
     "PrecisionRanker",
     "RecallRanker",
     "SpearmanRanker",
+    "ValueRegularizedRanker",
 ]

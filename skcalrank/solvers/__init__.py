@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._least_squares import (
-    LOSSES,
+    SQUARED_LOSSES,
     as_dense,
     effective_loss,
     fit_centred,
@@ -13,16 +13,19 @@ from ._least_squares import (
     takes_sparse,
 )
 from ._pairs import PAIR_FEATURES, fit_pairs
+from ._scorer import ScorerFit, fit_scorer
 
 __all__ = [
-    "LOSSES",
     "PAIR_FEATURES",
+    "SQUARED_LOSSES",
+    "ScorerFit",
     "as_dense",
     "effective_loss",
     "fit_centred",
     "fit_outputs",
     "fit_pairs",
     "fit_regressor",
+    "fit_scorer",
     "takes_nan",
     "takes_sparse",
 ]

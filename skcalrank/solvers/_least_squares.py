@@ -26,8 +26,9 @@ from .._queries import Queries
 from .._validation import check_option
 
 __all__ = [
-    "LOSSES",
+    "SQUARED_LOSSES",
     "as_dense",
+    "centred_gram",
     "effective_loss",
     "fit_centred",
     "fit_outputs",
@@ -38,7 +39,7 @@ __all__ = [
     "takes_sparse",
 ]
 
-LOSSES = ("squared", "pairwise_squared")
+SQUARED_LOSSES = ("squared", "pairwise_squared")
 
 # Rows that are centred at a time: a few of these stay in cache, and X is never copied.
 _CHUNK_CELLS = 1 << 17
@@ -68,7 +69,7 @@ def takes_nan(regressor) -> bool:
 def effective_loss(loss, regressor) -> str:
     """The loss in force: None depends on the regressor (None there means Ridge)."""
     if loss is not None:
-        check_option("loss", loss, LOSSES)
+        check_option("loss", loss, SQUARED_LOSSES)
         return loss
     return "pairwise_squared" if is_closed_form(regressor) else "squared"
 
@@ -185,6 +186,15 @@ def fit_outputs(regressor, X, targets, sample_weight=None):
     if not get_tags(regressor).target_tags.multi_output:
         regressor = MultiOutputRegressor(regressor)
     return fit_regressor(regressor, X, targets, sample_weight)
+
+
+def centred_gram(X, queries: Queries):
+    """``X_c' X_c`` of X centred within the queries, each weighed by its size."""
+    weight = np.ones(queries.n_rows)
+    share = weight / queries.repeat(queries.sizes)
+    averaging = queries.indicator(share if issparse(X) else share.astype(X.dtype))
+    weight *= queries.sizes[queries.codes]
+    return _centred_normal(X, np.zeros((queries.n_rows, 0)), queries, weight, averaging)[0]
 
 
 def _centred_normal(X, targets, queries, weight, averaging):

@@ -1,0 +1,242 @@
+"""Regret against sample size: calibrated pairs lose it, RankSVM and RankNet keep it.
+
+Two laws in the label-ranking form, whose Bayes values are found by enumeration, so that regrets
+are exact.
+
+*Cells.* An instance is one of 20 cells, as one-hot features: linear scorers are rich enough to
+contain the best one. A cell has four vectors of grades 0 to 2 of five items, with probabilities
+of their own (for ERR: grades that are independent given the cell). Every repetition draws another
+law. The regret of a ranker is the mean over the cells of the best expected value of its measure,
+less that of the predicted order, ties in expectation. The slope is that of a line through
+log(regret) and log(n) where the regret is not 0.
+
+*Counterexample.* DMJ10's population of Lemma 10, low noise, of three documents: an instance is one
+comparison, 1 over 2, 1 over 3, 3 over 1, 2 over 3 with equal probability and weights proportional
+to .5, 2, 1, .15. The best order is 1, 2, 3; another loses pairwise disagreement.
+
+    python benchmarks/consistency.py [--plot FILE]
+"""
+
+from itertools import permutations
+
+import numpy as np
+from _common import describe_environment, optional, parser, print_table
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from threadpoolctl import threadpool_limits
+
+from skcalrank import (
+    AveragePrecisionRanker,
+    ERRRanker,
+    LeastSquaresRanker,
+    OrderPreservingRanker,
+    PairwiseDisagreementRanker,
+    PairwiseHingeRanker,
+    PairwiseLogisticRanker,
+    PreferenceTarget,
+    ValueRegularizedRanker,
+)
+from skcalrank.losses import LOSSES
+from skcalrank.measures import MEASURES
+from skcalrank.metrics import measure_score
+
+N_CELLS, N_LABELS, R = 20, 4, 5
+SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+LINEAR = {"fit_intercept": False, "tol": 1e-5}
+PAIRS = {"surrogate": "pairwise", "pred": "exact", "relevance_level": 1}
+
+
+def ridge():
+    """Next to no penalty: the class is rich, and n grows."""
+    return Ridge(alpha=1e-3, fit_intercept=False)
+
+
+def calibrated():
+    """Name, ranker and measure of every calibrated pair of the table."""
+    binary = {"relevance_level": 1}
+    positional = {
+        "precision@2": MEASURES["precision"](k=2, **binary),
+        "recall@2": MEASURES["recall"](k=2, **binary),
+        "dcg@3": MEASURES["dcg"](k=3),
+        "ndcg@3": MEASURES["ndcg"](k=3),
+        "eru": MEASURES["eru"](half_life=2.0),
+        "auc": MEASURES["auc"](**binary),
+        "spearman": MEASURES["spearman"](),
+    }
+    for name, measure in positional.items():
+        yield f"{name}, least squares", LeastSquaresRanker(ridge(), measure=measure), measure
+    for loss in LOSSES:
+        measure = positional["ndcg@3"]
+        ranker = OrderPreservingRanker(measure, loss, alpha=1e-3, **LINEAR)
+        yield f"ndcg@3, {loss}", ranker, measure
+    err = MEASURES["err"](max_grade=2)
+    yield "err (independent grades)", ERRRanker(ridge(), max_grade=2), err
+    ap = MEASURES["map"](**binary)
+    yield "map, pairs + exact", AveragePrecisionRanker(ridge(), **PAIRS), ap
+    for weights in ("unit", "difference"):
+        pairs = PairwiseDisagreementRanker(
+            ridge(), surrogate="pairwise", pred="exact", weights=weights
+        )
+        measure = MEASURES["neg_pairwise_disagreement"](weights=weights)
+        yield f"disagreement ({weights}), pairs + exact", pairs, measure
+    value = ValueRegularizedRanker(alpha=1e-3, fit_intercept=False)
+    yield "disagreement (difference), value-regularised", value, measure
+
+
+class Cells:
+    """A law of the labels for every cell: vectors of grades and their probabilities."""
+
+    def __init__(self, rng, independent):
+        self.labels = rng.integers(0, 3, size=(N_CELLS, N_LABELS, R)).astype(float)
+        self.probabilities = rng.dirichlet(np.ones(N_LABELS), size=N_CELLS)
+        if independent:
+            # Grades of each item on their own: all vectors of grades, and their products.
+            grade = rng.dirichlet(np.ones(3), size=(N_CELLS, R))
+            every = np.array(np.unravel_index(np.arange(3**R), (3,) * R)).T
+            self.labels = np.broadcast_to(every.astype(float), (N_CELLS, *every.shape))
+            self.probabilities = np.prod(
+                [grade[:, item][:, every[:, item]] for item in range(R)], axis=0
+            )
+
+    def sample(self, n, rng):
+        """Instances and their labels."""
+        cell = rng.integers(N_CELLS, size=n)
+        summed = self.probabilities.cumsum(axis=1)[cell]
+        which = (rng.random((n, 1)) > summed[:, :-1]).sum(axis=1)
+        return np.eye(N_CELLS)[cell], self.labels[cell, which]
+
+    def expected(self, measure, scores):
+        """Expected value of the measure in every cell, for scores of shape (n_cells, r)."""
+        labels = self.labels.reshape(-1, R)
+        repeated = np.repeat(scores, self.labels.shape[1], axis=0)
+        values = measure_score(measure, labels, repeated, empty="zero", average=False)
+        return (values.reshape(self.probabilities.shape) * self.probabilities).sum(axis=1)
+
+    def bayes(self, measure):
+        """Best expected value in every cell, by enumeration."""
+        orders = -np.array(list(permutations(range(R))), dtype=float)
+        return np.max(
+            [self.expected(measure, np.tile(order, (N_CELLS, 1))) for order in orders], axis=0
+        )
+
+
+def regret_on_cells(ranker, measure, independent, n, seed):
+    """Mean regret over the cells of one law, after n draws."""
+    rng = np.random.default_rng(seed)
+    law = Cells(rng, independent)
+    ranker = clone(ranker).fit(*law.sample(n, rng))
+    predicted = ranker.predict(np.eye(N_CELLS))
+    return float(np.mean(law.bayes(measure) - law.expected(measure, predicted)))
+
+
+WINNERS, LOSERS = np.array([0, 0, 2, 1]), np.array([1, 2, 0, 2])
+WEIGHTS = np.array([0.5, 2.0, 1.0, 0.15])
+PENALTY = {"alpha": 1e-3, **LINEAR}
+ON_COUNTEREXAMPLE = {
+    "RankSVM (hinge)": PairwiseHingeRanker(**PENALTY),
+    "RankSVM, margin form": PairwiseHingeRanker(margin=True, **PENALTY),
+    "RankNet (logistic)": PairwiseLogisticRanker(**PENALTY),
+    "RankNet, margin form": PairwiseLogisticRanker(margin=True, **PENALTY),
+    "value-regularised": ValueRegularizedRanker(alpha=1e-3, fit_intercept=False),
+    "pairs + exact": PairwiseDisagreementRanker(ridge(), surrogate="pairwise", pred="exact"),
+}
+
+
+def regret_on_counterexample(ranker, n, seed):
+    """Regret of the predicted order of the three documents, after n comparisons."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(len(WEIGHTS), size=n)
+    rows = np.arange(n)
+    y = PreferenceTarget(
+        3 * rows + WINNERS[kind], 3 * rows + LOSERS[kind], WEIGHTS[kind], rows, n, n_items=3
+    )
+    s = clone(ranker).fit(np.ones((n, 1)), y).predict(np.ones((1, 1)))[0]
+
+    def disagreement(s):
+        behind = s[WINNERS] < s[LOSERS]
+        return np.mean(WEIGHTS * (behind + (s[WINNERS] == s[LOSERS]) / 2))
+
+    return disagreement(s) - min(disagreement(np.array(p)) for p in permutations(range(3)))
+
+
+def curve(regret, sizes, repetitions):
+    """Mean regret and its standard error for every n; fewer repetitions of large samples."""
+    out = []
+    for n in sizes:
+        runs = max(3, min(repetitions, repetitions * 30_000 // n))
+        found = np.array([regret(n, seed) for seed in range(runs)])
+        out.append((found.mean(), found.std(ddof=1) / np.sqrt(runs)))
+    return np.array(out)
+
+
+def slope(sizes, regrets):
+    """Of log(regret) against log(n), where there is any."""
+    some = regrets > 1e-12
+    if some.sum() < 2:
+        return "0 at once"
+    return f"{np.polyfit(np.log(np.array(sizes)[some]), np.log(regrets[some]), 1)[0]:.2f}"
+
+
+def main():
+    """Run and print."""
+    options = parser(__doc__)
+    options.add_argument("--repetitions", type=int, default=20)
+    options.add_argument("--largest", type=int, default=SIZES[-1], help="largest n")
+    options.add_argument("--plot", metavar="FILE", help="draw the curves (matplotlib)")
+    args = options.parse_args()
+    sizes = [n for n in SIZES if n <= args.largest]
+    print(describe_environment("numpy", "scipy", "scikit-learn", threads=args.threads))
+    print(f"{args.repetitions} repetitions, fewer beyond n = 30,000, at least 3")
+    curves = {}
+    with threadpool_limits(args.threads):
+        for name, ranker, measure in calibrated():
+
+            def regret(n, seed, ranker=ranker, measure=measure, name=name):
+                return regret_on_cells(ranker, measure, name.startswith("err"), n, seed)
+
+            curves[name] = report(name, regret, sizes, args.repetitions)
+        for name, ranker in ON_COUNTEREXAMPLE.items():
+
+            def regret(n, seed, ranker=ranker):
+                return regret_on_counterexample(ranker, n, seed)
+
+            name = f"counterexample, {name}"
+            curves[name] = report(name, regret, sizes, args.repetitions)
+    columns = [f"{n:,}" for n in sizes]
+    rows = [
+        [name, *(f"{mean:.2g}" for mean in found[:, 0]), slope(sizes, found[:, 0])]
+        for name, found in curves.items()
+    ]
+    print()
+    print_table(("mean regret at n =", *columns, "slope"), rows)
+    if args.plot:
+        plot(args.plot, sizes, curves)
+
+
+def report(name, regret, sizes, repetitions):
+    """A curve, told when it is there."""
+    found = curve(regret, sizes, repetitions)
+    print(f"  {name}: {found[0, 0]:.3g} to {found[-1, 0]:.3g}", flush=True)
+    return found
+
+
+def plot(path, sizes, curves):
+    """Calibrated pairs on the left, the counterexample on the right."""
+    if optional("matplotlib") is None:
+        return
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 5), layout="constrained")
+    axes = figure.subplots(1, 2)
+    for name, found in curves.items():
+        right = name.startswith("counterexample")
+        label = name.removeprefix("counterexample, ")
+        axes[int(right)].plot(sizes, np.maximum(found[:, 0], 1e-9), marker=".", label=label)
+    for ax, title in zip(axes, ("calibrated pairs", "DMJ10's counterexample")):
+        ax.set(xscale="log", yscale="log", xlabel="n", ylabel="regret", title=title)
+        ax.legend(fontsize="x-small")
+    figure.savefig(path, dpi=150)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""MovieLens-100K: ratings of films."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from ._container import RankingData
+from ._files import OPENERS, read_bytes
+
+__all__ = ["MovieLensData", "load_movielens"]
+
+_FILES = ("u.data", "u.genre", "u.item", "u.user")
+
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+_DESCRIPTION = """MovieLens-100K (F. M. Harper and J. A. Konstan, ACM TiiS 5:4, 2015).
+
+Ratings of films from 1 to 5, collected by GroupLens from September 1997 to April 1998.
+"""
+
+
+class MovieLensData(RankingData):
+    """``X, y, qid`` of ratings: a row is a rating, and a query is a user.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_ratings, n_genres)
+        Genres of the rated film, 1 or 0: ``films.genres[film]``.
+    y : ndarray of shape (n_ratings,)
+        Ratings, from 1 to 5.
+    qid : ndarray of int of shape (n_ratings,)
+        Number of the user: ``users.number[user]``.
+    user, film : ndarray of int of shape (n_ratings,)
+        Row of ``users`` and of ``films`` that each rating belongs to.
+    time : ndarray of datetime64[s] of shape (n_ratings,)
+        When it was given, in universal time.
+    users : Bunch
+        Arrays of shape (n_users,): ``number``, ``age`` in years, ``gender`` ("F" or "M"),
+        ``occupation``, ``zip_code``.
+    films : Bunch
+        Arrays of shape (n_films,): ``number``, ``title``, ``released`` (datetime64[D], NaT where
+        it is unknown); and ``genres`` of shape (n_films, n_genres).
+    feature_names : list of str
+        Names of the genres.
+    description : str
+    """
+
+    user: np.ndarray
+    film: np.ndarray
+    time: np.ndarray
+    users: Bunch
+    films: Bunch
+
+    # The defaults are for copies and pickles, which set the attributes afterwards.
+    def __new__(
+        cls, X, y, qid, *, user=None, film=None, time=None, users=None, films=None, **about
+    ):
+        out = super().__new__(cls, X, y, qid, **about)
+        out.user, out.film, out.time = user, film, time
+        out.users, out.films = users, films
+        return out
+
+    def __repr__(self):
+        return (
+            f"MovieLensData({len(self.y)} ratings, {len(self.users.number)} users, "
+            f"{len(self.films.number)} films)"
+        )
+
+
+def load_movielens(path):
+    """Read MovieLens-100K: 100,000 ratings that 943 users gave to 1,682 films.
+
+    Rows stand in the order of the file. X holds the genres of the film and nothing more: features
+    such as the mean rating of a film come from ratings, so they must be made of the training part
+    alone. ``user`` and ``film`` of the returned data number users and films from 0, which is what
+    ``np.bincount`` and the rows of a matrix of ratings want.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder of ``u.data``, ``u.genre``, ``u.item`` and ``u.user`` (each plain, ``.gz`` or
+        ``.xz``). The data may not be passed on, so they do not come with this package.
+
+    Returns
+    -------
+    data : MovieLensData
+        Unpacks to ``X, y, qid``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder lacks files; all of them are named.
+    ValueError
+        If a line is malformed, lists a number a second time, or names a user or a film that is
+        not listed (the line is named).
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from skcalrank.datasets import load_movielens
+    >>> files = {
+    ...     "u.data": "7\\t2\\t5\\t881250949\\n7\\t1\\t3\\t881250950\\n",
+    ...     "u.genre": "Comedy|0\\nThriller|1\\n",
+    ...     "u.item": "1|Toy Story (1995)|01-Jan-1995|||1|0\\n2|GoldenEye (1995)||||0|1\\n",
+    ...     "u.user": "7|24|M|technician|85711\\n",
+    ... }
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, text in files.items():
+    ...         _ = pathlib.Path(folder, name).write_text(text)
+    ...     X, y, qid = data = load_movielens(folder)
+    >>> data
+    MovieLensData(2 ratings, 1 users, 2 films)
+    >>> y
+    array([5., 3.])
+    >>> data.films.title[data.film]
+    array(['GoldenEye (1995)', 'Toy Story (1995)'], dtype='<U16')
+    """
+    paths = _paths(Path(path))
+    genres = _read(paths["u.genre"], "|", ["genre", "number"])
+    names = list(genres.columns["genre"])
+    if list(genres.columns["number"]) != [str(number) for number in range(len(names))]:
+        raise ValueError(f"{genres.name} does not number its genres 0, 1, 2, ...")
+    users, row_of_user = _users(paths["u.user"])
+    films, row_of_film = _films(paths["u.item"], names)
+    ratings = _read(paths["u.data"], "\t", ["user", "film", "rating", "time"])
+    user = ratings.convert("user", lambda cell: row_of_user[int(cell)], "listed in u.user")
+    film = ratings.convert("film", lambda cell: row_of_film[int(cell)], "listed in u.item")
+    return MovieLensData(
+        films.genres[film],
+        ratings.integers("rating").astype(float),
+        users.number[user],
+        user=user,
+        film=film,
+        time=ratings.integers("time").astype("datetime64[s]"),
+        users=users,
+        films=films,
+        feature_names=names,
+        description=_DESCRIPTION,
+    )
+
+
+def _paths(folder):
+    """The files, compressed or not."""
+    stored = {
+        name: next(
+            (file for suffix in ("", *OPENERS) if (file := folder / (name + suffix)).exists()), None
+        )
+        for name in _FILES
+    }
+    missing = [name for name, file in stored.items() if file is None]
+    if missing:
+        raise FileNotFoundError(
+            f"{folder} lacks {', '.join(missing)} (plain, .gz or .xz): it must be the folder of "
+            "MovieLens-100K."
+        )
+    return stored
+
+
+class _Columns(NamedTuple):
+    """Cells of a file, by column."""
+
+    name: str
+    columns: dict
+
+    def convert(self, column, of, what, dtype=None):
+        """A column as an array, or an error that names the line."""
+        out = []
+        for line, cell in enumerate(self.columns[column], 1):
+            try:
+                out.append(of(cell))
+            except (KeyError, ValueError):
+                raise ValueError(
+                    f"{self.name}, line {line}: the {column} {cell!r} is not {what}."
+                ) from None
+        return np.array(out, dtype=dtype)
+
+    def integers(self, column):
+        return self.convert(column, int, "a whole number")
+
+    def rows(self, numbers):
+        """Row of each number, or an error that names the line that repeats one."""
+        out = {}
+        for line, number in enumerate(numbers.tolist(), 1):
+            if out.setdefault(number, line - 1) != line - 1:
+                raise ValueError(f"{self.name}, line {line} lists {number} a second time.")
+        return out
+
+
+def _read(path, separator, names):
+    # Titles are in Latin-1; u.genre ends with an empty line.
+    lines = read_bytes(path).decode("latin-1").replace("\r\n", "\n").rstrip("\n").split("\n")
+    cells = [line.split(separator) for line in lines]
+    for line, row in enumerate(cells, 1):
+        if len(row) != len(names):
+            raise ValueError(
+                f"{path.name}, line {line} has {len(row)} cells instead of {len(names)}: "
+                f"{', '.join(names)}."
+            )
+    return _Columns(path.name, dict(zip(names, zip(*cells))))
+
+
+def _users(path):
+    table = _read(path, "|", ["number", "age", "gender", "occupation", "zip code"])
+    number = table.integers("number")
+    users = Bunch(
+        number=number,
+        age=table.integers("age"),
+        gender=np.array(table.columns["gender"]),
+        occupation=np.array(table.columns["occupation"]),
+        zip_code=np.array(table.columns["zip code"]),
+    )
+    return users, table.rows(number)
+
+
+def _films(path, genres):
+    table = _read(path, "|", ["number", "title", "date", "video date", "address", *genres])
+    number = table.integers("number")
+    flags = {"0": 0.0, "1": 1.0}
+    films = Bunch(
+        number=number,
+        title=np.array(table.columns["title"]),
+        released=table.convert("date", _date, "a day such as 01-Jan-1995", "datetime64[D]"),
+        genres=np.column_stack([table.convert(g, flags.__getitem__, "0 or 1") for g in genres]),
+    )
+    return films, table.rows(number)
+
+
+def _date(cell):
+    # Months by their English names, whatever the locale.
+    if not cell:
+        return np.datetime64("NaT")
+    day, month, year = cell.split("-")
+    return np.datetime64(f"{int(year):04}-{_MONTHS.index(month) + 1:02}-{int(day):02}")

@@ -1,0 +1,131 @@
+"""What an order-preserving loss is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+
+from .._queries import Queries
+
+__all__ = ["EXPONENT", "Loss", "over", "reach"]
+
+# Exponentials of larger numbers are cut, so that a step of a solver that went too far is
+# huge and not infinite. Squares of the result are still finite.
+EXPONENT = 250.0
+
+
+class Loss(ABC):
+    r"""An order-preserving loss of targets v and scores s (CUG13, section 4).
+
+    A convex function of the scores, for every query, that is affine in the targets up to a
+    term without scores, and whose minimiser orders the documents as the mean targets do.
+    Minimising it therefore leads to the sort by :math:`U_i = E[v_i]`, which is best for the
+    positional measure with these targets, under every distribution of the labels; and
+
+    .. math:: \text{regret of the sort} \le c \, C_\phi(2) \sqrt{\text{regret of the loss}} .
+
+    Because it is affine, the conditional risk of the scores s is the loss of U and s, and
+    its regret is ``evaluate(U, s) - infimum(U)``.
+
+    Arrays are in the grouped order of a :class:`~skcalrank._queries.Queries`. The loss of a
+    query is a *sum* over its documents or pairs of documents.
+
+    Attributes
+    ----------
+    name : str
+        Name in ``LOSSES``.
+    needs_intercept : bool
+        Whether a shift of all scores of a query changes the loss.
+    """
+
+    name: ClassVar[str]
+    needs_intercept: ClassVar[bool] = True
+
+    # Whether targets below 0 make the loss unbounded.
+    _positive_only: ClassVar[bool] = True
+
+    def scaled_to(self, v: np.ndarray, queries: Queries) -> Loss:
+        """The loss with what it reads off all targets filled in, targets checked.
+
+        Raises
+        ------
+        ValueError
+            For negative targets, unless the loss is squared, and for an ``eta`` below the
+            largest target: some terms would have a negative weight.
+        """
+        if self._positive_only and v.min(initial=0.0) < 0:
+            raise ValueError(
+                f"The loss {self.name!r} needs targets from 0, and the measure gives "
+                f"{v.min():g}: choose a measure whose targets are not negative, or "
+                "loss='pairwise_squared'."
+            )
+        return self
+
+    @abstractmethod
+    def evaluate(self, v, s, queries: Queries, weight=None) -> np.ndarray:
+        """Loss of every query, of shape (n_queries,).
+
+        Parameters
+        ----------
+        v, s : ndarray of shape (n_documents,)
+            Targets and scores.
+        queries : Queries
+        weight : ndarray of shape (n_documents,), default=None
+            A document's term weighs this; the pair (i, j) weighs ``w_i w_j`` over the mean
+            weight of the query, so that a constant weight c counts c.
+        """
+
+    @abstractmethod
+    def value_and_gradient(self, v, s, queries: Queries, weight=None):
+        """Loss summed over the queries, and its gradient in the scores."""
+
+    @abstractmethod
+    def derivatives(self, v, s, queries: Queries, weight=None):
+        """Gradient and diagonal of the Hessian in the scores."""
+
+    @abstractmethod
+    def infimum(self, v, queries: Queries) -> np.ndarray:
+        """Smallest loss that any scores can have on every query."""
+
+    @abstractmethod
+    def minimizer(self, v, queries: Queries) -> np.ndarray:
+        """Scores of the smallest loss; infinite where it is not attained."""
+
+    @abstractmethod
+    def constant(self, largest: float = 1.0) -> float:
+        """The c of the regret bound (CUG13, Table 2).
+
+        Parameters
+        ----------
+        largest : float, default=1.0
+            Largest mean target, ``max_i U_i``, for the losses that need it.
+        """
+
+
+def over(numerator, denominator):
+    """Numerator over denominator, and 0 where that is 0."""
+    out = np.zeros(np.broadcast(numerator, denominator).shape)
+    return np.divide(numerator, denominator, out=out, where=denominator != 0)
+
+
+def reach(loss: Loss, largest: float, what: str = "target") -> Loss:
+    """A loss whose ``eta``, unless given, is the largest target."""
+    eta = loss.eta  # type: ignore[attr-defined]
+    if eta is None:
+        return replace(loss, eta=float(largest) if largest > 0 else 1.0)  # type: ignore[type-var]
+    if eta < largest * (1 - 1e-12):
+        raise ValueError(
+            f"eta={eta!r} is below the largest {what}, {largest:g}: its terms would have a "
+            "negative weight, and the loss no minimum. Choose eta from there, or None."
+        )
+    return loss
+
+
+def check_eta(eta):
+    """Raise unless eta is None or a positive number."""
+    if eta is not None and not (isinstance(eta, Real) and 0 < eta < np.inf):
+        raise ValueError(f"eta={eta!r}: choose a positive number, or None for the largest target.")

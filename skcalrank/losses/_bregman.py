@@ -1,0 +1,103 @@
+r"""Bregman divergences with an order-preserving link (CUG13, section 5.2).
+
+.. math:: B_\psi(v \| g(s)) = \psi(v) - \psi(g(s)) - \langle \nabla\psi(g(s)), v - g(s) \rangle
+
+for a potential that is :math:`\mu`-strongly convex and a link g that keeps the order of the
+scores. The loss is 0 when the link hits the targets, its regret at the mean targets U is
+:math:`B_\psi(U \| g(s))`, and :math:`c = 2/\sqrt\mu`. The squared loss is the one of the
+identity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import xlogy
+
+from ._base import Loss, check_eta, reach
+from ._pointwise import Logistic
+
+__all__ = ["BregmanKL", "BregmanLogistic"]
+
+
+@dataclass(frozen=True)
+class BregmanLogistic(Logistic):
+    r"""Binary relative entropy of every target, with the link :math:`\eta/(1+e^{-s})`.
+
+    The potential is :math:`\sum_i v_i \log v_i + (\eta-v_i) \log(\eta-v_i)`, with
+    :math:`\mu = 4/\eta`. It differs from the logistic loss by what does not depend on the
+    scores, and is 0 where that is at its infimum.
+    """
+
+    name: ClassVar[str] = "bregman_logistic"
+
+    def terms(self, v, s):
+        return super().terms(v, s) - super().least(v)
+
+    def least(self, v):
+        return np.zeros(np.shape(v))
+
+
+@dataclass(frozen=True)
+class BregmanKL(Loss):
+    r"""Relative entropy of the targets of a query, with a link of the softmax type.
+
+    The targets of a query and what is left of ``eta`` are shares of a whole; the potential
+    is their negative entropy, :math:`\sum_i v_i \log v_i + v_0 \log v_0` with
+    :math:`v_0 = \eta - \sum_i v_i`, and the link
+
+    .. math:: g_i(s) = \eta \, e^{s_i} / (1 + \sum_j e^{s_j}) .
+
+    :math:`\mu = 1/\eta`, so :math:`c = 2\sqrt\eta`. Dividing by one number for all labels,
+    and not by the sum of each, keeps the targets those of the measure; where all sums are
+    ``eta`` the loss is the cross entropy of the top-one probabilities. ``eta=None`` is the
+    largest sum. A query weighs the mean weight of its documents: the loss has no term of one
+    document alone.
+    """
+
+    name: ClassVar[str] = "bregman_kl"
+    eta: float | None = None
+
+    def __post_init__(self):
+        check_eta(self.eta)
+
+    def scaled_to(self, v, queries):
+        super().scaled_to(v, queries)
+        return reach(self, queries.sum(v).max(initial=0.0), "sum of the targets of a query")
+
+    def _link(self, s, queries):
+        """Shares of the documents, and the logarithm of ``1 + sum_j exp(s_j)``."""
+        top = np.maximum(queries.max(s), 0.0)
+        raised = np.exp(s - queries.repeat(top))
+        whole = queries.sum(raised) + np.exp(-top)
+        return raised / queries.repeat(whole), np.log(whole) + top
+
+    def evaluate(self, v, s, queries, weight=None):
+        rest = np.maximum(self.eta - queries.sum(v), 0.0)
+        entropy = queries.sum(xlogy(v, v)) + xlogy(rest, rest) - xlogy(self.eta, self.eta)
+        loss = entropy - queries.sum(v * s) + self.eta * self._link(s, queries)[1]
+        return loss if weight is None else loss * queries.mean(weight)
+
+    def value_and_gradient(self, v, s, queries, weight=None):
+        value = self.evaluate(v, s, queries, weight).sum()
+        return float(value), self.derivatives(v, s, queries, weight)[0]
+
+    def derivatives(self, v, s, queries, weight=None):
+        share = self._link(s, queries)[0]
+        gradient, curvature = self.eta * share - v, self.eta * share * (1.0 - share)
+        if weight is None:
+            return gradient, curvature
+        scale = queries.repeat(queries.mean(weight))
+        return gradient * scale, curvature * scale
+
+    def infimum(self, v, queries):
+        return np.zeros(queries.n_queries)
+
+    def minimizer(self, v, queries):
+        with np.errstate(divide="ignore"):
+            return np.log(v) - queries.repeat(np.log(self.eta - queries.sum(v)))
+
+    def constant(self, largest=1.0):
+        return 2.0 * np.sqrt(self.eta)

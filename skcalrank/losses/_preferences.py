@@ -1,0 +1,108 @@
+r"""Convex losses of single preferences, which are calibrated for nothing.
+
+.. math:: \sum_{i \to j} h(y_{ij}) \, f(s_i - s_j) \quad\text{or}\quad
+    \sum_{i \to j} f(s_i - s_j - h(y_{ij}))
+
+for a convex, decreasing f and h(y) = y: RankSVM and RankNet. Even where the noise is low,
+their minimisers can order documents wrongly (DMJ10, Theorems 11 and 12; DMJ13, Theorems 2
+and 3). They are here to be compared with.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import expit
+
+from ._pointwise import rounded_hinge, softplus
+
+__all__ = ["PreferenceHinge", "PreferenceLogistic", "PreferenceLoss"]
+
+
+class PreferenceLoss(ABC):
+    """A sum of one term for each preference, a function of how far its winner is ahead.
+
+    Attributes
+    ----------
+    name : str
+        Name in ``PREFERENCE_LOSSES``.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def terms(self, ahead):
+        """Loss of every preference."""
+
+    @abstractmethod
+    def slopes(self, ahead):
+        """First derivative of each term."""
+
+    def value_and_gradient(self, s, winner, loser, stated, *, factor=None, margin=False):
+        """Loss summed over the preferences, and its gradient in the scores.
+
+        Parameters
+        ----------
+        s : ndarray of shape (n_documents,)
+            Scores.
+        winner, loser : ndarray of int of shape (n_preferences,)
+            Documents.
+        stated : ndarray of shape (n_preferences,)
+            ``h(y_ij)``, which multiplies the loss, or is the margin to be kept.
+        factor : ndarray of shape (n_preferences,), default=None
+            Multiplies the loss in both forms.
+        margin : bool, default=False
+            Which of the two forms.
+
+        Returns
+        -------
+        value : float
+        gradient : ndarray of shape (n_documents,)
+        """
+        ahead = s[winner] - s[loser]
+        factors = [] if factor is None else [factor]
+        if margin:
+            ahead -= stated
+        else:
+            factors.append(stated)
+        terms, slopes = self.terms(ahead), self.slopes(ahead)
+        for values in factors:
+            terms *= values
+            slopes *= values
+        gradient = np.bincount(winner, slopes, len(s)) - np.bincount(loser, slopes, len(s))
+        return float(terms.sum()), gradient
+
+
+@dataclass(frozen=True)
+class PreferenceHinge(PreferenceLoss):
+    """Hinge, ``(1 - x)_+``, its corner rounded over a width of ``smoothing``."""
+
+    name: ClassVar[str] = "hinge"
+    smoothing: float = 1e-3
+
+    def __post_init__(self):
+        if not isinstance(self.smoothing, Real) or not 0 < self.smoothing <= 1:
+            raise ValueError(f"smoothing={self.smoothing!r}: choose a number from (0, 1].")
+
+    def terms(self, ahead):
+        return rounded_hinge(1.0 - ahead, self.smoothing)
+
+    def slopes(self, ahead):
+        return -np.clip((1.0 - ahead) / self.smoothing, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class PreferenceLogistic(PreferenceLoss):
+    """Logistic, ``log(1 + exp(-x))``."""
+
+    name: ClassVar[str] = "logistic"
+
+    def terms(self, ahead):
+        return softplus(-ahead)
+
+    def slopes(self, ahead):
+        return -expit(-ahead)

@@ -1,0 +1,150 @@
+"""Linear scorers that minimise a convex objective of the scores."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
+
+from .._base import BaseRanker, Problem
+from .._validation import check_alpha
+from ..solvers import ScorerFit, fit_scorer
+
+__all__ = ["LinearScorer"]
+
+
+class LinearScorer(BaseRanker):
+    """A score linear in X, with a ridge penalty.
+
+    A subclass says which objective of the scores is minimised; those with another solver
+    than L-BFGS override ``_solve``.
+    """
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        max_iter=1000,
+        tol=1e-6,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @abstractmethod
+    def _solve(self, problem: Problem, start) -> ScorerFit:
+        """Minimise, mostly by :meth:`_descend`; ``start`` is (coef, intercept) or None."""
+
+    def fit(self, X, y, qid=None, sample_weight=None):
+        """Minimise the objective.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, d)
+            Documents, or instances in the label-ranking form.
+        y : array-like of shape (n_rows,) or (n, r), or PreferenceTarget
+            Relevances, higher is better, which may carry their queries; preferences where
+            the ranker takes them.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row, of any hashable type, in any order. None with
+            one-dimensional y: all rows are one query.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weighs the term of a document, and a pair by the product of both over the mean of
+            the query. It does not repeat the row.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the input is no ranking problem, or labels do not fit the measure.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stops before `tol` is reached.
+        """
+        check_alpha(self.alpha)
+        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
+            raise ValueError(f"max_iter={self.max_iter!r}: choose an integer from 1.")
+        if not isinstance(self.tol, Real) or not self.tol > 0:
+            raise ValueError(f"tol={self.tol!r}: choose a positive number.")
+        problem = self._check_problem(X, y, qid, sample_weight)
+        start = self._start(problem)
+        self.coef_, self.intercept_, self.n_iter_ = self._solve(problem, start)
+        return self
+
+    def _start(self, problem):
+        """Where a warm start begins, if there is anything of that shape."""
+        shape = (problem.X.shape[1],)
+        if problem.n_items is not None:
+            shape = (problem.n_items, *shape)
+        if self.warm_start and getattr(self, "coef_", np.zeros(0)).shape == shape:
+            return self.coef_, self.intercept_
+        return None
+
+    def _descend(self, objective, problem: Problem, start, *, sees_shift) -> ScorerFit:
+        """L-BFGS on a function of the grouped scores that returns value and gradient.
+
+        ``sees_shift`` tells whether a number added to all scores of a query changes it.
+        """
+        queries = problem.queries
+
+        def in_row_order(scores):
+            value, slope = objective(queries.group(scores))
+            return value, queries.ungroup(slope)
+
+        within = problem.n_items is None and not sees_shift
+        return fit_scorer(
+            in_row_order,
+            problem.X,
+            alpha=self.alpha,
+            queries=queries if within else None,
+            n_outputs=problem.n_items,
+            fit_intercept=bool(self.fit_intercept) and not within,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            start=start,
+            verbose=self.verbose,
+        )
+
+    def decision_function(self, X, qid=None):
+        """Scores of the documents.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, d)
+        qid : array-like of shape (n_rows,), default=None
+            Checked, but the scores do not depend on it.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n, r)
+        """
+        X, _ = self._check_rows(X, qid)
+        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
+        return scores.astype(np.float64, copy=False) + self.intercept_
+
+
+def document_weights(problem: Problem):
+    """Weights of the documents in grouped order; None where there are none."""
+    if problem.weight is None:
+        return None
+    if problem.n_items is not None:
+        return np.repeat(problem.weight, problem.n_items)
+    return problem.queries.group(problem.weight)

@@ -1,0 +1,218 @@
+"""Any order-preserving loss of the targets of a positional measure."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.sparse import vstack as sparse_vstack
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from ..losses import Logistic, PairwiseSquared, Squared, get_loss
+from ..measures import get_measure
+from ..solvers import ScorerFit, fit_centred, fit_outputs, fit_regressor
+from ._linear import LinearScorer, document_weights
+
+__all__ = ["OrderPreservingRanker"]
+
+# Up to here Newton's method, which does not mind the scales of the features, is cheap.
+_NEWTON_FEATURES = 500
+
+
+class OrderPreservingRanker(LinearScorer):
+    r"""Linear scorer that minimises an order-preserving loss of the measure's targets.
+
+    .. math:: \min_{w,b} \sum_q L\bigl(v_q, X_q w + b\bigr) + \alpha \|w\|^2
+
+    Sorting by the minimiser of any of these losses is calibrated (Fisher-consistent) for the
+    positional measure whose targets v it is given, under every distribution of the labels
+    (CUG13, section 4), with the regret bound of :func:`skcalrank.calibration.regret_bound`.
+    For MAP and ERR the conditions of :class:`AveragePrecisionRanker` (score form) and
+    :class:`ERRRanker` remain.
+
+    Parameters
+    ----------
+    measure : str or Measure, default="ndcg@10"
+        Any measure with score targets, see :class:`LeastSquaresRanker`.
+    loss : str or Loss, default="pairwise_squared"
+        ``"squared"``, ``"logistic"``, ``"exponential"``, ``"squared_hinge"``,
+        ``"differentiable_hinge"``, ``"pairwise_squared"``, ``"pairwise_logistic"``,
+        ``"pairwise_exponential"``, ``"bregman_kl"``, ``"bregman_logistic"``, or an object of
+        :mod:`skcalrank.losses`. A sum over documents, or over pairs of documents.
+    alpha : float, default=1.0
+        Ridge penalty of the coefficients, on the scale of ``Ridge``: it stands against a
+        sum, not a mean.
+    eta : float, default=None
+        Of the pointwise losses and "bregman_kl": at or above every target (the sum of those
+        of a query for "bregman_kl"); the bound grows with its root. None is the largest seen
+        in fit.
+    threshold : float, default=None
+        Of "squared_hinge", positive; None is 1.
+    smoothing : float, default=None
+        Of "differentiable_hinge", from (0, 1/2]; None is 1/2.
+    fit_intercept : bool, default=True
+        Has no part in pairwise losses, except one for each item in the label-ranking form.
+    max_iter : int, default=1000
+        Of the solver, where it iterates.
+    tol : float, default=1e-6
+        The solver stops when the gradient is this small beside that of all scores zero.
+    warm_start : bool, default=False
+        Begin where the last fit ended.
+    verbose : int, default=0
+        1 prints the iterations.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,) or (r, d)
+    intercept_ : float or ndarray of shape (r,)
+    loss_ : Loss
+        The loss in force, its ``eta`` filled in.
+    n_iter_ : int
+        Iterations of the solver; 1 in closed form.
+
+    See Also
+    --------
+    LeastSquaresRanker : The squared losses with any regressor.
+    skcalrank.boosting : The same losses for boosted trees.
+
+    Notes
+    -----
+    Squared losses are solved by :class:`~sklearn.linear_model.Ridge`, the logistic one by
+    :class:`~sklearn.linear_model.LogisticRegression` with every document once in each class,
+    the others by L-BFGS. (A linear support vector machine of scikit-learn would penalise the
+    intercept of the squared hinge.)
+
+    Examples
+    --------
+    >>> from skcalrank import OrderPreservingRanker, load_digits_queries
+    >>> X, y, qid = load_digits_queries(n_queries=20, n_documents=30)
+    >>> ranker = OrderPreservingRanker("precision@5", "logistic").fit(X, y, qid)
+    >>> ranker.loss_
+    Logistic(eta=1.0)
+    """
+
+    def __init__(
+        self,
+        measure="ndcg@10",
+        loss="pairwise_squared",
+        alpha=1.0,
+        *,
+        eta=None,
+        threshold=None,
+        smoothing=None,
+        fit_intercept=True,
+        max_iter=1000,
+        tol=1e-6,
+        warm_start=False,
+        verbose=0,
+    ):
+        super().__init__(
+            alpha,
+            fit_intercept=fit_intercept,
+            max_iter=max_iter,
+            tol=tol,
+            warm_start=warm_start,
+            verbose=verbose,
+        )
+        self.measure = measure
+        self.loss = loss
+        self.eta = eta
+        self.threshold = threshold
+        self.smoothing = smoothing
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        try:
+            measure = get_measure(self.measure)
+        except (ValueError, TypeError):  # parameters are validated in fit
+            return tags
+        binary = getattr(measure, "relevance_level", 0) is None
+        tags.target_tags.positive_only = measure.positive_only or binary
+        return tags
+
+    def _measure(self):
+        return self.measure_ if hasattr(self, "measure_") else get_measure(self.measure)
+
+    def _solve(self, problem, start):
+        queries, weight = problem.queries, document_weights(problem)
+        self.measure_ = get_measure(self.measure).scaled_to(problem.y)
+        targets = self.measure_.score_targets(self.measure_.labels(problem.y), queries)
+        loss = get_loss(
+            self.loss, eta=self.eta, threshold=self.threshold, smoothing=self.smoothing
+        ).scaled_to(targets if weight is None else targets * (weight > 0), queries)
+        self.loss_ = loss
+        if isinstance(loss, (Squared, PairwiseSquared)):
+            return self._solve_squares(problem, targets)
+        if isinstance(loss, Logistic) and targets.max() > 0.0:
+            return self._solve_logistic(problem, targets, start)
+        return self._descend(
+            lambda s: loss.value_and_gradient(targets, s, queries, weight),
+            problem,
+            start,
+            sees_shift=loss.needs_intercept,
+        )
+
+    def _solve_squares(self, problem, targets):
+        pairwise = isinstance(self.loss_, PairwiseSquared)
+        ridge = Ridge(self.alpha, fit_intercept=self.fit_intercept, tol=self.tol)
+        if problem.n_items is not None:
+            targets = targets.reshape(-1, problem.n_items)
+            if pairwise:
+                # The pairs of r items are r times the centred squares.
+                ridge.set_params(alpha=self.alpha / problem.n_items)
+                targets = targets - targets.mean(axis=1, keepdims=True)
+            fit_outputs(ridge, problem.X, targets, problem.weight)
+        else:
+            targets = problem.queries.ungroup(targets)
+            if pairwise:
+                fit_centred(ridge, problem.X, targets, problem.queries, problem.weight)
+            else:
+                fit_regressor(ridge, problem.X, targets, problem.weight)
+        return ScorerFit(ridge.coef_, ridge.intercept_, 1)
+
+    def _solve_logistic(self, problem, targets, start):
+        X, n_items = problem.X, problem.n_items
+        weight = np.ones(X.shape[0]) if problem.weight is None else problem.weight
+        if n_items is None:
+            return self._classify(X, problem.queries.ungroup(targets), weight, start)
+        starts = [None] * n_items if start is None else list(zip(*start))
+        fits = [
+            self._classify(X, column, weight, begin)
+            for column, begin in zip(targets.reshape(-1, n_items).T, starts)
+        ]
+        coef, intercept, n_iter = zip(*fits)
+        return ScorerFit(np.array(coef), np.array(intercept), max(n_iter))
+
+    def _classify(self, X, targets, weight, start):
+        """Logistic regression with every document once in each class."""
+        shares = (weight * (self.loss_.eta - targets), weight * targets)
+        rows = [np.flatnonzero(share > 0) for share in shares]
+        if not all(map(len, rows)):
+            # One class only: every document of the item is alike, and no slope is told.
+            far = -np.log(self.tol) if len(rows[1]) else np.log(self.tol)
+            return ScorerFit(np.zeros(X.shape[1]), far * bool(self.fit_intercept), 1)
+        classifier = LogisticRegression(
+            C=np.inf if self.alpha == 0 else 1.0 / (2.0 * self.alpha),
+            fit_intercept=self.fit_intercept,
+            solver="newton-cholesky" if X.shape[1] <= _NEWTON_FEATURES else "lbfgs",
+            tol=self.tol,
+            max_iter=self.max_iter,
+            warm_start=True,
+            verbose=max(self.verbose - 1, 0),
+        )
+        if start is not None:
+            classifier.coef_ = np.reshape(start[0], (1, -1)).copy()
+            classifier.intercept_ = np.reshape(start[1], 1).astype(float)
+            classifier.classes_ = np.array([0, 1])
+        # In double precision, which the tolerance of the solver rests on.
+        twice = [X[part].astype(float, copy=False) for part in rows]
+        fit_regressor(
+            classifier,
+            sparse_vstack(twice) if issparse(X) else np.concatenate(twice),
+            np.repeat([0, 1], [len(part) for part in rows]),
+            np.concatenate([share[part] for share, part in zip(shares, rows)]),
+        )
+        return ScorerFit(
+            classifier.coef_[0].astype(float),
+            float(classifier.intercept_[0]),
+            int(classifier.n_iter_.max()),
+        )

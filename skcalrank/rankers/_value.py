@@ -1,0 +1,217 @@
+"""The value-regularised linear loss."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.linear_model import Ridge
+
+from .._preferences import PreferenceTarget, check_preference_weights
+from .._validation import check_option
+from ..losses._base import EXPONENT
+from ..measures import PairwiseDisagreement
+from ..solvers import ScorerFit, fit_outputs, fit_regressor
+from ._linear import LinearScorer, document_weights
+
+__all__ = ["ValueRegularizedRanker"]
+
+REGULARIZERS = ("square", "power", "cosh")
+
+
+class ValueRegularizedRanker(LinearScorer):
+    r"""Linear loss of the preferences, held by a regulariser of the scores (DMJ10, section 3).
+
+    .. math:: \min_{w,b} \sum_{i \to j} y_{ij} (s_j - s_i) + \nu \sum_i \mathrm{reg}(s_i)
+        + \alpha \|w\|^2, \qquad s = Xw + b
+
+    Without a linear model the best scores are :math:`\mathrm{reg}'(s_i) = f_i / \nu` for the net
+    preference :math:`f_i = \sum_j (y_{ij} - y_{ji})`, whatever the regulariser. The loss is
+    therefore consistent for pairwise disagreement where the mean net preferences order the
+    documents as the mean preferences do,
+
+    .. math:: E[Y_{ij}] > E[Y_{ji}] \Rightarrow E[f_i(Y)] > E[f_j(Y)],
+
+    and, where the graph of :math:`E[Y_{ij}] > E[Y_{ji}]` is acyclic, only there (Theorem 13). Low
+    noise (Definition 8) is sufficient; ``weights="difference"`` has it always.
+
+    With the square regulariser it is a ridge regression of :math:`f_i / 2\nu` with the penalty
+    :math:`\alpha / \nu`, on which alone the order depends; that is the score surrogate of
+    :class:`PairwiseDisagreementRanker` with ``loss="squared"``. "cosh", and "power" above 2, shrink
+    the large scores of documents with many preferences.
+
+    Parameters
+    ----------
+    nu : float, default=1.0
+        Weight of the regulariser of the scores, positive.
+    alpha : float, default=1.0
+        Ridge penalty of the coefficients; like nu it stands against a sum, not a mean.
+    regularizer : {"square", "power", "cosh"}, default="square"
+        ``s ** 2`` (closed form), ``abs(s) ** power / power`` or ``cosh(s) - 1``.
+    power : float, default=4.0
+        Of the regulariser "power", above 1. Below 2 large scores are held less than by the
+        square, above 2 more.
+    weights : {"difference", "unit"}, default="difference"
+        Preferences when y is relevances: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. No pairs
+        are built.
+    fit_intercept : bool, default=True
+        It orders nothing, but without it the regulariser holds back the features whose mean is
+        not zero.
+    max_iter : int, default=1000
+        Of L-BFGS, for "power" and "cosh".
+    tol : float, default=1e-6
+        The solver stops when the gradient is this small beside that of all scores zero.
+    warm_start : bool, default=False
+        Begin where the last fit ended.
+    verbose : int, default=0
+        1 prints the iterations.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,) or (r, d)
+    intercept_ : float or ndarray of shape (r,)
+    n_iter_ : int
+        Iterations of the solver; 1 in closed form.
+
+    See Also
+    --------
+    PairwiseDisagreementRanker : With the pairwise surrogate consistent under every distribution.
+    PairwiseHingeRanker, PairwiseLogisticRanker : Inconsistent losses of the same preferences.
+
+    Notes
+    -----
+    Scores are no probabilities, and their scale is that of :math:`\mathrm{reg}'^{-1}(f / \nu)`. A
+    ``sample_weight`` multiplies :math:`-f_i s_i + \nu\,\mathrm{reg}(s_i)` of its document.
+
+    Examples
+    --------
+    >>> from skcalrank import PreferenceTarget, ValueRegularizedRanker
+    >>> X = [[0.1], [0.9], [0.4]]
+    >>> y = PreferenceTarget.from_comparisons([1, 1, 2], [0, 2, 0], qid=[7, 7, 7])
+    >>> ranker = ValueRegularizedRanker(alpha=0.1).fit(X, y)
+    >>> ranker.rank(X, qid=[7, 7, 7])
+    array([3, 1, 2])
+    >>> ranker.score(X, y)
+    0.0
+    """
+
+    _takes_preferences = True
+
+    def __init__(
+        self,
+        nu=1.0,
+        alpha=1.0,
+        regularizer="square",
+        *,
+        power=4.0,
+        weights="difference",
+        fit_intercept=True,
+        max_iter=1000,
+        tol=1e-6,
+        warm_start=False,
+        verbose=0,
+    ):
+        super().__init__(
+            alpha,
+            fit_intercept=fit_intercept,
+            max_iter=max_iter,
+            tol=tol,
+            warm_start=warm_start,
+            verbose=verbose,
+        )
+        self.nu = nu
+        self.regularizer = regularizer
+        self.power = power
+        self.weights = weights
+
+    def _measure(self):
+        return PairwiseDisagreement(weights=self.weights)
+
+    def _solve(self, problem, start):
+        if not isinstance(self.nu, Real) or not 0 < self.nu < np.inf:
+            raise ValueError(f"nu={self.nu!r}: choose a positive number.")
+        check_option("regularizer", self.regularizer, REGULARIZERS)
+        net = self._net_preference(problem)
+        if self.regularizer == "square":
+            return self._solve_square(problem, net)
+        return self._solve_smooth(problem, net, start)
+
+    def _net_preference(self, problem):
+        """``sum_j (y_ij - y_ji)`` of the documents in grouped order."""
+        check_preference_weights(self.weights)
+        if isinstance(problem.y, PreferenceTarget):
+            return problem.queries.group(problem.y.net_preference().ravel())
+        return self._measure().score_targets(problem.y, problem.queries)
+
+    def _solve_square(self, problem, net):
+        ridge = Ridge(self.alpha / self.nu, fit_intercept=self.fit_intercept, tol=self.tol)
+        if self.alpha == 0 and not issparse(problem.X):
+            # The default would warn where features depend on each other.
+            ridge.set_params(solver="svd")
+        targets = net / (2.0 * self.nu)
+        if problem.n_items is None:
+            fit_regressor(ridge, problem.X, problem.queries.ungroup(targets), problem.weight)
+        else:
+            fit_outputs(ridge, problem.X, targets.reshape(-1, problem.n_items), problem.weight)
+        return ScorerFit(ridge.coef_, ridge.intercept_, 1)
+
+    def _solve_smooth(self, problem, net, start):
+        reg, weight = self._regularizer(), document_weights(problem)
+        seen = net if weight is None else net * (weight > 0)
+        # Scores in units of the largest that the loss asks for: the solver takes its first step
+        # from the curvature along a score of 1, and cosh is far from its quadratic there.
+        with np.errstate(over="ignore"):
+            unit = np.abs(reg.optimum(seen / self.nu)).max() or 1.0
+        if not np.isfinite(unit**2):
+            raise ValueError(
+                f"nu={self.nu!r}, power={self.power!r}: the best scores overflow, increase either."
+            )
+
+        def objective(s):
+            z = unit * s
+            values, slopes = self.nu * reg.value(z) - net * z, self.nu * reg.slope(z) - net
+            if weight is not None:
+                values *= weight
+                slopes *= weight
+            return values.sum() / unit**2, slopes / unit
+
+        if start is not None:
+            start = tuple(part / unit for part in start)
+        fit = self._descend(objective, problem, start, sees_shift=True)
+        return fit._replace(coef=unit * fit.coef, intercept=unit * fit.intercept)
+
+    def _regularizer(self):
+        if self.regularizer == "cosh":
+            return _Cosh()
+        if not isinstance(self.power, Real) or not 1 < self.power < np.inf:
+            raise ValueError(f"power={self.power!r}: choose a number above 1.")
+        return _Power(float(self.power))
+
+
+# What a regulariser is: its value, its derivative, and the inverse of the derivative.
+
+
+class _Power(NamedTuple):
+    power: float
+
+    def value(self, z):
+        return np.abs(z) ** self.power / self.power
+
+    def slope(self, z):
+        return np.sign(z) * np.abs(z) ** (self.power - 1.0)
+
+    def optimum(self, slope):
+        return np.sign(slope) * np.abs(slope) ** (1.0 / (self.power - 1.0))
+
+
+class _Cosh:
+    def value(self, z):
+        return 2.0 * np.sinh(np.clip(z, -EXPONENT, EXPONENT) / 2.0) ** 2
+
+    def slope(self, z):
+        return np.sinh(np.clip(z, -EXPONENT, EXPONENT))
+
+    def optimum(self, slope):
+        return np.arcsinh(slope)

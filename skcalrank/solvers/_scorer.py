@@ -1,0 +1,294 @@
+r"""Linear scorers of any differentiable objective of the scores.
+
+.. math:: \min_{w, b} \; f(Xw + b) + \alpha \|w\|^2
+
+by scipy's L-BFGS, in coordinates in which a quadratic with the Gram matrix of X would be a
+sphere: features of any scale, and correlated ones, take few iterations.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from numpy.linalg import eigh
+from scipy.optimize import minimize
+from scipy.sparse import diags, issparse
+from sklearn.exceptions import ConvergenceWarning
+
+from .._queries import Queries
+from ._least_squares import centred_gram
+
+__all__ = ["ScorerFit", "fit_scorer"]
+
+# Rows that are read at a time: their float64 copy stays in cache.
+_CHUNK_CELLS = 1 << 17
+
+# With more features only their scales are evened out.
+_MOST_FEATURES = 2000
+
+
+class ScorerFit(NamedTuple):
+    """A linear scorer.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (d,) or (n_outputs, d)
+    intercept : float or ndarray of shape (n_outputs,)
+    n_iter : int
+    """
+
+    coef: np.ndarray
+    intercept: float | np.ndarray
+    n_iter: int
+
+
+def fit_scorer(
+    objective,
+    X,
+    *,
+    alpha,
+    queries: Queries | None = None,
+    n_outputs=None,
+    fit_intercept=True,
+    max_iter=1000,
+    tol=1e-6,
+    start=None,
+    verbose=0,
+):
+    """Minimise a differentiable objective of linear scores, with a ridge penalty.
+
+    Parameters
+    ----------
+    objective : callable
+        Takes the scores in row order, of shape (n_rows,) or (n_rows * n_outputs,), and
+        returns the value and the gradient in them.
+    X : ndarray or CSR matrix of shape (n_rows, d)
+    alpha : float
+        Of the penalty ``alpha * sum(coef ** 2)``.
+    queries : Queries, default=None
+        Given where the objective depends on differences within these queries alone.
+    n_outputs : int, default=None
+        Number of items of the label-ranking form, each with coefficients of its own.
+    fit_intercept : bool, default=True
+    max_iter : int, default=1000
+    tol : float, default=1e-6
+        The gradient, in the coordinates of the solver, is to be this small beside that of
+        all scores zero.
+    start : (coef, intercept), default=None
+        Where to begin; None = zero.
+    verbose : int, default=0
+        1 prints the objective of every iteration.
+
+    Returns
+    -------
+    fit : ScorerFit
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the solver stops before.
+    """
+    rows = _Rows(X, queries, fit_intercept)
+    shape = (X.shape[1] + fit_intercept, n_outputs or 1)
+
+    def direct(w):
+        """Value and gradient in the coefficients; the last row is the intercept."""
+        value, slope = objective(rows.scores(w).ravel())
+        gradient = rows.back(slope.reshape(-1, shape[1]))
+        gradient[: X.shape[1]] += 2.0 * alpha * w[: X.shape[1]]
+        return value + alpha * np.sum(w[: X.shape[1]] ** 2), gradient
+
+    zero = np.zeros(shape)
+    at_zero = direct(zero)[1]
+    basis = _basis(rows, objective, alpha, at_zero)
+    size = float(np.linalg.norm(basis.T @ at_zero))
+    if not 0.0 < size < np.inf:
+        return _result(zero, rows, n_outputs, 0)
+
+    def scaled(z):
+        value, gradient = direct(basis @ z.reshape(-1, shape[1]) * size)
+        return value / size**2, (basis.T @ gradient).ravel() / size
+
+    first = np.zeros((basis.shape[1], shape[1]))
+    if start is not None:
+        first = _coordinates(basis, rows.stack(start, shape)) / size
+    found = minimize(
+        scaled,
+        first.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        callback=_printer(scaled, size) if verbose else None,
+        options={
+            "maxiter": max_iter,
+            "maxfun": 20 * max_iter,
+            "gtol": tol,
+            "ftol": 8 * np.finfo(float).eps,
+            "maxcor": 20,
+        },
+    )
+    if not found.success and not _is_rounding(found):
+        warnings.warn(
+            f"L-BFGS stopped after {found.nit} iterations without reaching tol={tol:g}: "
+            f"increase max_iter, alpha or tol. ({_text(found.message)})",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return _result(basis @ found.x.reshape(-1, shape[1]) * size, rows, n_outputs, found.nit)
+
+
+def _is_rounding(found):
+    """Whether what is left to gain is below the rounding of the objective."""
+    return np.sum(found.jac**2) / 2 < 1e3 * np.finfo(float).eps * abs(found.fun)
+
+
+def _text(message):
+    return message.decode() if isinstance(message, bytes) else message
+
+
+def _printer(scaled, size):
+    count = iter(range(1, 10**9))
+
+    def tell(z):
+        value, gradient = scaled(z)
+        steep = np.abs(gradient).max()
+        print(f"iteration {next(count)}: objective {value * size**2:.10g}, gradient {steep:.3g}")
+
+    return tell
+
+
+def _coordinates(basis, w):
+    if issparse(basis):
+        return w / basis.diagonal()[:, None]
+    return np.linalg.solve(basis, w)
+
+
+def _result(w, rows, n_outputs, n_iter):
+    coef = w[: rows.d].T
+    shift = -(coef @ rows.mean)
+    intercept = shift + w[-1] if rows.fit_intercept else np.zeros(len(coef))
+    n_iter = max(int(n_iter), 1)
+    if n_outputs is None:
+        return ScorerFit(coef[0], float(intercept[0]), n_iter)
+    return ScorerFit(np.ascontiguousarray(coef), intercept, n_iter)
+
+
+class _Rows:
+    """Products with X, its columns centred where there is an intercept, in float64.
+
+    X of single precision is read a few rows at a time: the objective of a line search must
+    not tremble, and a copy of X would be as large as X.
+    """
+
+    def __init__(self, X, queries, fit_intercept):
+        self.X, self.d, self.queries, self.fit_intercept = X, X.shape[1], queries, fit_intercept
+        self.mean = np.zeros(self.d)
+        if fit_intercept:
+            self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+
+    def _chunks(self):
+        n = self.X.shape[0]
+        step = n if self.X.dtype == np.float64 else max(1, _CHUNK_CELLS // self.d)
+        return [slice(i, i + step) for i in range(0, n, step)]
+
+    def scores(self, w):
+        """Scores of the rows, of shape (n_rows, n_outputs)."""
+        coef = w[: self.d]
+        if issparse(self.X):
+            out = self.X @ coef
+        else:
+            out = np.concatenate(
+                [self.X[part].astype(float, copy=False) @ coef for part in self._chunks()]
+            )
+        return out + (w[-1] - self.mean @ coef) if self.fit_intercept else out
+
+    def back(self, slope):
+        """Gradient in the coefficients and the intercept, from that in the scores."""
+        out = np.zeros((self.d + self.fit_intercept, slope.shape[1]))
+        if issparse(self.X):
+            out[: self.d] = self.X.T @ slope
+        else:
+            for part in self._chunks():
+                out[: self.d] += self.X[part].T.astype(float, copy=False) @ slope[part]
+        if self.fit_intercept:
+            total = slope.sum(axis=0)
+            out[: self.d] -= np.outer(self.mean, total)
+            out[-1] = total
+        return out
+
+    def stack(self, start, shape):
+        """Coefficients and intercept as the solver has them."""
+        w = np.zeros(shape)
+        w[: self.d] = np.reshape(start[0], (-1, self.d)).T
+        if self.fit_intercept:
+            w[-1] = np.ravel(start[1]) + self.mean @ w[: self.d]
+        return w
+
+    def gram(self):
+        """``X_c' X_c``, centred as the objective sees it; its diagonal for many features."""
+        X, n = self.X, self.X.shape[0]
+        if self.d > _MOST_FEATURES:
+            squares = X.multiply(X).sum(axis=0) if issparse(X) else np.einsum("ij,ij->j", X, X)
+            return np.asarray(squares, dtype=float).ravel() - n * self.mean**2
+        if self.queries is not None:
+            return centred_gram(X, self.queries)
+        if issparse(X):
+            return np.asarray((X.T @ X).todense(), dtype=float) - n * np.outer(self.mean, self.mean)
+        out = np.zeros((self.d, self.d))
+        step = max(1, 8 * _CHUNK_CELLS // self.d)
+        for start in range(0, n, step):
+            part = X[start : start + step] - self.mean
+            out += part.T @ part
+        return out
+
+
+def _basis(rows, objective, alpha, at_zero):
+    """Columns in which the Hessian of the objective is about the identity.
+
+    The Hessian is taken for a multiple of the Gram matrix, plus that of the penalty.
+    """
+    full = _with_intercept(rows)
+    diagonal = full if full.ndim == 1 else full.diagonal()
+    direction = np.divide(-at_zero.T, diagonal, out=np.zeros(at_zero.T.shape), where=diagonal > 0)
+    full = full * _curvature(rows, objective, direction.T, full)
+    penalty = np.append(np.full(rows.d, 2.0 * alpha), [0.0] * rows.fit_intercept)
+    if full.ndim == 1:
+        return diags(_inverse_root(full + penalty))
+    full[np.diag_indices_from(full)] += penalty
+    # On one scale first, so that a feature of large values does not drown the others.
+    scale = _inverse_root(full.diagonal())
+    values, vectors = eigh(scale[:, None] * full * scale)
+    return scale[:, None] * vectors * _inverse_root(values)
+
+
+def _with_intercept(rows):
+    """The Gram matrix, or its diagonal, with a constant feature behind the others."""
+    gram, n = rows.gram(), rows.X.shape[0]
+    if not rows.fit_intercept:
+        return gram
+    if gram.ndim == 1:
+        return np.append(gram, n)
+    out = np.zeros((rows.d + 1,) * 2)
+    out[:-1, :-1] = gram
+    out[-1, -1] = n
+    return out
+
+
+def _inverse_root(values):
+    """One over the square root; what is nothing but rounding counts as the limit of that."""
+    least = max(values.max(initial=0.0), np.finfo(float).tiny) * len(values) * np.finfo(float).eps
+    return 1.0 / np.sqrt(np.maximum(values, least))
+
+
+def _curvature(rows, objective, direction, gram):
+    """Mean curvature beside the Gram matrix, over a step that changes one score by 1."""
+    step = rows.scores(direction).ravel()
+    furthest = np.abs(step).max()
+    if not 0.0 < furthest < np.inf:
+        return 1.0
+    step /= furthest
+    seen = (objective(step)[1] - objective(np.zeros_like(step))[1]) @ step
+    along = direction / furthest
+    told = np.sum(along * (gram @ along if gram.ndim == 2 else (gram * along.T).T))
+    return float(seen / told) if told > 0 and 0.0 < seen < np.inf else 1.0
