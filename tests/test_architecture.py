@@ -19,7 +19,7 @@ LEVELS = {
     1: ("measures", "losses", "preds", "aggregation", "solvers"),
     2: ("metrics", "_base"),
     3: ("rankers", "calibration", "datasets", "model_selection", "boosting", "testing"),
-    4: ("__init__", "__main__", "_cli"),
+    4: ("__init__", "__main__", "_cli", "displays"),
 }
 LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}
 OPTIONAL = {"pandas", "polars", "matplotlib", "lightgbm", "xgboost", "catboost", "dask"}
@@ -95,7 +95,7 @@ def test_optional_libraries_are_imported_where_used(path):
 def test_import_leaves_optional_libraries_alone():
     # scikit-learn may import pandas for itself.
     code = (
-        "import sys, sklearn; before = set(sys.modules); import skcalrank; "
+        "import sys, sklearn; before = set(sys.modules); import skcalrank, skcalrank.displays; "
         f"print(sorted({OPTIONAL} & (set(sys.modules) - before)))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

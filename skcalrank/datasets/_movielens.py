@@ -145,12 +145,10 @@ def load_movielens(path):
 
 def _paths(folder):
     """The files, compressed or not."""
-    stored = {
-        name: next(
-            (file for suffix in ("", *OPENERS) if (file := folder / (name + suffix)).exists()), None
-        )
-        for name in _FILES
-    }
+    stored = {}
+    for name in _FILES:
+        candidates = (folder / (name + suffix) for suffix in ("", *OPENERS))
+        stored[name] = next((file for file in candidates if file.exists()), None)
     missing = [name for name, file in stored.items() if file is None]
     if missing:
         raise FileNotFoundError(

@@ -1,0 +1,19 @@
+"""For all tests, doctests among them: how they get along with matplotlib, or without."""
+
+import os
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+# Their examples plot; what they import without matplotlib is tested in tests/test_displays.py.
+collect_ignore_glob = [] if find_spec("matplotlib") else ["skcalrank/displays/*"]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

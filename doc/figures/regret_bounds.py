@@ -1,0 +1,19 @@
+"""Surrogate regret against target regret, with the bound of every kind of loss."""
+
+import matplotlib.pyplot as plt
+
+from skcalrank.displays import RegretBoundDisplay
+
+LOSSES = (
+    "squared",
+    "logistic",
+    "squared_hinge",
+    "pairwise_squared",
+    "pairwise_logistic",
+    "bregman_kl",
+)
+
+figure, axes = plt.subplots(2, 3, figsize=(11, 6.5), sharey=True, layout="constrained")
+for ax, loss in zip(axes.ravel(), LOSSES):
+    RegretBoundDisplay.from_loss("ndcg@2", loss, n_samples=800, random_state=0, ax=ax)
+plt.show()

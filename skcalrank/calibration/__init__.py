@@ -1,0 +1,36 @@
+"""What is calibrated, how well, and under which noise.
+
+"Calibrated" is meant as in learning theory: Fisher-consistent, not probability calibration.
+"""
+
+from __future__ import annotations
+
+from ._bounds import c_phi, regret_bound
+from ._conditions import (
+    Condition,
+    dag_condition,
+    low_noise_condition,
+    reinforce_condition,
+    score_condition,
+)
+from ._distribution import LabelDistribution
+from ._gap import CalibrationGap, calibration_gap, find_counterexample
+from ._report import NoiseReport, noise_report
+from ._surrogates import SURROGATES
+
+__all__ = [
+    "SURROGATES",
+    "CalibrationGap",
+    "Condition",
+    "LabelDistribution",
+    "NoiseReport",
+    "c_phi",
+    "calibration_gap",
+    "dag_condition",
+    "find_counterexample",
+    "low_noise_condition",
+    "noise_report",
+    "regret_bound",
+    "reinforce_condition",
+    "score_condition",
+]

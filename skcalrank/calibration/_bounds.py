@@ -1,0 +1,224 @@
+"""How far a small surrogate regret keeps the target regret down."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+
+from ..losses import get_loss
+from ..measures import (
+    AveragePrecision,
+    Kendall,
+    PairwiseDisagreement,
+    get_measure,
+)
+from ..preds import map_positions
+from ._orders import all_positions
+
+__all__ = ["c_phi", "diameter", "regret_bound"]
+
+# Losses whose constant contains the largest mean target.
+_OF_MAX_TARGET = ("pairwise_logistic", "pairwise_exponential")
+
+# Sets of more documents than that are too many for the exact map.
+_LARGEST_MAP = 20
+
+
+def c_phi(measure, r, p=2):
+    r"""How much the discount of a positional measure can tell apart (CUG13, section 5).
+
+    .. math:: C_\phi(p) = \Big(\sum_{i \le \lfloor r/2 \rfloor}
+        (\phi(i) - \phi(r - i + 1))^p\Big)^{1/p}
+
+    The largest distance between two orders, in discounts, is :math:`\sqrt 2\, C_\phi(2)`.
+
+    Parameters
+    ----------
+    measure : str or PositionalMeasure
+        ``"ndcg@10"``, ``"auc"``, ..., or an object of :mod:`skcalrank.measures`.
+    r : int
+        Number of documents.
+    p : float, default=2
+        From 1, infinity included.
+
+    Returns
+    -------
+    c : float
+        0 for a single document.
+
+    Raises
+    ------
+    ValueError
+        If the measure is not positional, or a number is out of its range.
+
+    Examples
+    --------
+    >>> from skcalrank.calibration import c_phi
+    >>> c_phi("precision@1", 10)
+    1.0
+    >>> round(c_phi("ndcg@10", 100), 3)
+    1.58
+    """
+    measure = get_measure(measure)
+    if measure.shape != "documents":
+        raise ValueError(
+            f"{measure.name} is not positional, and has no discount: choose a measure such as "
+            "ndcg@10, or regret_bound, which knows others too."
+        )
+    if np.ndim(r):
+        raise ValueError(f"r={r!r}: give one number of documents.")
+    (r,) = _check_sizes(r)
+    if not isinstance(p, Real) or not p >= 1:
+        raise ValueError(f"p={p!r}: choose a number from 1.")
+    phi = measure.discount(np.arange(1, r + 1), r)
+    half = r // 2
+    return float(np.linalg.norm(phi[:half] - phi[::-1][:half], p)) if half else 0.0
+
+
+def regret_bound(
+    measure,
+    loss,
+    surrogate_regret,
+    *,
+    r,
+    eta=None,
+    threshold=None,
+    smoothing=None,
+    max_target=None,
+):
+    r"""Largest target regret that a surrogate regret leaves room for.
+
+    For a positional measure and an order-preserving loss on its targets, sorted (CUG13,
+    Table 2),
+
+    .. math:: \text{target regret} \le c \, C_\phi(2) \sqrt{\text{surrogate regret}} ,
+
+    for the worst breaking of ties. For MAP, Kendall's tau and pairwise disagreement with least
+    squares on their targets of pairs and the exact prediction map (RAT13, Theorem 3),
+
+    .. math:: \text{target regret} \le \max_{\sigma, \tau} \|\beta_\sigma - \beta_\tau\|
+        \sqrt{\text{surrogate regret}} ,
+
+    where for pairwise disagreement, on all r(r-1) entries, the diameter is
+    :math:`\sqrt{r(r-1)}`. The root is concave: the bound holds for means over queries too.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        A positional measure, or one of pairs.
+    loss : str or Loss
+        A name in ``LOSSES``, or a loss; ``"squared"`` for measures of pairs.
+    surrogate_regret : float or array-like
+        Excess of the surrogate risk over the smallest, a *sum* over the documents or pairs
+        of a query. For means over documents multiply by r.
+    r : int or array-like of int
+        Number of documents; of queries of several sizes the largest bound is given. MAP takes
+        up to 20, with a cutoff up to 8.
+    eta, threshold, smoothing : float, default=None
+        Options of a loss given by its name. ``eta`` is required where the loss has one.
+    max_target : float, default=None
+        Largest mean target of a document on any query, :math:`\max_i U_i`: required by
+        "pairwise_logistic" and "pairwise_exponential", and checked against ``eta``.
+
+    Returns
+    -------
+    bound : float or ndarray
+        Of the shape of `surrogate_regret`.
+
+    Raises
+    ------
+    ValueError
+        If no bound is known for the pair, something required is missing, or a number is out
+        of its range. ``smoothing`` goes up to 1/2: the range printed in CUG13 is too large.
+
+    Notes
+    -----
+    Pairwise squared has :math:`c = \sqrt{2/r}`, smaller than 1 of the table.
+
+    Examples
+    --------
+    >>> from skcalrank.calibration import regret_bound
+    >>> round(regret_bound("precision@1", "squared", 0.01, r=10), 4)
+    0.1414
+    >>> round(regret_bound("ndcg@10", "logistic", 0.01, r=100, eta=1.0), 4)
+    0.158
+    >>> round(regret_bound("map", "squared", 0.01, r=5), 4)
+    0.128
+    """
+    measure = get_measure(measure)
+    regret = np.asarray(surrogate_regret, dtype=float)
+    wrong = ~((regret >= 0) & (regret < np.inf))
+    if wrong.any():
+        raise ValueError(
+            f"surrogate_regret holds {regret[wrong][0]:g}: a regret is a finite number from 0."
+        )
+    loss = _bounded(loss, max_target, eta=eta, threshold=threshold, smoothing=smoothing)
+    factor = max(_factor(measure, loss, int(size), max_target) for size in _check_sizes(r))
+    bound = factor * np.sqrt(regret)
+    return bound if regret.ndim else float(bound)
+
+
+def _bounded(loss, max_target, **options):
+    """The loss, with the numbers that its bound contains."""
+    loss = get_loss(loss, **options)
+    eta = getattr(loss, "eta", 0.0)
+    if eta is None:
+        raise ValueError(
+            f"The bound of the loss {loss.name!r} contains eta: give it, at least the largest "
+            "target (1 for precision, recall and NDCG)."
+        )
+    if max_target is None:
+        if loss.name in _OF_MAX_TARGET:
+            raise ValueError(
+                f"The bound of the loss {loss.name!r} contains the largest mean target: give "
+                "max_target (1 is enough for precision, recall and NDCG)."
+            )
+    elif not isinstance(max_target, Real) or not 0 <= max_target < np.inf:
+        raise ValueError(f"max_target={max_target!r}: give a finite number from 0.")
+    elif eta and max_target > eta:
+        raise ValueError(f"eta={eta!r} is below max_target={max_target!r}: the bound needs more.")
+    return loss
+
+
+def _factor(measure, loss, r, max_target):
+    """What the root of the surrogate regret is multiplied by."""
+    if measure.shape == "documents":
+        constant = loss.constant(max_target) if max_target is not None else loss.constant()
+        if loss.name == "pairwise_squared":
+            constant = min(constant, np.sqrt(2.0 / r))
+        return constant * c_phi(measure, r)
+    if measure.shape is None:
+        raise ValueError(f"No surrogate is known to be calibrated for {measure.name}.")
+    if loss.name != "squared":
+        raise ValueError(
+            f"loss={loss.name!r}: {measure.name} has a bound for least squares on its targets of "
+            "pairs only, choose 'squared'."
+        )
+    return diameter(measure, r)
+
+
+def diameter(measure, r):
+    """Largest distance between the bases of two orders, of a measure of pairs."""
+    first = np.arange(1, r + 1)
+    if isinstance(measure, (PairwiseDisagreement, Kendall)):
+        # No two orders agree on less than no pair.
+        others = first[None, ::-1]
+    elif isinstance(measure, AveragePrecision) and measure.k is None:
+        if r > _LARGEST_MAP:
+            raise ValueError(
+                f"r={r}: the bound of MAP is known for up to {_LARGEST_MAP} documents."
+            )
+        # All bases have the same norm: the farthest has the smallest product.
+        others = map_positions(-measure.pair_basis(first)).positions[None]
+    else:
+        others = all_positions(r)
+    apart = measure.pair_basis(others) - measure.pair_basis(first)
+    return float(np.sqrt((apart**2).sum(axis=(1, 2)).max()))
+
+
+def _check_sizes(r):
+    sizes = np.unique(r)
+    if sizes.dtype.kind not in "iu" or not len(sizes) or sizes[0] < 1:
+        raise ValueError(f"r={r!r}: numbers of documents are integers from 1.")
+    return sizes

@@ -1,0 +1,134 @@
+"""Convex functions minimised on polyhedral cones: of scores sorted as given, and of pairs."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations, pairwise
+
+import numpy as np
+from scipy.optimize import linprog, nnls
+from scipy.sparse import block_diag, hstack, identity
+
+__all__ = [
+    "algorithm_cones",
+    "distance_to_cone",
+    "minimise_hinge",
+    "minimise_smooth",
+    "sorted_cones",
+]
+
+# Newton's method is done long before, but for a minimum at infinity: then it goes on until
+# what is left is nothing. So often may a step be halved.
+_ITERATIONS = 100
+_HALVINGS = 60
+_ROUNDING = 1e-15
+
+
+def sorted_cones(positions):
+    """Scores sorted as each order: ``steps @ cone`` for all steps >= 0, of shape (r - 1,).
+
+    The first document scores 0, and each step is how far the next one lies below. Returns
+    the matrices, of shape (n, r - 1, r).
+    """
+    steps = np.arange(1, positions.shape[1])
+    return -1.0 * (steps[:, None] < positions[:, None, :])
+
+
+def minimise_smooth(loss, cones, ahead, weight, margin, free):
+    """Scores of least ``sum_t weight_t f(ahead_t . s - margin_t)`` on every cone.
+
+    With ``free`` steps may be negative: the cones are spaces. Newton's method, projected on
+    the steps from 0, with all cones side by side.
+    """
+    lead = cones @ ahead.T
+    lowest = -np.inf if free else 0.0
+    steps = np.zeros(lead.shape[:2])
+
+    def ahead_of(steps):
+        return np.einsum("nk,nkt->nt", steps, lead) - margin
+
+    value = loss.terms(ahead_of(steps)) @ weight
+    for _ in range(_ITERATIONS):
+        x = ahead_of(steps)
+        gradient = np.einsum("nt,nkt->nk", loss.slopes(x) * weight, lead)
+        curved = np.einsum("nt,nkt->nkt", loss.curvatures(x) * weight, lead)
+        hessian = np.einsum("nkt,nlt->nkl", curved, lead)
+        held = (steps <= lowest) & (gradient > 0)
+        towards = _newton_steps(gradient, hessian, held)
+        # Beyond all x from 0 nothing new begins, and where nothing is curved steps are endless.
+        farthest = 2.0 * (1.0 + np.abs(x).max(axis=1, initial=0.0))
+        moved = np.abs(np.einsum("nk,nkt->nt", towards, lead)).max(axis=1, initial=0.0)
+        length = np.minimum(1.0, farthest / np.maximum(moved, 1.0))[:, None]
+        for _ in range(_HALVINGS):
+            trial = np.maximum(steps - length * towards, lowest)
+            reached = loss.terms(ahead_of(trial)) @ weight
+            promised = (gradient * (steps - trial)).sum(axis=1)
+            worse = reached - value > _ROUNDING * value - 1e-4 * promised
+            if not worse.any():
+                break
+            length[worse] /= 2
+        better = reached < value
+        if not (value - reached > _ROUNDING * value).any():
+            break
+        steps[better], value[better] = trial[better], reached[better]
+    return np.einsum("nk,nki->ni", steps, cones)
+
+
+def _newton_steps(gradient, hessian, held):
+    """Inverse Hessian times gradient, of what is not held where it is."""
+    k = gradient.shape[1]
+    hessian = np.where(held[:, :, None] | held[:, None, :], 0.0, hessian)
+    # Where no term is curved the gradient is 0, and so is the step.
+    ridge = 1e-14 * np.trace(hessian, axis1=1, axis2=2) + np.finfo(float).tiny
+    hessian = hessian + (held + ridge[:, None])[:, :, None] * np.eye(k)
+    return np.linalg.solve(hessian, np.where(held, 0.0, gradient)[:, :, None])[:, :, 0]
+
+
+def minimise_hinge(_, cones, ahead, weight, margin, free):
+    """The same for the hinge, ``f(x) = (1 - x)_+``: a linear programme."""
+    n, k = cones.shape[:2]
+    lead = block_diag([(cone @ ahead.T).T for cone in cones])
+    slack = identity(n * len(weight))
+    result = linprog(
+        np.concatenate([np.zeros(n * k), np.tile(weight, n)]),
+        A_ub=-hstack([lead, slack]).tocsr(),
+        b_ub=-np.tile(1.0 + margin, n),
+        bounds=[(None if free else 0.0, None)] * (n * k) + [(0.0, None)] * (n * len(weight)),
+        method="highs",
+    )
+    return np.einsum("nk,nki->ni", result.x[: n * k].reshape(n, k), cones)
+
+
+def distance_to_cone(point, constraints):
+    """Nearest point that has no negative product with any of the constraints.
+
+    By Moreau's theorem the way there is the best non-negative combination of the constraints.
+    """
+    rows = constraints.reshape(len(constraints), -1)
+    multipliers, _ = nnls(rows.T, -point.ravel(), maxiter=100 * len(rows) + 100)
+    return point + (multipliers @ rows).reshape(point.shape)
+
+
+def algorithm_cones(sigma):
+    """Cones, as constraints on u, whose union is where Algorithm 1 can give an order.
+
+    Either every edge that is there agrees with the order. Or the lightest edge of some cycle is
+    the heaviest that disagrees: it and all lighter ones are deleted, and what is left agrees.
+    """
+    r = len(sigma)
+    order = np.argsort(sigma)
+    # Net preference of the document at place a over the one at place b, as a function of u.
+    net = np.zeros((r, r, r, r))
+    for a in range(r):
+        for b in range(r):
+            net[a, b, order[a], order[b]] += 1.0
+            net[a, b, order[b], order[a]] -= 1.0
+    first, second = np.triu_indices(r, 1)
+    forward = net[first, second]
+    yield forward
+    for a, b in zip(first, second):
+        inside = range(a + 1, b)
+        for way in chain.from_iterable(combinations(inside, n) for n in range(1, b - a)):
+            path = [a, *way, b]
+            lightest = net[b, a]
+            heavier = [net[i, j] - lightest for i, j in pairwise(path)]
+            yield np.concatenate([lightest + forward, heavier])

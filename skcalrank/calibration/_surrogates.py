@@ -1,0 +1,285 @@
+"""The conditional risk of a surrogate, and how small it is where a given order is predicted.
+
+A *surrogate* is a loss together with what it is given: targets of a measure, preferences, or
+targets of pairs. Against a distribution of the labels each becomes one of three convex
+functions of the surrogate values u, and each knows the smallest value that it has on the
+closed set of u from which a prediction map can give an order.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from scipy.special import expit
+
+from .._queries import Queries
+from ..losses import LOSSES, Loss, PreferenceLogistic, PreferenceLoss, get_loss
+from ..measures import AveragePrecision, Kendall, PairMeasure, PairwiseDisagreement
+from ._cones import (
+    algorithm_cones,
+    distance_to_cone,
+    minimise_hinge,
+    minimise_smooth,
+    sorted_cones,
+)
+from ._orders import all_positions, documents_in_order, pooled
+
+__all__ = ["SURROGATES", "ConditionalRisk", "conditional_risk"]
+
+# Exponentials of larger numbers are cut: a step that went too far is huge and not infinite.
+_EXPONENT = 250.0
+
+
+class ConditionalRisk(ABC):
+    """Expected surrogate loss under a distribution of the labels, up to a term without u.
+
+    Attributes
+    ----------
+    preds : tuple of str
+        Prediction maps from u to an order.
+    infimum : float
+        Smallest value.
+    error : float
+        Gaps up to this are those of rounding.
+    """
+
+    preds: tuple[str, ...] = ("sort",)
+    infimum: float = 0.0
+    error: float
+
+    @abstractmethod
+    def risk(self, u):
+        """Risk of every row of a stack of surrogate values."""
+
+    @abstractmethod
+    def minimizer(self):
+        """Surrogate values of the smallest risk."""
+
+    @abstractmethod
+    def least(self, positions, pred):
+        """Smallest risk from which each order can be predicted, and u that have it.
+
+        Ties of u may be broken in any way, so that the sets of u are closed.
+        """
+
+
+class TargetRisk(ConditionalRisk):
+    """An order-preserving loss of the mean targets U."""
+
+    def __init__(self, loss, targets, probabilities):
+        self.loss = loss.scaled_to(targets.ravel(), Queries.equal(*targets.shape))
+        # But for rounding a mean is within its range, on which a loss may depend.
+        mean = probabilities @ targets
+        self.targets = np.clip(mean, targets.min(axis=0), targets.max(axis=0))
+        self.infimum = float(self._infima(self.targets[None])[0])
+        self.error = 1e-13 * float(self.risk(np.zeros((1, len(self.targets))))[0])
+
+    def _infima(self, targets):
+        return self.loss.infimum(targets.ravel(), Queries.equal(*targets.shape))
+
+    def _minimizers(self, targets):
+        with np.errstate(invalid="ignore"):
+            out = self.loss.minimizer(targets.ravel(), Queries.equal(*targets.shape))
+        return out.reshape(targets.shape)
+
+    def _evaluate(self, targets, scores):
+        targets = np.broadcast_to(targets, scores.shape).ravel()
+        return self.loss.evaluate(targets, scores.ravel(), Queries.equal(*scores.shape))
+
+    def risk(self, u):
+        return self._evaluate(self.targets, u)
+
+    def minimizer(self):
+        return self._minimizers(self.targets[None])[0]
+
+    def least(self, positions, pred):
+        # On {u sorted as sigma} the best u is constant over blocks of documents. The loss is
+        # affine in the targets, convex, keeps order and treats documents alike: there it sees
+        # the mean target of each block, and where it is best for these the blocks are those of
+        # isotonic regression. Equal scores tell the loss of the targets from that of the means.
+        order = documents_in_order(positions)
+        means = np.empty(order.shape)
+        np.put_along_axis(means, order, pooled(self.targets[order]), axis=1)
+        equal = np.zeros(means.shape)
+        saved = self._evaluate(means, equal) - self._infima(means)
+        return self.risk(equal) - saved, self._minimizers(means)
+
+
+class PreferenceRisk(ConditionalRisk):
+    """Convex losses of single preferences, ``sum_t weight_t f(s_i - s_j - margin_t)``."""
+
+    def __init__(self, loss, minimise, preferences, probabilities, margin):
+        self.loss, self._minimise = loss, minimise
+        matrices = preferences if margin else np.tensordot(probabilities, preferences, 1)[None]
+        outcome, winner, loser = np.nonzero(matrices)
+        identity = np.eye(matrices.shape[1])
+        self.ahead = identity[winner] - identity[loser]
+        weight = matrices[outcome, winner, loser]
+        self.weight = probabilities[outcome] if margin else weight
+        self.margin = weight if margin else np.zeros(len(weight))
+        # The risk does not change with a common shift of the scores.
+        self._best = self._solve(identity[None, 1:], free=True)[0]
+        self.infimum = float(self.risk(self._best[None])[0])
+        self.error = 1e-10 * self.infimum
+
+    def _solve(self, cones, free=False):
+        return self._minimise(self.loss, cones, self.ahead, self.weight, self.margin, free)
+
+    def risk(self, u):
+        return self.loss.terms(u @ self.ahead.T - self.margin) @ self.weight
+
+    def minimizer(self):
+        return self._best
+
+    def least(self, positions, pred):
+        scores = self._solve(sorted_cones(positions))
+        return self.risk(scores), scores
+
+
+class PairRisk(ConditionalRisk):
+    """Least squares on the targets of pairs: squared distance from their means."""
+
+    def __init__(self, measure, means):
+        self.measure, self.means = measure, means
+        self.basis = measure.pair_basis(all_positions(len(means)))
+        # Entries that the prediction does not depend on belong to no pair.
+        self.entries = np.ptp(self.basis, axis=0) > 0
+        self.error = 1e-13 * float(self.risk(np.zeros((1, *means.shape)))[0])
+        maps = [name for name, (_, suits) in _PAIR_PREDS.items() if isinstance(measure, suits)]
+        self.preds = tuple(maps)
+
+    def risk(self, u):
+        return (((u - self.means) ** 2) * self.entries).sum(axis=(1, 2))
+
+    def minimizer(self):
+        return self.means
+
+    def least(self, positions, pred):
+        nearest = np.array([_PAIR_PREDS[pred][0](self, sigma) for sigma in positions])
+        return self.risk(nearest), nearest
+
+    def _exact(self, sigma):
+        """Nearest u for which no order is better than sigma."""
+        better = self.measure.pair_basis(sigma) - self.basis
+        return distance_to_cone(self.means, better[np.abs(better).max(axis=(1, 2)) > 0])
+
+    def _diagonal(self, sigma):
+        """Nearest u of sorted diagonal: the others stay."""
+        order = np.argsort(sigma)
+        out = self.means.copy()
+        out[order, order] = pooled(self.means[order, order][None])[0]
+        return out
+
+    def _topological(self, sigma):
+        """Nearest u from which Algorithm 1 can give sigma."""
+        candidates = [distance_to_cone(self.means, cone) for cone in algorithm_cones(sigma)]
+        return candidates[np.argmin(self.risk(np.array(candidates)))]
+
+
+_PAIR_PREDS = {
+    "exact": (PairRisk._exact, PairMeasure),
+    "diagonal": (PairRisk._diagonal, AveragePrecision),
+    "topological": (PairRisk._topological, (PairwiseDisagreement, Kendall)),
+}
+
+
+class _Hinge(PreferenceLoss):
+    """``(1 - x)_+`` with its corner: programmes, unlike solvers of rankers, want it sharp."""
+
+    def terms(self, ahead):
+        return np.maximum(1.0 - ahead, 0.0)
+
+    def slopes(self, ahead):
+        return -(ahead < 1.0) * 1.0
+
+
+class _Logistic(PreferenceLogistic):
+    def curvatures(self, ahead):
+        return expit(ahead) * expit(-ahead)
+
+
+class _SquaredHinge(PreferenceLoss):
+    def terms(self, ahead):
+        return np.maximum(1.0 - ahead, 0.0) ** 2
+
+    def slopes(self, ahead):
+        return -2.0 * np.maximum(1.0 - ahead, 0.0)
+
+    def curvatures(self, ahead):
+        return 2.0 * (ahead < 1.0)
+
+
+class _Exponential(PreferenceLoss):
+    def terms(self, ahead):
+        return np.exp(-np.maximum(ahead, -_EXPONENT))
+
+    def slopes(self, ahead):
+        return -self.terms(ahead)
+
+    curvatures = terms
+
+
+# Losses of single preferences, and how they are minimised on cones.
+_OF_PREFERENCES = {
+    "hinge": (_Hinge(), minimise_hinge),
+    "logistic": (_Logistic(), minimise_smooth),
+    "exponential": (_Exponential(), minimise_smooth),
+    "squared_hinge": (_SquaredHinge(), minimise_smooth),
+}
+
+
+def _preferences(distribution, measure):
+    """Preferences of each outcome: those of the measure, else differences of its labels."""
+    if isinstance(measure, PairwiseDisagreement):
+        return distribution.targets(measure, pairs=True)
+    labels = measure.labels(distribution.labels.ravel()).reshape(distribution.labels.shape)
+    weights = "unit" if isinstance(measure, Kendall) else "difference"
+    return PairwiseDisagreement(weights).pair_targets(labels)
+
+
+def _of_targets(distribution, measure, loss):
+    return TargetRisk(get_loss(loss), distribution.targets(measure), distribution.probabilities)
+
+
+def _of_preferences(distribution, measure, loss, margin):
+    preferences = _preferences(distribution, measure)
+    return PreferenceRisk(*_OF_PREFERENCES[loss], preferences, distribution.probabilities, margin)
+
+
+def _of_values(distribution, measure):
+    """``sum_{i->j} y_ij (s_j - s_i) + sum_i s_i^2``: least squares on half the net preference."""
+    preferences = _preferences(distribution, measure)
+    net = preferences.sum(axis=2) - preferences.sum(axis=1)
+    return TargetRisk(get_loss("squared"), net / 2, distribution.probabilities)
+
+
+def _of_pairs(distribution, measure):
+    return PairRisk(measure, distribution.expected_targets(measure, pairs=True))
+
+
+#: Every surrogate by its name: from a distribution and a measure to the conditional risk.
+SURROGATES: dict[str, Callable[..., ConditionalRisk]] = {
+    **{name: partial(_of_targets, loss=name) for name in LOSSES},
+    **{
+        f"{form}_{name}": partial(_of_preferences, loss=name, margin=form == "margin")
+        for form in ("preference", "margin")
+        for name in _OF_PREFERENCES
+    },
+    "value_regularized": _of_values,
+    "pairs": _of_pairs,
+}
+
+
+def conditional_risk(surrogate, distribution, measure) -> ConditionalRisk:
+    """Risk of a surrogate, by its name or as a loss, under a distribution of the labels."""
+    measure = distribution.resolve(measure)
+    if isinstance(surrogate, Loss):
+        return _of_targets(distribution, measure, surrogate)
+    if not isinstance(surrogate, str) or surrogate not in SURROGATES:
+        raise ValueError(
+            f"Unknown surrogate {surrogate!r}: choose one of {', '.join(SURROGATES)}, or a Loss."
+        )
+    return SURROGATES[surrogate](distribution, measure)

@@ -1,0 +1,23 @@
+"""Displays of rankings, of regret and of surrogates, in the style of scikit-learn's.
+
+A display holds plain arrays. Its class methods ``from_...`` compute them and plot; its method
+``plot(ax=None, *, name=None, ...)`` draws them again, returns the display, and leaves the
+artists in attributes that end in an underscore (``ax_``, ``figure_``, ``line_``, ...). Style goes
+to matplotlib in dictionaries, one for each kind of artist (``curve_kwargs``, ``band_kwargs``, ...).
+
+matplotlib is needed to plot only: ``pip install skcalrank[plot]``.
+"""
+
+from __future__ import annotations
+
+from ._measure_at_k import MeasureAtKDisplay
+from ._pair_matrix import PairMatrixDisplay
+from ._regret_bound import RegretBoundDisplay
+from ._regret_curve import RegretCurveDisplay
+
+__all__ = [
+    "MeasureAtKDisplay",
+    "PairMatrixDisplay",
+    "RegretBoundDisplay",
+    "RegretCurveDisplay",
+]

@@ -1,0 +1,340 @@
+"""A measure against its cutoff."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from .._preferences import PreferenceTarget
+from .._validation import (
+    carried_qid,
+    check_cutoff,
+    check_sample_weight,
+    check_target,
+    query_weights,
+)
+from ..measures import MEASURES, get_measure
+from ..metrics import evaluate
+from ..metrics._scorer import _predict
+from ._base import Display, check_matplotlib_support, styled
+
+__all__ = ["MeasureAtKDisplay"]
+
+
+class MeasureAtKDisplay(Display):
+    """Curve of a measure against its cutoff: NDCG@k, precision@k, ... for k = 1, 2, ...
+
+    Use :meth:`from_estimator` or :meth:`from_predictions` to make one. The parameters are
+    stored as attributes.
+
+    Parameters
+    ----------
+    k : ndarray of int of shape (n_cutoffs,)
+        The cutoffs.
+    value : ndarray of shape (n_cutoffs,)
+        The measure at each of them, its mean over queries.
+    standard_error : ndarray of shape (n_cutoffs,), default=None
+        Of the mean.
+    measure_name : str, default=None
+        Name of the measure, without cutoff, for the label of the axis.
+    name : str, default=None
+        Name of the curve in the legend; None = no legend.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The curve.
+    band_ : matplotlib PolyCollection or None
+        The band around it.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    See Also
+    --------
+    skcalrank.metrics.measure_score : The measure at one cutoff.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skcalrank import NDCGRanker, load_digits_queries
+    >>> from skcalrank.displays import MeasureAtKDisplay
+    >>> X, y, qid = load_digits_queries(n_queries=50)
+    >>> ranker = NDCGRanker(k=10).fit(X, y, qid)
+    >>> display = MeasureAtKDisplay.from_estimator(ranker, X, y, qid=qid, measure="ndcg", k=30)
+    >>> display.value.shape
+    (30,)
+
+    Another ranker beside it:
+
+    >>> other = NDCGRanker(k=1).fit(X, y, qid)
+    >>> display = MeasureAtKDisplay.from_estimator(
+    ...     other, X, y, qid=qid, measure="ndcg", k=30, name="NDCG@1", ax=display.ax_
+    ... )
+    >>> plt.show()
+    """
+
+    def __init__(self, *, k, value, standard_error=None, measure_name=None, name=None):
+        self.k = k
+        self.value = value
+        self.standard_error = standard_error
+        self.measure_name = measure_name
+        self.name = name
+
+    def plot(self, ax=None, *, name=None, band=1.0, curve_kwargs=None, band_kwargs=None):
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None = new ones.
+        name : str, default=None
+            Name of the curve in the legend; None = the one of the display.
+        band : float, default=1.0
+            Half width of the band, in standard errors over queries; 0 = no band. There is none
+            for a single query.
+        curve_kwargs : dict, default=None
+            Style of the curve, for matplotlib's ``plot``.
+        band_kwargs : dict, default=None
+            Style of the band, for matplotlib's ``fill_between``.
+
+        Returns
+        -------
+        display : MeasureAtKDisplay
+        """
+        ax = self._open(ax)
+        from matplotlib.collections import PolyCollection
+        from matplotlib.lines import Line2D
+        from matplotlib.ticker import MaxNLocator
+
+        label = self.name if name is None else name
+        curve = styled(Line2D, curve_kwargs, label=label, marker=".")
+        (self.line_,) = ax.plot(self.k, self.value, **curve)
+        self.band_ = None
+        if band and self.standard_error is not None:
+            half = band * self.standard_error
+            style = styled(
+                PolyCollection, band_kwargs, color=self.line_.get_color(), alpha=0.15, linewidth=0
+            )
+            self.band_ = ax.fill_between(self.k, self.value - half, self.value + half, **style)
+        ax.set(xlabel="k", ylabel=f"{self.measure_name or 'measure'}@k")
+        ax.margins(x=0.02)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+        if curve["label"] is not None:
+            ax.legend()
+        return self
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X,
+        y,
+        *,
+        qid=None,
+        measure="ndcg",
+        k=20,
+        ties="average",
+        empty="skip",
+        sample_weight=None,
+        ax=None,
+        name=None,
+        band=1.0,
+        curve_kwargs=None,
+        band_kwargs=None,
+    ):
+        """Rank with an estimator and draw the measure against its cutoff.
+
+        Parameters
+        ----------
+        estimator : fitted estimator with ``predict``
+            A ranker, a pipeline or search of one, or any regressor; a ``predict`` that takes
+            ``qid`` gets it.
+        X : array-like of shape (n_rows, d)
+        y : array-like of shape (n_rows,) or (n, r)
+            Relevances, higher is better. May carry its queries, as a
+            :class:`~skcalrank.RankingTarget` does.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row; None = the ones that y carries.
+        measure, k, ties, empty, sample_weight
+            As in :meth:`from_predictions`.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None = new ones.
+        name : str, default=None
+            Name of the curve in the legend; None = the class of the estimator.
+        band, curve_kwargs, band_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : MeasureAtKDisplay
+
+        Raises
+        ------
+        ValueError
+            If the measure has no cutoff, is undefined on every query, or the input is no
+            ranking problem.
+
+        Examples
+        --------
+        >>> from skcalrank import PrecisionRanker
+        >>> from skcalrank.datasets import make_subset_ranking
+        >>> from skcalrank.displays import MeasureAtKDisplay
+        >>> X, y, qid = make_subset_ranking(n_grades=2, random_state=0)
+        >>> ranker = PrecisionRanker(k=3).fit(X, y, qid)
+        >>> display = MeasureAtKDisplay.from_estimator(
+        ...     ranker, X, y, qid=qid, measure="precision", k=5
+        ... )
+        >>> display.k
+        array([1, 2, 3, 4, 5])
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        qid = carried_qid(y, qid)
+        if qid is None and np.ndim(y) == 1:
+            warnings.warn(
+                "There is no qid, so all rows count as one query. Pass qid=qid, or "
+                "y=RankingTarget(y, qid).",
+                UserWarning,
+                stacklevel=2,
+            )
+        return cls.from_predictions(
+            y,
+            _predict(estimator, X, qid),
+            qid=qid,
+            measure=measure,
+            k=k,
+            ties=ties,
+            empty=empty,
+            sample_weight=sample_weight,
+            ax=ax,
+            name=type(estimator).__name__ if name is None else name,
+            band=band,
+            curve_kwargs=curve_kwargs,
+            band_kwargs=band_kwargs,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true,
+        y_score,
+        *,
+        qid=None,
+        measure="ndcg",
+        k=20,
+        ties="average",
+        empty="skip",
+        sample_weight=None,
+        ax=None,
+        name=None,
+        band=1.0,
+        curve_kwargs=None,
+        band_kwargs=None,
+    ):
+        """Draw the measure of given scores against its cutoff.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_rows,) or (n, r)
+            Relevances, higher is better.
+        y_score : array-like, same shape
+            Scores, higher is better.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row; None = one query, or one query per row of a matrix.
+        measure : str or Measure, default="ndcg"
+            A measure with a cutoff, which is left open: ``"precision"``, ``"recall"``, ...,
+            or an object with its options, such as ``Precision(relevance_level=2)``.
+        k : int, default=20
+            The last cutoff; the curve ends before at the number of documents of the largest
+            query.
+        ties, empty, sample_weight
+            Policies, as in :func:`skcalrank.metrics.measure_score`.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None = new ones.
+        name : str, default=None
+            Name of the curve in the legend; None = no legend.
+        band, curve_kwargs, band_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : MeasureAtKDisplay
+
+        Raises
+        ------
+        ValueError
+            As in :meth:`from_estimator`.
+
+        Examples
+        --------
+        >>> from skcalrank.displays import MeasureAtKDisplay
+        >>> y_true, y_score = [[0, 1, 1], [1, 0, 0]], [[0.1, 0.3, 0.2], [0.2, 0.3, 0.1]]
+        >>> MeasureAtKDisplay.from_predictions(y_true, y_score, measure="recall").value
+        array([0.25, 1.  , 1.  ])
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_predictions")
+        measure = _open_measure(measure)
+        check_cutoff(k)
+        if isinstance(y_true, PreferenceTarget):
+            raise ValueError(f"{measure.name} wants relevances: a PreferenceTarget has none.")
+        _, queries = check_target(y_true, qid, name="y_true")
+        last = int(queries.sizes.max())
+        cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
+        # One sort serves all cutoffs once the whole ranking has been asked for.
+        values = evaluate(
+            y_true,
+            y_score,
+            {None: measure} | {at: replace(measure, k=int(at)) for at in cutoffs},
+            qid=qid,
+            ties=ties,
+            empty=empty,
+            sample_weight=sample_weight,
+            average=False,
+        )
+        del values[None]
+        weight = _weight_of_queries(sample_weight, queries, np.shape(y_true))
+        value, error = _mean_and_error(np.column_stack(list(values.values())), weight, empty)
+        display = cls(
+            k=cutoffs, value=value, standard_error=error, measure_name=measure.name, name=name
+        )
+        return display.plot(ax, band=band, curve_kwargs=curve_kwargs, band_kwargs=band_kwargs)
+
+
+def _open_measure(measure):
+    """The measure, if it has a cutoff, and if that is open."""
+    measure = get_measure(measure)
+    if not measure.has_cutoff:
+        known = ", ".join(name for name, cls in MEASURES.items() if cls.has_cutoff)
+        raise ValueError(f"measure: {measure.name} has no cutoff, choose one of {known}.")
+    if measure.k is not None:  # type: ignore[attr-defined]
+        raise ValueError(
+            f"measure={measure!r} has a cutoff, but the curve goes over all of them: leave it "
+            "out, and pass the last one as k."
+        )
+    return measure
+
+
+def _weight_of_queries(sample_weight, queries, shape):
+    label_form = len(shape) == 2 and shape[1] > 1
+    n_rows = shape[0] if label_form else queries.n_rows
+    weight = query_weights(check_sample_weight(sample_weight, n_rows), queries, label_form)
+    return np.ones(queries.n_queries) if weight is None else weight
+
+
+def _mean_and_error(values, weight, empty):
+    """Weighted mean over the queries, along the rows, and its standard error."""
+    if empty == "skip":
+        defined = ~np.isnan(values).any(axis=1)
+        values, weight = values[defined], weight[defined]
+    if not weight.any():
+        raise ValueError(
+            "The measure is 0/0, or sample_weight zero, on every query: there is no curve. "
+            "empty='zero' or 'one' counts such queries."
+        )
+    share = weight / weight.sum()
+    mean = share @ values
+    n = np.count_nonzero(weight)
+    if n < 2:
+        return mean, None
+    return mean, np.sqrt(n / (n - 1) * (share**2 @ (values - mean) ** 2))

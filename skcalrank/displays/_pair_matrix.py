@@ -1,0 +1,350 @@
+"""A matrix of pairs in the order that was predicted from it."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import _safe_indexing, check_array
+
+from .._queries import plain
+from .._validation import check_queries
+from ..rankers import PairRanker
+from ._base import Display, check_matplotlib_support, styled
+
+__all__ = ["PairMatrixDisplay"]
+
+
+class PairMatrixDisplay(Display):
+    r"""Heat map of the surrogate values of pairs, rows and columns in predicted order.
+
+    Where :math:`u_{ij}` says how much document i is preferred to j, what the order grants
+    stands above the diagonal. A pair is against the order when the document that is placed
+    behind is preferred on balance, :math:`u_{ij} > u_{ji}` with i behind j: its cell below the
+    diagonal has a frame. Pairs whose majorities form a cycle leave some with every order.
+
+    Use :meth:`from_estimator` or :meth:`from_matrix` to make one. The parameters are stored as
+    attributes.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (r, r)
+        Values of pairs, documents in the order given; NaN is left blank.
+    positions : ndarray of int of shape (r,)
+        1-based position of each document.
+    item_names : list of shape (r,), default=None
+        Names of the documents; None = their numbers.
+    difference : bool, default=False
+        Whether :math:`u_{ij} - u_{ji}` is shown.
+    name : str, default=None
+        Title.
+
+    Attributes
+    ----------
+    im_ : matplotlib AxesImage
+        The heat map.
+    against_ : matplotlib PolyCollection or None
+        Frames of the pairs that are against the order; None when there is none.
+    colorbar_ : matplotlib Colorbar or None
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    See Also
+    --------
+    skcalrank.calibration.noise_report : On how many queries the cheap prediction map is as good
+        as the exact one.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skcalrank import PairwiseDisagreementRanker, PreferenceTarget
+    >>> from skcalrank.datasets import make_label_ranking
+    >>> from skcalrank.displays import PairMatrixDisplay
+    >>> X, positions = make_label_ranking(1000, 6, cyclic=True, random_state=0)
+    >>> ranker = PairwiseDisagreementRanker(surrogate="pairwise")
+    >>> ranker = ranker.fit(X, PreferenceTarget.from_orders(positions))
+    >>> display = PairMatrixDisplay.from_estimator(ranker, X, query=0, difference=True)
+    >>> display.n_against
+    2
+    >>> plt.show()
+    """
+
+    def __init__(self, *, matrix, positions, item_names=None, difference=False, name=None):
+        self.matrix = matrix
+        self.positions = positions
+        self.item_names = item_names
+        self.difference = difference
+        self.name = name
+
+    @property
+    def n_against(self):
+        """Number of pairs that are against the order."""
+        return len(self._against())
+
+    def _against(self):
+        """Row and column, in the heat map, of each pair that is against the order."""
+        order = np.argsort(self.positions)
+        ranked = self.matrix[np.ix_(order, order)]
+        return np.argwhere(np.tril(ranked > ranked.T, -1))
+
+    def plot(self, ax=None, *, name=None, colorbar=True, im_kwargs=None, frame_kwargs=None):
+        """Draw the heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None = new ones.
+        name : str, default=None
+            Title; None = the one of the display.
+        colorbar : bool, default=True
+            Whether there is one.
+        im_kwargs : dict, default=None
+            Style of the heat map, for matplotlib's ``imshow``.
+        frame_kwargs : dict, default=None
+            Style of the frames, for matplotlib's ``PolyCollection``.
+
+        Returns
+        -------
+        display : PairMatrixDisplay
+        """
+        ax = self._open(ax)
+        from matplotlib.image import AxesImage
+
+        order = np.argsort(self.positions)
+        shown = self.matrix - self.matrix.T if self.difference else self.matrix
+        style = {"cmap": "Blues"}
+        if self.difference:
+            largest = np.nanmax(np.abs(shown), initial=0.0) or 1.0
+            style = {"cmap": "RdBu", "vmin": -largest, "vmax": largest}
+        self.im_ = ax.imshow(shown[np.ix_(order, order)], **styled(AxesImage, im_kwargs, **style))
+        self._draw_frames(frame_kwargs)
+        self._label(order)
+        ax.set_title(self.name if name is None else name)
+        values = "$u_{ij} - u_{ji}$" if self.difference else "$u_{ij}$"
+        self.colorbar_ = self.figure_.colorbar(self.im_, ax=ax, label=values) if colorbar else None
+        return self
+
+    def _draw_frames(self, frame_kwargs):
+        from matplotlib.collections import PolyCollection
+
+        cells = self._against()
+        self.against_ = None
+        if not len(cells):
+            return
+        corners = 0.45 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+        width = min(1.5, 30 / len(self.positions))
+        style = {"facecolor": "none", "edgecolor": "tab:red", "linewidth": width}
+        style = styled(PolyCollection, frame_kwargs, **style)
+        frames = PolyCollection(cells[:, None, ::-1] + corners, **style)
+        self.against_ = self.ax_.add_collection(frames, autolim=False)
+
+    def _label(self, order):
+        """Name the documents, as many as there is room for."""
+        r = len(order)
+        ticks = np.arange(0, r, -(-r // 30))
+        names = np.arange(r) if self.item_names is None else self.item_names
+        labels = [str(names[i]) for i in order[ticks]]
+        crowded = len(labels) * max(map(len, labels)) > 40
+        self.ax_.set(xticks=ticks, yticks=ticks, yticklabels=labels, ylabel="i, in predicted order")
+        self.ax_.set_xticklabels(labels, rotation="vertical" if crowded else "horizontal")
+        self.ax_.set_xlabel("j, in predicted order")
+        if not np.array_equal(self.matrix, self.matrix.T, equal_nan=True):
+            pairs = f"{self.n_against} of {r * (r - 1) // 2} pairs are against the order"
+            self.ax_.set_xlabel(f"j, in predicted order\n{pairs}")
+
+    @classmethod
+    def from_estimator(
+        cls,
+        ranker,
+        X,
+        *,
+        qid=None,
+        query=None,
+        difference=False,
+        item_names=None,
+        ax=None,
+        name=None,
+        colorbar=True,
+        im_kwargs=None,
+        frame_kwargs=None,
+    ):
+        """Draw the pairs of one query as a pairwise ranker sees them, in the order it predicts.
+
+        Parameters
+        ----------
+        ranker : AveragePrecisionRanker or PairwiseDisagreementRanker
+            Fitted with ``surrogate="pairwise"``; or a pipeline or search that ends in one.
+        X : array-like of shape (n_rows, d)
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row.
+        query : object, default=None
+            Which query of `qid`; in the label-ranking form, which row of X. None = the first.
+        difference : bool, default=False
+            Whether :math:`u_{ij} - u_{ji}` is shown. Values of average precision are symmetric,
+            and have none.
+        item_names : array-like of shape (n_rows,) or (r,), default=None
+            Names of the rows of X, or in the label-ranking form of the items; None = their
+            numbers.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None = new ones.
+        name : str, default=None
+            Title; None = the class of the ranker.
+        colorbar, im_kwargs, frame_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : PairMatrixDisplay
+
+        Raises
+        ------
+        ValueError
+            If the ranker has no surrogate values of pairs, or there is no such query.
+
+        Examples
+        --------
+        >>> from skcalrank import AveragePrecisionRanker, load_digits_queries
+        >>> from skcalrank.displays import PairMatrixDisplay
+        >>> X, y, qid = load_digits_queries(n_queries=20, n_documents=10)
+        >>> ranker = AveragePrecisionRanker(surrogate="pairwise", alpha=10.0).fit(X, y, qid)
+        >>> PairMatrixDisplay.from_estimator(ranker, X, qid=qid, query=7).matrix.shape
+        (10, 10)
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        ranker, transform = _last_step(ranker)
+        if not isinstance(ranker, PairRanker) or ranker._fitted_surrogate() != "pairwise":
+            raise ValueError(
+                f"{type(ranker).__name__} has no surrogate values of pairs: pass an "
+                "AveragePrecisionRanker or a PairwiseDisagreementRanker that was fitted with "
+                "surrogate='pairwise'."
+            )
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        if ranker.n_items_ is None:
+            rows = _rows_of(query, qid, n_rows)
+            qid = None if qid is None else np.zeros(len(rows))
+            names = rows if item_names is None else _names(item_names, n_rows)[rows]
+        else:
+            rows = _row_of(query, n_rows)
+            names = None if item_names is None else _names(item_names, ranker.n_items_)
+        X = transform(_safe_indexing(X, rows))
+        # In the label-ranking form there is one row of positions as there is one matrix.
+        (matrix,) = ranker.decision_function(X, qid)
+        positions = ranker.rank(X, qid).ravel()
+        if not ranker._diagonal:
+            matrix = matrix.copy()
+            np.fill_diagonal(matrix, np.nan)
+        return cls(
+            matrix=matrix,
+            positions=positions,
+            item_names=names,
+            difference=difference,
+            name=type(ranker).__name__ if name is None else name,
+        ).plot(ax, colorbar=colorbar, im_kwargs=im_kwargs, frame_kwargs=frame_kwargs)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        u,
+        positions=None,
+        *,
+        difference=False,
+        item_names=None,
+        ax=None,
+        name=None,
+        colorbar=True,
+        im_kwargs=None,
+        frame_kwargs=None,
+    ):
+        """Draw a given matrix.
+
+        Parameters
+        ----------
+        u : array-like of shape (r, r)
+            Row i, column j: how much document i is preferred to j.
+        positions : array-like of int of shape (r,), default=None
+            1-based position of each document, as prediction maps return them; None = documents
+            stand in the order given.
+        difference : bool, default=False
+            Whether :math:`u_{ij} - u_{ji}` is shown.
+        item_names : array-like of shape (r,), default=None
+            Names of the documents; None = their numbers.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None = new ones.
+        name, colorbar, im_kwargs, frame_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : PairMatrixDisplay
+
+        Raises
+        ------
+        ValueError
+            If the matrix is not square or not finite, or positions are no order of it.
+
+        Examples
+        --------
+        >>> from skcalrank.displays import PairMatrixDisplay
+        >>> from skcalrank.preds import topological_positions
+        >>> u = [[0, 3, 0], [0, 0, 2], [1, 0, 0]]
+        >>> display = PairMatrixDisplay.from_matrix(
+        ...     u, topological_positions(u), item_names=["a", "b", "c"]
+        ... )
+        >>> display.n_against
+        1
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_matrix")
+        u = check_array(np.asarray(u), dtype=np.float64, input_name="u", copy=True)
+        r = len(u)
+        if u.shape != (r, r):
+            raise ValueError(f"u must be square, one row and column per document, got {u.shape}.")
+        positions = np.arange(1, r + 1) if positions is None else np.asarray(positions)
+        if not np.array_equal(np.sort(positions, axis=None), np.arange(1, r + 1)):
+            raise ValueError(
+                f"positions={positions!r}: give the position, from 1 to {r}, of each document."
+            )
+        return cls(
+            matrix=u,
+            positions=positions.astype(int).ravel(),
+            item_names=None if item_names is None else _names(item_names, r),
+            difference=difference,
+            name=name,
+        ).plot(ax, colorbar=colorbar, im_kwargs=im_kwargs, frame_kwargs=frame_kwargs)
+
+
+def _last_step(estimator):
+    """The ranker of a pipeline or search, and what makes its input."""
+    while hasattr(estimator, "best_estimator_"):
+        estimator = estimator.best_estimator_
+    if not hasattr(estimator, "steps"):
+        return estimator, lambda X: X
+    return estimator[-1], estimator[:-1].transform if len(estimator) > 1 else lambda X: X
+
+
+def _rows_of(query, qid, n_rows):
+    """The rows of a query."""
+    queries = check_queries(qid, n_rows)
+    found = 0
+    if query is not None:
+        names = [] if queries.names is None else [plain(name) for name in queries.names]
+        if query not in names:
+            known = ", ".join(map(repr, names[:5])) + ", ..." * (len(names) > 5)
+            raise ValueError(f"query={query!r} is none of qid: {known or 'there is no qid'}.")
+        found = names.index(query)
+    rows = np.arange(n_rows) if queries.order is None else queries.order
+    return rows[queries.ptr[found] : queries.ptr[found + 1]]
+
+
+def _row_of(query, n_rows):
+    """The row of an instance, as an array."""
+    query = 0 if query is None else query
+    if not isinstance(query, (int, np.integer)) or not 0 <= query < n_rows:
+        raise ValueError(
+            f"query={query!r}: in the label-ranking form it is a row of X, 0 to {n_rows - 1}."
+        )
+    return np.array([query])
+
+
+def _names(item_names, n):
+    names = np.asarray(item_names)
+    if names.shape != (n,):
+        raise ValueError(f"item_names has shape {names.shape}: give {n} names.")
+    return names

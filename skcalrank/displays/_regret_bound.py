@@ -1,0 +1,317 @@
+"""Surrogate regret against target regret, with the bound between them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._queries import Queries
+from .._validation import check_option
+from ..calibration import LabelDistribution, regret_bound
+from ..losses import get_loss
+from ..measures import AveragePrecision, PairMeasure, PairwiseDisagreement, get_measure
+from ..preds import feedback_arc_positions, map_positions
+from ._base import Display, check_matplotlib_support, check_regret, measure_label, styled
+
+__all__ = ["RegretBoundDisplay"]
+
+# Score vectors under each random law, and how far out infinite scores are put.
+_SCORES = 10
+_FAR = 3.0
+
+
+class RegretBoundDisplay(Display):
+    """Target regret against surrogate regret, and the bound that a theorem gives.
+
+    Use :meth:`from_regrets` or :meth:`from_loss` to make one. The parameters are stored as
+    attributes.
+
+    Parameters
+    ----------
+    surrogate_regret : ndarray of shape (n_points,)
+        By how much the surrogate risk of each point exceeds the least one.
+    target_regret : ndarray of shape (n_points,)
+        By how much the measure falls short of the best one.
+    bound : callable, default=None
+        Largest target regret at surrogate regrets, from array to array; None = not drawn.
+    name : str, default=None
+        Name of the points in the legend; None = they have no entry.
+
+    Attributes
+    ----------
+    scatter_ : matplotlib PathCollection
+        The points.
+    zeros_ : matplotlib Line2D or None
+        On logarithmic axes, where the target regret is exactly 0.
+    bound_ : matplotlib Line2D or None
+        The bound.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from skcalrank.displays import RegretBoundDisplay
+    >>> display = RegretBoundDisplay.from_regrets(
+    ...     [0.0, 0.01, 0.09], [0.0, 0.05, 0.3], bound=lambda regret: 2 * np.sqrt(regret)
+    ... )
+    >>> round(display.largest_ratio, 3)
+    0.5
+    >>> plt.show()
+    """
+
+    def __init__(self, *, surrogate_regret, target_regret, bound=None, name=None):
+        self.surrogate_regret = surrogate_regret
+        self.target_regret = target_regret
+        self.bound = bound
+        self.name = name
+
+    @property
+    def largest_ratio(self):
+        """Largest ratio of a target regret to its bound; above 1 a point breaks the bound."""
+        return float(_ratio(self.target_regret, self.bound(self.surrogate_regret)).max())
+
+    def plot(self, ax=None, *, name=None, scale="log", scatter_kwargs=None, bound_kwargs=None):
+        """Draw the points and the bound.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None = new ones.
+        name : str, default=None
+            Name of the points in the legend; None = the one of the display.
+        scale : {"log", "linear"}, default="log"
+            Of both axes. On logarithmic ones a bound that is a power is a straight line, and
+            points whose target regret is exactly 0 are ticks at the lower end; those without
+            any regret are left out. Where no point has both regrets, axes are linear.
+        scatter_kwargs : dict, default=None
+            Style of the points, for matplotlib's ``scatter``.
+        bound_kwargs : dict, default=None
+            Style of the bound, for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : RegretBoundDisplay
+        """
+        check_option("scale", scale, ("log", "linear"))
+        ax = self._open(ax)
+        if not (self.surrogate_regret * self.target_regret).any():
+            scale = "linear"
+        label = self.name if name is None else name
+        self._draw_points(label, scale, scatter_kwargs)
+        self.bound_ = None
+        if self.bound is not None:
+            self._draw_bound(scale, bound_kwargs)
+        ax.set(xscale=scale, yscale=scale, xlabel="surrogate regret", ylabel="target regret")
+        if label is not None or self.bound is not None:
+            ax.legend()
+        return self
+
+    def _draw_points(self, label, scale, scatter_kwargs):
+        from matplotlib.collections import PathCollection
+
+        style = styled(PathCollection, scatter_kwargs, label=label, s=12, alpha=0.5, linewidth=0)
+        x, y = self.surrogate_regret, self.target_regret
+        if scale == "linear":
+            self.scatter_, self.zeros_ = self.ax_.scatter(x, y, **style), None
+            return
+        drawn, zero = (x > 0) & (y > 0), (x > 0) & (y == 0)
+        self.scatter_ = self.ax_.scatter(x[drawn], y[drawn], **style)
+        lower_end = {"transform": self.ax_.get_xaxis_transform(), "clip_on": False}
+        color = [*self.scatter_.get_facecolor(), *self.scatter_.get_edgecolor()][0]
+        (self.zeros_,) = self.ax_.plot(x[zero], 0.0 * x[zero], "|", color=color, **lower_end)
+
+    def _draw_bound(self, scale, bound_kwargs):
+        from matplotlib.lines import Line2D
+
+        x = self.surrogate_regret
+        if scale == "log":
+            grid = np.geomspace(x[x > 0].min(), x.max(), 201)
+        else:
+            # Denser near 0, where a bound such as the square root is steep.
+            grid = x.max() * np.linspace(0, 1, 201) ** 2
+        label = f"bound (points reach {self.largest_ratio:.0%} of it)"
+        style = styled(Line2D, bound_kwargs, label=label, color="black", linewidth=1)
+        (self.bound_,) = self.ax_.plot(grid, self.bound(grid), **style)
+
+    @classmethod
+    def from_regrets(
+        cls,
+        surrogate_regret,
+        target_regret,
+        *,
+        bound=None,
+        ax=None,
+        name=None,
+        scale="log",
+        scatter_kwargs=None,
+        bound_kwargs=None,
+    ):
+        """Draw given regrets.
+
+        Parameters
+        ----------
+        surrogate_regret : array-like of shape (n_points,)
+        target_regret : array-like of shape (n_points,)
+        bound : callable, default=None
+            Largest target regret at surrogate regrets, from array to array; None = not drawn.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None = new ones.
+        name, scale, scatter_kwargs, bound_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : RegretBoundDisplay
+
+        Raises
+        ------
+        ValueError
+            If the arrays differ in length, hold negative or infinite values, or none at all.
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_regrets")
+        # A surrogate has no scale of its own by which it could be told what is rounding.
+        surrogate = check_regret(surrogate_regret, "surrogate_regret", rounding=0.0).ravel()
+        target = check_regret(target_regret, "target_regret").ravel()
+        if len(surrogate) != len(target):
+            raise ValueError(
+                f"surrogate_regret has {len(surrogate)} values, target_regret {len(target)}: "
+                "give both for every point."
+            )
+        display = cls(surrogate_regret=surrogate, target_regret=target, bound=bound, name=name)
+        return display.plot(
+            ax, scale=scale, scatter_kwargs=scatter_kwargs, bound_kwargs=bound_kwargs
+        )
+
+    @classmethod
+    def from_loss(
+        cls,
+        measure,
+        loss,
+        *,
+        r=3,
+        n_samples=1000,
+        eta=None,
+        threshold=None,
+        smoothing=None,
+        random_state=None,
+        ax=None,
+        name=None,
+        scale="log",
+        scatter_kwargs=None,
+        bound_kwargs=None,
+    ):
+        """Draw random scores under random laws of the labels, and the bound of the loss.
+
+        Scores are normal around those of the smallest conditional risk, of a spread drawn anew
+        for each; both regrets are exact, the target regret for the worst breaking of ties. For
+        MAP, Kendall's tau and pairwise disagreement least squares are on the targets of pairs,
+        and the prediction map is the exact one.
+
+        Parameters
+        ----------
+        measure : str or Measure
+            A positional measure, or one of pairs.
+        loss : str or Loss
+            A name in ``LOSSES``, or a loss; ``"squared"`` for measures of pairs.
+        r : int, default=3
+            Number of documents, from 2 to 8: all orders are enumerated.
+        n_samples : int, default=1000
+            Number of points, rounded up to ten for each random law,
+            :meth:`skcalrank.calibration.LabelDistribution.random`.
+        eta, threshold, smoothing : float, default=None
+            Options of a loss given by its name; ``eta=None`` is the largest target drawn.
+        random_state : int, RandomState instance or None, default=None
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None = new ones.
+        name : str, default=None
+            Name of the points in the legend; None = measure and loss.
+        scale, scatter_kwargs, bound_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : RegretBoundDisplay
+
+        Raises
+        ------
+        ValueError
+            If no bound is known for the pair (:func:`skcalrank.calibration.regret_bound`).
+
+        Examples
+        --------
+        >>> from skcalrank.displays import RegretBoundDisplay
+        >>> display = RegretBoundDisplay.from_loss(
+        ...     "ndcg@2", "logistic", n_samples=200, random_state=0
+        ... )
+        >>> display.target_regret.shape
+        (200,)
+        >>> display.largest_ratio <= 1
+        True
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_loss")
+        measure = get_measure(measure)
+        loss = get_loss(loss, eta=eta, threshold=threshold, smoothing=smoothing)
+        rng = check_random_state(random_state)
+        laws = [_random_law(measure, r, rng) for _ in range(-(-n_samples // _SCORES))]
+        max_target = None
+        if not isinstance(measure, PairMeasure):
+            # One eta for all laws, as fitting one ranker to all queries has.
+            targets = np.concatenate([law.targets(measure) for law in laws])
+            loss = loss.scaled_to(targets.ravel(), Queries.equal(*targets.shape))
+            max_target = max(float(law.expected_targets(measure).max()) for law in laws)
+        bound = partial(regret_bound, measure, loss, r=r, max_target=max_target)
+        bound([0.0])  # raises where there is none
+        points = [_points(measure, loss, law, rng) for law in laws]
+        surrogate, target = np.concatenate(points, axis=1)
+        return cls.from_regrets(
+            surrogate,
+            target,
+            bound=bound,
+            ax=ax,
+            name=f"{measure_label(measure)}, {loss.name}" if name is None else name,
+            scale=scale,
+            scatter_kwargs=scatter_kwargs,
+            bound_kwargs=bound_kwargs,
+        )
+
+
+def _random_law(measure, r, rng):
+    binary = getattr(measure, "relevance_level", 0) is None
+    return LabelDistribution.random(
+        r,
+        n_labels=rng.randint(1, r + 2),
+        n_grades=2 if binary else 3,
+        preferences=isinstance(measure, PairwiseDisagreement),
+        random_state=rng,
+    )
+
+
+def _points(measure, loss, law, rng):
+    """Surrogate and target regret of scores around those of the smallest risk."""
+    surrogate = "pairs" if isinstance(measure, PairMeasure) else loss
+    best = _in_reach(law.surrogate_minimizer(surrogate, measure))
+    scale = (np.ptp(best) or 1.0) * 10.0 ** rng.uniform(-2, 0, size=(_SCORES, *[1] * best.ndim))
+    u = best + scale * rng.normal(size=(_SCORES, *best.shape))
+    scores = u if best.ndim == 1 else np.array([-_exact_positions(measure, v) for v in u])
+    return law.surrogate_regret(surrogate, measure, u), law.target_regret(measure, scores)
+
+
+def _in_reach(u):
+    """Surrogate values, infinite ones at some distance from the others."""
+    finite = u[np.isfinite(u)]
+    return np.clip(u, finite.min(initial=0.0) - _FAR, finite.max(initial=0.0) + _FAR)
+
+
+def _exact_positions(measure, u):
+    exact = map_positions if isinstance(measure, AveragePrecision) else feedback_arc_positions
+    return exact(u, method="exact").positions
+
+
+def _ratio(target, bound):
+    """Target over bound; 0 where both are 0."""
+    out = np.where(target > 0, np.inf, 0.0)
+    return np.divide(target, bound, out=out, where=bound > 0)

@@ -1,0 +1,80 @@
+"""Values that rankers reach, under the law of the labels, from samples of several sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from .._targets import RankingTarget
+from .._validation import check_queries
+from ..datasets import LabelRankingData
+from ..measures import PositionalMeasure
+from ..metrics._scorer import _predict
+
+__all__ = ["best_value", "reached_values"]
+
+
+def best_value(test, measure) -> float:
+    """The best expected value that a ranking of the test data has."""
+    law = _law(test)
+    try:
+        return law.bayes_value(measure)
+    except ValueError as error:
+        if isinstance(measure, PositionalMeasure):
+            raise
+        raise ValueError(f"{error} quantity='value' needs none.") from error
+
+
+def reached_values(
+    estimators, data, test, measure, sizes, *, n_repeats, random_state, n_jobs
+) -> np.ndarray:
+    """Expected values, of shape (n_estimators, n_sizes, n_repeats)."""
+    _law(test)
+    X, y, codes = _rows(data)
+    n_queries = int(codes.max()) + 1
+    if sizes[-1] > n_queries:
+        raise ValueError(f"n_samples asks for {sizes[-1]} queries, data has {n_queries}.")
+    if n_repeats < 1:
+        raise ValueError(f"n_repeats={n_repeats!r}: choose an integer from 1.")
+    rng = check_random_state(random_state)
+    repeat = delayed(_one_repeat)
+    repeats = (
+        repeat(estimators, X, y, rng.permutation(n_queries)[codes], test, measure, sizes)
+        for _ in range(n_repeats)
+    )
+    return np.stack(Parallel(n_jobs)(repeats), axis=-1)
+
+
+def _law(data):
+    law = getattr(data, "law", None)
+    if law is None:
+        raise ValueError(
+            "There is no law, under which rankings could be valued: make_subset_ranking and "
+            "make_label_ranking return data that have one. Without, draw scores with "
+            "sklearn.model_selection.LearningCurveDisplay."
+        )
+    return law
+
+
+def _rows(data):
+    """Features and target of each row, and the number of its query."""
+    if isinstance(data, LabelRankingData):
+        return data.X, -data.positions, np.arange(len(data.positions))
+    return data.X, RankingTarget(data.y, data.qid), check_queries(data.qid, len(data.y)).codes
+
+
+def _one_repeat(estimators, X, y, place, test, measure, sizes):
+    """Values of shape (n_estimators, n_sizes).
+
+    A sample of size n is the rows whose query stands at a place before n.
+    """
+    values = np.empty((len(estimators), len(sizes)))
+    qid = getattr(test, "qid", None)
+    for column, size in enumerate(sizes):
+        sample = np.flatnonzero(place < size)
+        for row, estimator in enumerate(estimators):
+            fitted = clone(estimator).fit(X[sample], y[sample])
+            values[row, column] = test.law.value(measure, _predict(fitted, test.X, qid))
+    return values
