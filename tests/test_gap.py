@@ -13,6 +13,7 @@ from definitions import (
     preferences,
     stable_positions,
 )
+from scipy.optimize import minimize
 from sklearn.isotonic import isotonic_regression
 
 from skcalrank import AveragePrecisionRanker, NDCGRanker, PairwiseDisagreementRanker
@@ -27,6 +28,7 @@ from skcalrank.calibration import (
     score_condition,
 )
 from skcalrank.calibration._orders import pooled
+from skcalrank.calibration._surrogates import conditional_risk
 from skcalrank.losses import LOSSES, get_loss
 from skcalrank.measures import PositionalMeasure, get_measure
 from skcalrank.preds import feedback_arc_positions, map_positions, topological_positions
@@ -255,6 +257,26 @@ def risk_by_definition(surrogate, measure, law, scores):
             else:
                 total = total + p * matrix[i, j] * preference_terms(loss, ahead)
     return total + (scores**2).sum(axis=1) * (form == "value")
+
+
+def risk_of_steps(steps, risk, order):
+    """Risk of scores that fall by the steps from one document of the order to the next."""
+    scores = np.empty((1, len(order)))
+    scores[0, order] = -np.cumsum([0, *np.abs(steps)])
+    return risk.risk(scores)[0]
+
+
+@pytest.mark.parametrize("surrogate", OF_PREFERENCES)
+def test_no_other_solver_does_better_on_a_cone(surrogate, rng):
+    for r in (2, 3, 4):
+        for law in random_laws(5, rng, r=r, n_labels=3, preferences=True):
+            risk = conditional_risk(surrogate, law, get_measure(PD))
+            order = rng.permutation(r)
+            least, scores = risk.least(1 + np.argsort(order)[None], "sort")
+            assert (np.diff(scores[0][order]) <= 1e-12).all()
+            for start in (np.ones(r - 1), 20 * rng.random(r - 1)):
+                other = minimize(risk_of_steps, start, args=(risk, order), method="Nelder-Mead")
+                assert other.fun >= least[0] * (1 - 1e-9)
 
 
 def finite(u):

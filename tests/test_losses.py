@@ -166,6 +166,17 @@ def test_minimizer_orders_like_the_targets(name, rng):
     assert np.array_equal(np.sign(best[:, None] - best), np.sign(v[:, None] - v))
 
 
+def test_minimizer_where_targets_fill_the_whole(rng):
+    # Targets of recall: they sum to eta whatever the labels.
+    queries, v = Queries(np.array([0, 3])), np.array([0.7, 0.3, 0.0])
+    loss = get_loss("bregman_kl").scaled_to(v, queries)
+    best = loss.minimizer(v, queries)
+    assert best[0] > best[1] > best[2] == -np.inf
+    assert best[0] - best[1] == pytest.approx(np.log(0.7 / 0.3))
+    far = np.maximum(best, -300)
+    assert loss.evaluate(v, far, queries)[0] == pytest.approx(0, abs=1e-12)
+
+
 @every_loss
 def test_infimum_where_the_minimiser_is_at_infinity(name, rng):
     # Documents of target 0: the infimum is the limit of small targets.

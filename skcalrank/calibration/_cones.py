@@ -44,33 +44,46 @@ def minimise_smooth(loss, cones, ahead, weight, margin, free):
     steps = np.zeros(lead.shape[:2])
 
     def ahead_of(steps):
-        return np.einsum("nk,nkt->nt", steps, lead) - margin
+        return np.einsum("nk,nkt->nt", steps, lead)
 
-    value = loss.terms(ahead_of(steps)) @ weight
+    def risk(steps):
+        return loss.terms(ahead_of(steps) - margin) @ weight
+
+    value = risk(steps)
     for _ in range(_ITERATIONS):
-        x = ahead_of(steps)
+        x = ahead_of(steps) - margin
         gradient = np.einsum("nt,nkt->nk", loss.slopes(x) * weight, lead)
         curved = np.einsum("nt,nkt->nkt", loss.curvatures(x) * weight, lead)
         hessian = np.einsum("nkt,nlt->nkl", curved, lead)
         held = (steps <= lowest) & (gradient > 0)
-        towards = _newton_steps(gradient, hessian, held)
-        # Beyond all x from 0 nothing new begins, and where nothing is curved steps are endless.
-        farthest = 2.0 * (1.0 + np.abs(x).max(axis=1, initial=0.0))
-        moved = np.abs(np.einsum("nk,nkt->nt", towards, lead)).max(axis=1, initial=0.0)
-        length = np.minimum(1.0, farthest / np.maximum(moved, 1.0))[:, None]
-        for _ in range(_HALVINGS):
-            trial = np.maximum(steps - length * towards, lowest)
-            reached = loss.terms(ahead_of(trial)) @ weight
-            promised = (gradient * (steps - trial)).sum(axis=1)
-            worse = reached - value > _ROUNDING * value - 1e-4 * promised
-            if not worse.any():
-                break
-            length[worse] /= 2
+        towards = -_newton_steps(gradient, hessian, held)
+        # Where nothing is curved they are endless; further than all x from 0 is nothing new.
+        reach = _largest(ahead_of(towards)) / (2.0 * (1.0 + _largest(x)))
+        towards /= np.maximum(reach, 1.0)[:, None]
+        trial, reached = _line_search(risk, value, steps, gradient, towards, lowest)
         better = reached < value
         if not (value - reached > _ROUNDING * value).any():
             break
         steps[better], value[better] = trial[better], reached[better]
     return np.einsum("nk,nki->ni", steps, cones)
+
+
+def _largest(x):
+    return np.abs(x).max(axis=1, initial=0.0)
+
+
+def _line_search(risk, value, steps, gradient, towards, lowest):
+    """Halve the way until the risk falls as it should."""
+    length = np.ones((len(steps), 1))
+    for _ in range(_HALVINGS):
+        trial = np.maximum(steps + length * towards, lowest)
+        reached = risk(trial)
+        promised = (gradient * (steps - trial)).sum(axis=1)
+        worse = reached - value > _ROUNDING * value - 1e-4 * promised
+        if not worse.any():
+            break
+        length[worse] /= 2
+    return trial, reached
 
 
 def _newton_steps(gradient, hessian, held):

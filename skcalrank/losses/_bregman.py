@@ -96,8 +96,10 @@ class BregmanKL(Loss):
         return np.zeros(queries.n_queries)
 
     def minimizer(self, v, queries):
+        # Where nothing is left, only differences matter: all documents stand far above 0.
+        rest = np.maximum(self.eta - queries.sum(v), 1e-100 * self.eta)
         with np.errstate(divide="ignore"):
-            return np.log(v) - queries.repeat(np.log(self.eta - queries.sum(v)))
+            return np.log(v) - queries.repeat(np.log(rest))
 
     def constant(self, largest=1.0):
         return 2.0 * np.sqrt(self.eta)
