@@ -429,7 +429,7 @@ TABLE = {
     "unknown option": (
         lambda: get_scorer("ndcg", gian="linear"),
         ValueError,
-        "ndcg has no option 'gian'.*gain",
+        "ndcg has no option 'gian': choose among k, gain",
     ),
     "options beside a measure": (lambda: get_scorer(DCG(), k=2), ValueError, r"\['k'\].*DCG"),
     "unknown ties": (

@@ -126,7 +126,7 @@ def test_squared_hinge_is_a_support_vector_machine(rng):
     assert ours.intercept_ == pytest.approx(t / 2 * (1 + machine.intercept_[0]), rel=1e-3)
 
 
-@pytest.mark.parametrize("loss", BY_DESCENT)
+@pytest.mark.parametrize("loss", (*BY_DESCENT, "logistic"))
 def test_scales_of_the_features_are_no_burden(loss, rng):
     X, y, qid = make_data(rng, sizes=(9,) * 30)
     scale = np.array([1e-4, 1.0, 1e3, 1e6])
@@ -134,6 +134,39 @@ def test_scales_of_the_features_are_no_burden(loss, rng):
     scaled = OrderPreservingRanker("dcg@3", loss, alpha=1e-15).fit(X * scale + scale, y, qid)
     np.testing.assert_allclose(scaled.coef_ * scale, plain.coef_, rtol=1e-2, atol=1e-3)
     assert scaled.n_iter_ < 60
+
+
+@pytest.mark.parametrize("loss", ("logistic", "exponential"))
+def test_features_far_from_zero(loss, rng):
+    # Dates, say: scikit-learn's Newton's method meets a Hessian that is next to singular.
+    for form in FORMS:
+        X, y, qid, _ = problem(form, rng)
+        plain = OrderPreservingRanker("dcg@3", loss, tol=1e-9).fit(X, y, qid)
+        moved = OrderPreservingRanker("dcg@3", loss, tol=1e-9).fit(X + 2.0**22, y, qid)
+        np.testing.assert_allclose(moved.coef_, plain.coef_, rtol=1e-3, atol=1e-5)
+
+
+def test_more_features_than_newton_is_used_for(rng):
+    X, y, qid = make_data(rng)
+    wide = np.zeros((len(y), 501))
+    wide[:, :4] = X
+    narrow, wide = (
+        OrderPreservingRanker("dcg@3", "logistic", tol=1e-9).fit(Z, y, qid).coef_ for Z in (X, wide)
+    )
+    np.testing.assert_allclose(wide[:4], narrow, rtol=1e-5)
+
+
+def test_an_item_that_is_always_relevant(rng):
+    # With an intercept nothing is left to the features; without one they do what they can.
+    X = rng.normal(size=(40, 3)) + 1.0
+    y = np.column_stack([np.ones(40), X[:, 0] > 1, np.zeros(40)])
+    ranker = OrderPreservingRanker("precision@1", "logistic").fit(X, y)
+    assert not ranker.coef_[[0, 2]].any()
+    assert ranker.intercept_[0] > 10 > -10 > ranker.intercept_[2]
+    ranker.set_params(fit_intercept=False, tol=1e-10).fit(X, y)
+    pulled = (X.T @ (1 / (1 + np.exp(X @ ranker.coef_[0])))) / 2
+    np.testing.assert_allclose(ranker.coef_[0], pulled, rtol=1e-6)
+    np.testing.assert_allclose(ranker.coef_[2], -ranker.coef_[0], rtol=1e-6)
 
 
 @every_loss

@@ -267,6 +267,9 @@ def test_options(name):
     for bad in ("2", np.nan, np.inf):
         with pytest.raises(ValueError, match="eta="):
             get_loss(name, eta=bad)
+    own = ", ".join(vars(loss)) or "none"
+    with pytest.raises(ValueError, match=rf"\((only )?{own}\), leave it None"):
+        get_loss(name, name="other")
 
 
 def test_unknown_loss_lists_the_names():

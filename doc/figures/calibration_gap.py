@@ -15,8 +15,8 @@ SURROGATES = {
 
 def law(weight):
     """DMJ10's population of Lemma 10, with another weight of document 2 over document 3."""
-    ahead = [[0, 1, 4], [0, 0, 2 * weight], [0, 0, 0]]
-    return LabelDistribution([ahead, [[0, 0, 0], [0, 0, 0], [2, 0, 0]]])
+    first = [[0, 1, 4], [0, 0, 0], [0, 0, 0]]
+    return LabelDistribution([first, [[0, 0, 0], [0, 0, 2 * weight], [2, 0, 0]]])
 
 
 weights = np.linspace(0.02, 1.2, 30)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from numbers import Real
 
 import numpy as np
+from scipy.spatial.distance import pdist
+from sklearn.utils import check_array
 
 from ..losses import get_loss
 from ..measures import (
     AveragePrecision,
     Kendall,
+    Measure,
     PairwiseDisagreement,
     get_measure,
 )
@@ -26,7 +29,7 @@ _LARGEST_MAP = 20
 
 
 def c_phi(measure, r, p=2):
-    r"""How much the discount of a positional measure can tell apart (CUG13, section 5).
+    r"""How much the discount of a positional measure can tell apart (CUG13, eq. 10).
 
     .. math:: C_\phi(p) = \Big(\sum_{i \le \lfloor r/2 \rfloor}
         (\phi(i) - \phi(r - i + 1))^p\Big)^{1/p}
@@ -105,16 +108,17 @@ def regret_bound(
 
     Parameters
     ----------
-    measure : str or Measure
-        A positional measure, or one of pairs.
+    measure : str, Measure or array-like of shape (n_predictions, d)
+        A positional measure, or one of pairs; or the vectors :math:`\beta_t` of any low-rank loss,
+        such as ``beta_`` of :class:`~skcalrank.LowRankLossClassifier`.
     loss : str or Loss
-        A name in ``LOSSES``, or a loss; ``"squared"`` for measures of pairs.
+        A name in ``LOSSES``, or a loss; ``"squared"`` for measures of pairs and for vectors.
     surrogate_regret : float or array-like
         Excess of the surrogate risk over the smallest, a *sum* over the documents or pairs
         of a query. For means over documents multiply by r.
-    r : int or array-like of int
-        Number of documents; of queries of several sizes the largest bound is given. MAP takes
-        up to 20, with a cutoff up to 8.
+    r : int or array-like of int, or None
+        Number of documents, None for vectors; of queries of several sizes the largest bound is
+        given. MAP takes up to 20, with a cutoff up to 8.
     eta, threshold, smoothing : float, default=None
         Options of a loss given by its name. ``eta`` is required where the loss has one.
     max_target : float, default=None
@@ -145,16 +149,21 @@ def regret_bound(
     0.158
     >>> round(regret_bound("map", "squared", 0.01, r=5), 4)
     0.128
+    >>> regret_bound([[0.0, 0.0], [3.0, 4.0]], "squared", 0.01, r=None)
+    0.5
     """
-    measure = get_measure(measure)
     regret = np.asarray(surrogate_regret, dtype=float)
     wrong = ~((regret >= 0) & (regret < np.inf))
     if wrong.any():
         raise ValueError(
             f"surrogate_regret holds {regret[wrong][0]:g}: a regret is a finite number from 0."
         )
-    loss = _bounded(loss, max_target, eta=eta, threshold=threshold, smoothing=smoothing)
-    factor = max(_factor(measure, loss, int(size), max_target) for size in _check_sizes(r))
+    if not isinstance(measure, (str, Measure)):
+        factor = _diameter_of_vectors(measure, loss)
+    else:
+        measure = get_measure(measure)
+        loss = _bounded(loss, max_target, eta=eta, threshold=threshold, smoothing=smoothing)
+        factor = max(_factor(measure, loss, int(size), max_target) for size in _check_sizes(r))
     bound = factor * np.sqrt(regret)
     return bound if regret.ndim else float(bound)
 
@@ -164,9 +173,12 @@ def _bounded(loss, max_target, **options):
     loss = get_loss(loss, **options)
     eta = getattr(loss, "eta", 0.0)
     if eta is None:
+        least = "target (1 for precision, recall and NDCG)"
+        if loss.name == "bregman_kl":
+            least = "sum of the targets of a query"
         raise ValueError(
             f"The bound of the loss {loss.name!r} contains eta: give it, at least the largest "
-            "target (1 for precision, recall and NDCG)."
+            f"{least}."
         )
     if max_target is None:
         if loss.name in _OF_MAX_TARGET:
@@ -215,6 +227,14 @@ def diameter(measure, r):
         others = all_positions(r)
     apart = measure.pair_basis(others) - measure.pair_basis(first)
     return float(np.sqrt((apart**2).sum(axis=(1, 2)).max()))
+
+
+def _diameter_of_vectors(beta, loss):
+    """Largest distance between two rows."""
+    beta = check_array(np.asarray(beta), dtype=np.float64, input_name="measure")
+    if get_loss(loss).name != "squared":
+        raise ValueError(f"loss={loss!r}: vectors have a bound for 'squared' only.")
+    return float(pdist(beta).max(initial=0.0))
 
 
 def _check_sizes(r):

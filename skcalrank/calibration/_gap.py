@@ -197,7 +197,7 @@ def find_counterexample(
 
     Examples
     --------
-    No score surrogate is calibrated for MAP (RAT13, section 6):
+    No convex score surrogate is calibrated for MAP (RAT13, section 6):
 
     >>> from skcalrank.calibration import calibration_gap, find_counterexample
     >>> law = find_counterexample("squared", "sort", "map", r=4, random_state=0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from ._base import Loss
 from ._bregman import BregmanKL, BregmanLogistic
 from ._pairwise import PairwiseExponential, PairwiseLogistic, PairwiseSquared
@@ -94,7 +96,7 @@ def get_loss(loss, **options) -> Loss:
     if not isinstance(loss, str) or loss not in LOSSES:
         raise ValueError(f"Unknown loss {loss!r}: choose one of {', '.join(LOSSES)}.")
     cls = LOSSES[loss]
-    known = cls.__dataclass_fields__  # type: ignore[attr-defined]
+    known = [field.name for field in fields(cls)]  # type: ignore[arg-type]
     unknown = sorted(set(options) - set(known))
     if unknown:
         has = f"only {', '.join(known)}" if known else "none"

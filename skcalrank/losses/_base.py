@@ -19,7 +19,7 @@ EXPONENT = 250.0
 
 
 class Loss(ABC):
-    r"""An order-preserving loss of targets v and scores s (CUG13, section 4).
+    r"""An order-preserving loss of targets v and scores s (CUG13, Definition 3.1).
 
     A convex function of the scores, for every query, that is affine in the targets up to a
     term without scores, and whose minimiser orders the documents as the mean targets do.

@@ -1,4 +1,4 @@
-r"""Bregman divergences with an order-preserving link (CUG13, section 5.2).
+r"""Bregman divergences with an order-preserving link (CUG13, eq. 5 and Theorem 5.3).
 
 .. math:: B_\psi(v \| g(s)) = \psi(v) - \psi(g(s)) - \langle \nabla\psi(g(s)), v - g(s) \rangle
 
@@ -50,11 +50,11 @@ class BregmanKL(Loss):
 
     .. math:: g_i(s) = \eta \, e^{s_i} / (1 + \sum_j e^{s_j}) .
 
-    :math:`\mu = 1/\eta`, so :math:`c = 2\sqrt\eta`. Dividing by one number for all labels,
-    and not by the sum of each, keeps the targets those of the measure; where all sums are
-    ``eta`` the loss is the cross entropy of the top-one probabilities. ``eta=None`` is the
-    largest sum. A query weighs the mean weight of its documents: the loss has no term of one
-    document alone.
+    By Pinsker's inequality, with what is left among the shares, :math:`\mu = 2/\eta`, so
+    :math:`c = \sqrt{2\eta}`. Dividing by one number for all labels, and not by the sum of each,
+    keeps the targets those of the measure; where all sums are ``eta`` the loss is the cross
+    entropy of the top-one probabilities. ``eta=None`` is the largest sum. A query weighs the mean
+    weight of its documents: the loss has no term of one document alone.
     """
 
     name: ClassVar[str] = "bregman_kl"
@@ -102,4 +102,4 @@ class BregmanKL(Loss):
             return np.log(v) - queries.repeat(np.log(rest))
 
     def constant(self, largest=1.0):
-        return 2.0 * np.sqrt(self.eta)
+        return np.sqrt(2.0 * self.eta)

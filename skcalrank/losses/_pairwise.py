@@ -1,4 +1,4 @@
-r"""Losses that are sums over the pairs of documents (CUG13, section 4.2).
+r"""Losses that are sums over the pairs of documents (CUG13, eq. 4).
 
 All depend on the differences of the scores only. Exponential and squared factorise, and
 cost as much as a pointwise loss; logistic is evaluated in blocks of a few queries, so that

@@ -1,4 +1,4 @@
-"""Losses that are sums over the documents (CUG13, section 4.1)."""
+"""Losses that are sums over the documents (CUG13, eq. 3)."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 
 from ._base import Measure, PairMeasure, PositionalMeasure
 from ._pairs import Kendall, PairwiseDisagreement
@@ -95,7 +96,7 @@ def get_measure(measure, **options) -> Measure:
         if not match[2].isdigit():
             raise ValueError(f"{measure!r}: the cutoff behind @ is an integer from 1.")
         options = {"k": int(match[2])} | options
-    known = cls.__dataclass_fields__  # type: ignore[attr-defined]
+    known = [field.name for field in fields(cls)]  # type: ignore[arg-type]
     unknown = sorted(set(options) - set(known))
     if unknown:
         raise ValueError(

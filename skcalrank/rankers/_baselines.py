@@ -54,7 +54,9 @@ class _PreferenceRanker(LinearScorer):
         winner, loser, stated = _edges(problem, self.weights)
         options = {"factor": _pair_weights(problem, winner, loser), "margin": bool(self.margin)}
         n_iter = 0
-        for loss in self._losses():
+        losses = self._losses()
+        # A warm start is near already.
+        for loss in losses if start is None else losses[-1:]:
 
             def objective(s, loss=loss):
                 return loss.value_and_gradient(s, winner, loser, stated, **options)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+from scipy.linalg import LinAlgWarning
 from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -14,7 +17,7 @@ from ._linear import LinearScorer, document_weights
 
 __all__ = ["OrderPreservingRanker"]
 
-# Up to here Newton's method, which does not mind the scales of the features, is cheap.
+# Up to here Newton's method is cheap.
 _NEWTON_FEATURES = 500
 
 
@@ -25,7 +28,7 @@ class OrderPreservingRanker(LinearScorer):
 
     Sorting by the minimiser of any of these losses is calibrated (Fisher-consistent) for the
     positional measure whose targets v it is given, under every distribution of the labels
-    (CUG13, section 4), with the regret bound of :func:`skcalrank.calibration.regret_bound`.
+    (CUG13, Theorem 3.2), with the regret bound of :func:`skcalrank.calibration.regret_bound`.
     For MAP and ERR the conditions of :class:`AveragePrecisionRanker` (score form) and
     :class:`ERRRanker` remain.
 
@@ -77,8 +80,9 @@ class OrderPreservingRanker(LinearScorer):
     Notes
     -----
     Squared losses are solved by :class:`~sklearn.linear_model.Ridge`, the logistic one by
-    :class:`~sklearn.linear_model.LogisticRegression` with every document once in each class,
-    the others by L-BFGS. (A linear support vector machine of scikit-learn would penalise the
+    :class:`~sklearn.linear_model.LogisticRegression` with every document once in each class, while
+    Newton's method is cheap (up to 500 features) and its Hessian well-conditioned, and the others
+    by L-BFGS. (A linear support vector machine of scikit-learn would penalise the
     intercept of the squared hinge.)
 
     Examples
@@ -142,8 +146,10 @@ class OrderPreservingRanker(LinearScorer):
         self.loss_ = loss
         if isinstance(loss, (Squared, PairwiseSquared)):
             return self._solve_squares(problem, targets)
-        if isinstance(loss, Logistic) and targets.max() > 0.0:
-            return self._solve_logistic(problem, targets, start)
+        if isinstance(loss, Logistic) and problem.X.shape[1] <= _NEWTON_FEATURES:
+            fit = self._solve_logistic(problem, targets, start)
+            if fit is not None:
+                return fit
         return self._descend(
             lambda s: loss.value_and_gradient(targets, s, queries, weight),
             problem,
@@ -170,6 +176,16 @@ class OrderPreservingRanker(LinearScorer):
         return ScorerFit(ridge.coef_, ridge.intercept_, 1)
 
     def _solve_logistic(self, problem, targets, start):
+        """By Newton's method; None where the Hessian is singular, or next to it."""
+        with warnings.catch_warnings():
+            # From there scikit-learn goes on in coordinates in which scales do matter.
+            warnings.simplefilter("error", LinAlgWarning)
+            try:
+                return self._classify_items(problem, targets, start)
+            except LinAlgWarning:
+                return None
+
+    def _classify_items(self, problem, targets, start):
         X, n_items = problem.X, problem.n_items
         weight = np.ones(X.shape[0]) if problem.weight is None else problem.weight
         if n_items is None:
@@ -186,14 +202,17 @@ class OrderPreservingRanker(LinearScorer):
         """Logistic regression with every document once in each class."""
         shares = (weight * (self.loss_.eta - targets), weight * targets)
         rows = [np.flatnonzero(share > 0) for share in shares]
-        if not all(map(len, rows)):
-            # One class only: every document of the item is alike, and no slope is told.
+        if not all(map(len, rows)) and self.fit_intercept:
+            # One class only: the intercept goes to infinity, and no slope is told.
             far = -np.log(self.tol) if len(rows[1]) else np.log(self.tol)
-            return ScorerFit(np.zeros(X.shape[1]), far * bool(self.fit_intercept), 1)
+            return ScorerFit(np.zeros(X.shape[1]), float(far), 1)
+        if not all(map(len, rows)):
+            # scikit-learn wants both classes: one of them weighs nothing.
+            rows = [np.arange(X.shape[0])] * 2
         classifier = LogisticRegression(
             C=np.inf if self.alpha == 0 else 1.0 / (2.0 * self.alpha),
             fit_intercept=self.fit_intercept,
-            solver="newton-cholesky" if X.shape[1] <= _NEWTON_FEATURES else "lbfgs",
+            solver="newton-cholesky",
             tol=self.tol,
             max_iter=self.max_iter,
             warm_start=True,

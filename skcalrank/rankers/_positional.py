@@ -41,7 +41,7 @@ class LeastSquaresRanker(_PositionalRanker):
 
     Regresses the targets :math:`u_i(y)` of the measure and sorts by the result:
     calibrated (Fisher-consistent) for the measure under every distribution of the
-    labels (RAT13, Theorem 3; CUG13, section 4).
+    labels (RAT13, Theorem 3; CUG13, Theorem 3.2).
 
     Parameters
     ----------
