@@ -1,0 +1,486 @@
+"""Quality of calibrated objectives in LightGBM and XGBoost, against those of the libraries.
+
+    python benchmarks/quality_boosting.py --data DIR
+
+NDCG@10 and MAP on MQ2008 (five folds), on MSLR-sample (one split) and on made data (one split,
+some 250,000 training rows of 136 features). DIR (or SKCALRANK_DATA) holds the folders MQ2008 and
+MSLR-sample; `--only` takes some of the sets, `--libraries` one of the two.
+
+Everybody learns from the training part, stops early by NDCG@10 on the validation part, and
+is picked there; the test part gives the tables only.
+
+* Own objectives: lambdarank and rank_xendcg of LightGBM, rank:ndcg and rank:pairwise of XGBoost,
+  with the libraries' own NDCG@10 for stopping.
+* Calibrated: loss, target and whether queries of any size weigh alike are picked at a learning
+  rate of .1 and 15 leaves. "fixed" is the one that `lightgbm_objective()` gives, nothing picked.
+* Linear first (LightGBM), calibrated as well: the scores of a closed form, its penalty picked, are
+  the start, and the trees learn what is left, by the pairwise squared loss on the same target.
+* Learning rate and leaves are then picked for everybody from one grid (on made data the
+  leaves only). Every tree sees 80% of the features, drawn by the seed; all else is the default of
+  the library. XGBoost grows by leaves, as LightGBM does.
+
+Picking takes the mean of the first `--picking-seeds` seeds in each fold; on made data it takes
+one seed and a fifth of the training queries. Tables are means over `--seeds` seeds (on made data
+two, unless `--seeds` is smaller). Differences are paired over test queries, values of a query
+averaged over the seeds, with 95% intervals that stand for the sampling of test queries only.
+Seconds are those of the processor, binning of the features left out, early stopping included.
+
+Policy: gain 2^y - 1, and label 1 is relevant in MAP; queries without a relevant document are
+left out; ties count their exact expectation.
+
+Made data: a query has 50 to 150 documents. Features are standard normal; the first half of them
+also has an offset in each query, as features of the match of query and text have. The utility of
+a document is a linear part of 12 features, a few nonlinear ones (a wave, a hinge, a cap,
+a product, a step that switches another feature on), a feature that counts by a property of
+the query, and noise. The utilities of a query are spread by a factor of its own and moved by a
+level of its own, which no feature shows: they are then cut into grades 0 to 4, of shares near 55,
+27, 13, 3 and 1.5 per cent. The law is fixed; training, validation and test queries are drawn.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from functools import cache, partial
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from _common import data_folder, describe_environment, optional, parser, print_table
+from _letor import SETS, Part, Split, sizes_line
+from sklearn.linear_model import Ridge
+from threadpoolctl import threadpool_limits
+
+from skcalrank import DCGRanker, NDCGRanker, PrecisionRanker
+from skcalrank.boosting import (
+    lightgbm_metric,
+    lightgbm_objective,
+    xgboost_metric,
+    xgboost_objective,
+)
+from skcalrank.measures import NDCG, AveragePrecision
+from skcalrank.metrics import evaluate, ndcg_score
+
+MADE = "made"
+MEASURES = {"NDCG@10": NDCG(k=10), "MAP": AveragePrecision(relevance_level=1)}
+
+
+# -- data ---------------------------------------------------------------------------------
+
+
+def made_split():
+    """Training, validation and test queries of one law."""
+    n_queries = {"train": 2500, "valid": 400, "test": 1000}
+    return Split(*(_made_part(n, seed) for seed, n in enumerate(n_queries.values())))
+
+
+def _made_part(n_queries, seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(50, 151, n_queries)
+    qid = np.repeat(np.arange(n_queries), sizes)
+    X = rng.normal(size=(len(qid), 136))
+    X[:, :68] += rng.normal(size=(n_queries, 68))[qid]
+    topic = X[:, 135] = rng.normal(size=n_queries)[qid]
+    level, spread = rng.normal(size=n_queries), np.exp(0.3 * rng.normal(size=n_queries))
+    utility = _utility(X, topic) + 1.5 * rng.normal(size=len(qid))
+    utility = level[qid] + spread[qid] * utility
+    y = np.digitize(utility, [1.6, 4.3, 7.3, 9.7])
+    return Part(X.astype(np.float32), y.astype(float), qid)
+
+
+def _utility(X, topic):
+    linear = X[:, :12] @ np.linspace(0.6, 0.1, 12)
+    match, rest = X[:, 12:20].T, X[:, 68:78].T
+    waves = np.sin(2 * match[0]) + np.maximum(match[1], 0) + np.minimum(rest[0], 0.5)
+    products = 0.7 * match[2] * rest[1] + (match[3] > 0.5) * rest[2] + np.abs(rest[3])
+    return linear + waves + products + np.tanh(topic) * rest[4]
+
+
+def share_of_queries(part, share):
+    """The first queries."""
+    n_rows = int(part.sizes[: int(share * len(part.sizes))].sum())
+    return Part(*(array[:n_rows] for array in part))
+
+
+# -- objectives ---------------------------------------------------------------------------
+
+
+class Choice(NamedTuple):
+    """A calibrated objective."""
+
+    loss: str = "pairwise_squared"
+    target: str = "NDCG@10"
+    alike: bool = False
+
+    def __str__(self):
+        return f"{self.loss} on {self.target}{', queries alike' * self.alike}"
+
+
+TARGETS: dict[str, dict] = {
+    "grade": {"measure": "dcg", "gain": "linear"},
+    "gain": {"measure": "dcg"},
+    "NDCG@10": {"measure": "ndcg@10"},
+    "relevant": {"measure": "precision", "relevance_level": 1},
+}
+LOSSES = ("pairwise_squared", "pairwise_logistic", "logistic", "exponential")
+CHOICES = [Choice(loss, target) for loss in LOSSES for target in TARGETS]
+CHOICES += [Choice("pairwise_squared", target, alike=True) for target in TARGETS]
+
+
+class Alike:
+    """An objective under which every query weighs the same, whatever its size."""
+
+    def __init__(self, objective, sizes):
+        self.objective = objective
+        self.weight = np.repeat(1.0 / sizes, sizes)
+
+    def __call__(self, scores, data):
+        gradient, curvature = self.objective(scores, data)
+        return gradient * self.weight, curvature * self.weight
+
+
+def build(make, objective, sizes):
+    """What the library is given: a name of its own, or one of our functions."""
+    if isinstance(objective, str):
+        return objective
+    function = make(loss=objective.loss, **TARGETS[objective.target])
+    return Alike(function, sizes) if objective.alike else function
+
+
+# -- libraries ----------------------------------------------------------------------------
+
+
+class Size(NamedTuple):
+    """What everybody is picked from."""
+
+    rate: float = 0.1
+    leaves: int = 15
+
+    def __str__(self):
+        return f"rate {self.rate:g}, {self.leaves} leaves"
+
+
+class Budget(NamedTuple):
+    """How long anybody trains, and on what grid and how often."""
+
+    rounds: int
+    patience: int
+    sizes: list
+    seeds: int
+    picking_seeds: int
+    threads: int
+    share: float
+
+
+class Fit(NamedTuple):
+    """A trained model."""
+
+    predict: Any
+    valid: float
+    seconds: float
+    rounds: int
+
+
+class Trainer:
+    """A library on one split, its data prepared once; `start` are scores to begin with."""
+
+    def __init__(self, module, split, budget, start=None):
+        self.module, self.split, self.budget, self.start = module, split, budget, start
+        self.train, self.valid = self.prepare()
+        # Seeds and sizes that were tried while picking are not trained again.
+        self.fit = cache(self._fit)
+
+    def _fit(self, objective, size, seed):
+        begin = time.process_time()
+        predict, rounds = self.boost(objective, size, seed)
+        seconds = time.process_time() - begin
+        _, valid, _ = self.split
+        scores = self.added(predict, 1)
+        return Fit(predict, ndcg_score(valid.y, scores, qid=valid.qid, k=10), seconds, rounds)
+
+    def added(self, predict, part):
+        """Scores of a part: those of the trees, and the start."""
+        scores = predict(self.split[part].X)
+        return scores if self.start is None else scores + self.start[part]
+
+
+class LightGBM(Trainer):
+    name, own = "LightGBM", ("lambdarank", "rank_xendcg")
+
+    def prepare(self):
+        starts = self.start or (None, None)
+        train, valid = (
+            self.module.Dataset(part.X, part.y, group=part.sizes, init_score=start)
+            for part, start in zip(self.split[:2], starts)
+        )
+        fixed = {"verbose": -1, "num_threads": self.budget.threads}
+        train._update_params(fixed).construct()
+        return train, valid._update_params(fixed).set_reference(train).construct()
+
+    def boost(self, objective, size, seed):
+        params = {"verbose": -1, "num_threads": self.budget.threads, "seed": seed}
+        params |= {"learning_rate": size.rate, "num_leaves": size.leaves}
+        params |= {"feature_fraction": 0.8, "metric": "ndcg", "eval_at": [10]}
+        params["objective"] = build(lightgbm_objective, objective, self.split.train.sizes)
+        ours = {}
+        if not isinstance(objective, str):
+            params["metric"], ours = "none", {"feval": lightgbm_metric("ndcg@10")}
+        stop = self.module.early_stopping(self.budget.patience, verbose=False)
+        model = self.module.train(
+            params, self.train, self.budget.rounds, [self.valid], callbacks=[stop], **ours
+        )
+        return model.predict, model.current_iteration()
+
+
+class XGBoost(Trainer):
+    name, own = "XGBoost", ("rank:ndcg", "rank:pairwise")
+
+    def prepare(self):
+        first = self._matrix(self.split.train)
+        return first, self._matrix(self.split.valid, ref=first)
+
+    def _matrix(self, part, **options):
+        options["nthread"] = self.budget.threads
+        return self.module.QuantileDMatrix(part.X, part.y, group=part.sizes, **options)
+
+    def boost(self, objective, size, seed):
+        params = {"nthread": self.budget.threads, "seed": seed, "colsample_bytree": 0.8}
+        params |= {"learning_rate": size.rate, "max_leaves": size.leaves, "max_depth": 0}
+        params |= {"grow_policy": "lossguide", "tree_method": "hist"}
+        if isinstance(objective, str):
+            run: dict = {}
+            params |= {"objective": objective, "eval_metric": "ndcg@10"}
+        else:
+            objective = build(xgboost_objective, objective, self.split.train.sizes)
+            run = {"obj": objective, "custom_metric": xgboost_metric("ndcg@10")}
+            params["disable_default_eval_metric"] = True
+        model = self.module.train(
+            params,
+            self.train,
+            self.budget.rounds,
+            evals=[(self.valid, "valid")],
+            maximize=True,
+            early_stopping_rounds=self.budget.patience,
+            verbose_eval=False,
+            **run,
+        )
+        best = (0, model.best_iteration + 1)
+        predict = partial(model.inplace_predict, iteration_range=best)
+        return predict, model.num_boosted_rounds()
+
+
+LIBRARIES = {"lightgbm": LightGBM, "xgboost": XGBoost}
+
+
+# -- picking ------------------------------------------------------------------------------
+
+
+class Outcome(NamedTuple):
+    """A learner on one split."""
+
+    values: dict
+    valid: float
+    seconds: float
+    rounds: float
+    picked: str
+
+
+def run(trainers, objectives, budget):
+    """Pick on the validation part, then look at the test part with every seed.
+
+    `trainers` are the one to pick with and the one to judge.
+    """
+    picking, judged = trainers
+    objective = best(picking, [(objective, Size()) for objective in objectives], budget)[0]
+    _, size = best(picking, [(objective, size) for size in budget.sizes], budget)
+    fits = [judged.fit(objective, size, seed) for seed in range(budget.seeds)]
+    test = judged.split.test
+    values = [
+        evaluate(test.y, judged.added(fit.predict, 2), MEASURES, qid=test.qid, average=False)
+        for fit in fits
+    ]
+    means = {name: np.mean([value[name] for value in values], axis=0) for name in MEASURES}
+    valid, seconds, rounds = (
+        np.mean([getattr(fit, name) for fit in fits]) for name in ("valid", "seconds", "rounds")
+    )
+    return Outcome(means, valid, seconds, rounds, f"{objective}, {size}")
+
+
+def best(trainer, candidates, budget):
+    """The candidate with the best mean on the validation part."""
+    if len(candidates) == 1:
+        return candidates[0]
+
+    def value(candidate):
+        return np.mean([trainer.fit(*candidate, s).valid for s in range(budget.picking_seeds)])
+
+    return max(candidates, key=value)
+
+
+def results_on(split, modules, budget):
+    """Outcome of every learner on one split."""
+    out = {}
+    few = split._replace(train=share_of_queries(split.train, budget.share))
+    for key, module in modules.items():
+        library = LIBRARIES[key]
+        picking = library(module, few, budget)
+        trainers = picking, picking if budget.share == 1 else library(module, split, budget)
+        for own in library.own:
+            out[f"{library.name} {own}"] = run(trainers, [own], budget)
+        out[f"{library.name} fixed"] = run(trainers, [Choice()], budget)
+        out[f"{library.name} calibrated"] = run(trainers, CHOICES, budget)
+    if "lightgbm" in modules:
+        out["LightGBM linear first"] = linear_first(split, few, modules["lightgbm"], budget)
+    return out
+
+
+# -- the closed form first ----------------------------------------------------------------
+
+LINEAR = {
+    "grade": DCGRanker(gain="linear"),
+    "gain": DCGRanker(),
+    "NDCG@10": NDCGRanker(k=10),
+    "relevant": PrecisionRanker(relevance_level=1),
+}
+
+
+def linear_first(split, few, module, budget):
+    """Trees on what a closed form leaves; target and penalty picked by the closed form alone."""
+    target, alpha = pick_linear(few)
+    pairs = [
+        LightGBM(module, those, budget, linear_scores(those, target, alpha))
+        for those in ((few,) if budget.share == 1 else (few, split))
+    ]
+    outcome = run((pairs[0], pairs[-1]), [Choice(target=target)], budget)
+    return outcome._replace(picked=f"{outcome.picked}, alpha {alpha:g}")
+
+
+def pick_linear(split):
+    def value(candidate):
+        scores = linear_scores(split, *candidate)[1]
+        return ndcg_score(split.valid.y, scores, qid=split.valid.qid, k=10)
+
+    return max(product(LINEAR, 10.0 ** np.arange(0, 6)), key=value)
+
+
+def linear_scores(split, target, alpha):
+    """Scores of the closed form on the three parts."""
+    ranker = LINEAR[target].set_params(estimator=Ridge(alpha=alpha), loss="pairwise_squared")
+    ranker.fit(*split.train)
+    return [ranker.predict(part.X).astype(float) for part in split]
+
+
+# -- reporting ----------------------------------------------------------------------------
+
+
+def pooled(outcomes, name):
+    return np.concatenate([outcome.values[name] for outcome in outcomes])
+
+
+def mean(outcomes, name="NDCG@10"):
+    return np.nanmean(pooled(outcomes, name))
+
+
+def average(outcomes, field):
+    return np.mean([getattr(outcome, field) for outcome in outcomes])
+
+
+def difference(ours, theirs):
+    """Mean difference in NDCG@10 over the test queries, and half of a 95% interval."""
+    gaps = pooled(ours, "NDCG@10") - pooled(theirs, "NDCG@10")
+    gaps = gaps[~np.isnan(gaps)]
+    return gaps.mean(), 1.96 * gaps.std(ddof=1) / np.sqrt(len(gaps))
+
+
+def per_round(outcomes):
+    return sum(o.seconds for o in outcomes) / sum(o.rounds for o in outcomes)
+
+
+def print_results(results):
+    reference = next(iter(results.values()))
+    rows = []
+    for name, outcomes in results.items():
+        gap = (
+            ""
+            if outcomes is reference
+            else "{:+.4f} ± {:.4f}".format(*difference(outcomes, reference))
+        )
+        row = [f"{mean(outcomes):.4f}", gap, f"{mean(outcomes, 'MAP'):.4f}"]
+        row += [f"{average(outcomes, 'valid'):.4f}", f"{average(outcomes, 'seconds'):.2f}"]
+        row += [f"{average(outcomes, 'rounds'):.0f}", f"{1000 * per_round(outcomes):.1f}"]
+        rows.append([name, *row])
+    columns = ["", "NDCG@10", f"to {next(iter(results))}", "MAP", "validation"]
+    print_table([*columns, "CPU s/fit", "rounds", "ms/round"], rows)
+    for name, outcomes in results.items():
+        print(f"{name}: {'; '.join(outcome.picked for outcome in outcomes)}")
+
+
+def print_targets(results):
+    """What validates best of both sides; then against every objective of the libraries."""
+    own = {n: o for n, o in results.items() if n.split(" ", 1)[1] in LightGBM.own + XGBoost.own}
+    name, theirs = (
+        max(group, key=lambda n: average(results[n], "valid"))
+        for group in ([n for n in results if n not in own], list(own))
+    )
+    print(f"Picked on the validation part: {name}, and {theirs} among the libraries' own.")
+    print(f"Target: {compared(results, name, theirs)}")
+    for other in sorted(own, key=lambda n: -mean(own[n])):
+        print(f"  against {other}: {compared(results, name, other)}")
+
+
+def compared(results, name, other):
+    """One learner against another, in quality and time."""
+    ours, theirs = results[name], results[other]
+    gap, half = difference(ours, theirs)
+    said = "reached" if gap >= 0 else "NOT reached"
+    noise = ", within noise" if abs(gap) < half else ""
+    return (
+        f"{mean(ours):.4f} at or above {mean(theirs):.4f} "
+        f"({gap:+.4f} ± {half:.4f}): {said}{noise}; "
+        f"time of a round x {per_round(ours) / per_round(theirs):.2f}, "
+        f"of a fit x {average(ours, 'seconds') / average(theirs, 'seconds'):.2f}"
+    )
+
+
+def benchmark(name, splits, modules, budget):
+    """Every learner on every split of a data set."""
+    print(f"\n{sizes_line(name, splits)}")
+    print(f"{budget.seeds} seeds, at most {budget.rounds} rounds", flush=True)
+    by_split = [results_on(split, modules, budget) for split in splits]
+    results = {learner: [found[learner] for found in by_split] for learner in by_split[0]}
+    print_results(results)
+    print_targets(results)
+
+
+def budget_of(name, options):
+    """Rounds, grid and seeds of a data set."""
+    if name == MADE:
+        sizes = [Size(0.1, leaves) for leaves in (15, 31, 63)]
+        return Budget(200, 20, sizes, min(2, options.seeds), 1, options.threads, share=0.2)
+    sizes = [Size(rate, leaves) for rate in (0.1, 0.03) for leaves in (15, 7, 31)]
+    return Budget(500, 50, sizes, options.seeds, options.picking_seeds, options.threads, share=1)
+
+
+def main(argv=None):
+    names = ["MQ2008", "MSLR-sample", MADE]
+    arguments = parser(__doc__, data=True)
+    arguments.add_argument("--only", nargs="+", choices=names, default=names)
+    arguments.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
+    arguments.add_argument("--seeds", type=int, default=5)
+    arguments.add_argument("--picking-seeds", type=int, default=2)
+    options = arguments.parse_args(argv)
+    files = [file for name in options.only if name != MADE for file in SETS[name][0]]
+    folder = data_folder(options.data, files) if files else None
+    modules = {name: optional(name) for name in options.libraries}
+    modules = {name: module for name, module in modules.items() if module is not None}
+    packages = ("numpy", "scikit-learn", "lightgbm", "xgboost-cpu")
+    print(describe_environment(*packages, threads=options.threads))
+    with threadpool_limits(options.threads), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in options.only:
+            splits = [made_split()] if name == MADE else SETS[name][1](folder)
+            benchmark(name, splits, modules, budget_of(name, options))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""What the libraries hand over, read in one way."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._exceptions import MissingQidError
+from .._queries import Queries, check_qid, plain, qid_array
+
+__all__ = ["Handed", "from_lightgbm", "from_xgboost", "group_sizes"]
+
+
+class Handed(NamedTuple):
+    """Rows whose queries stand together.
+
+    Attributes
+    ----------
+    labels, scores : array-like of shape (n_rows,)
+    weight : array-like of shape (n_rows,) or None
+    sizes : ndarray of shape (n_queries,)
+        Numbers of documents, in row order.
+    """
+
+    labels: Any
+    scores: np.ndarray
+    weight: Any
+    sizes: np.ndarray
+
+    @property
+    def qid(self) -> np.ndarray:
+        """Number of the query of each row."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+
+def from_lightgbm(y_true, y_pred, weight, group_sizes) -> Handed:
+    """Read ``(labels, scores, weight, group_sizes)``, or ``(scores, Dataset)``."""
+    if hasattr(y_pred, "get_group"):
+        data = y_pred
+        y_true, y_pred = data.get_label(), y_true
+        weight, group_sizes = data.get_weight(), data.get_group()
+    if group_sizes is None:
+        raise MissingQidError(
+            "LightGBM knows no queries: pass group=group_sizes(qid) to fit or to the Dataset."
+        )
+    return _handed(y_true, y_pred, weight, np.asarray(group_sizes))
+
+
+def from_xgboost(scores, data) -> Handed:
+    """Read ``(scores, DMatrix)``; with queries XGBoost has one weight for each of them."""
+    pointers = data.get_uint_info("group_ptr")
+    if len(pointers) == 0:
+        raise MissingQidError(
+            "XGBoost knows no queries: pass group=group_sizes(qid) to the DMatrix, or qid, sorted."
+        )
+    sizes = np.diff(pointers.astype(np.intp))
+    weight = data.get_weight()
+    weight = np.repeat(weight, sizes) if len(weight) else None
+    return _handed(data.get_label(), scores, weight, sizes)
+
+
+def _handed(labels, scores, weight, sizes):
+    scores = np.asarray(scores, dtype=float).ravel()
+    if not len(labels) == len(scores) == sizes.sum():
+        raise ValueError(
+            f"There are {len(labels)} labels and {len(scores)} scores, and the group sizes sum "
+            f"to {sizes.sum()}: the three must agree."
+        )
+    return Handed(labels, scores, weight, sizes)
+
+
+def group_sizes(qid) -> np.ndarray:
+    """Numbers of documents of the queries, for ``group=`` of LightGBM and XGBoost.
+
+    Parameters
+    ----------
+    qid : array-like of shape (n_rows,)
+        Query of each row, of any hashable type. The rows of a query must stand together:
+        neither library knows other queries.
+
+    Returns
+    -------
+    sizes : ndarray of int of shape (n_queries,)
+
+    Raises
+    ------
+    ValueError
+        If the rows of a query do not stand together, or a qid is missing.
+
+    Examples
+    --------
+    >>> from skcalrank.boosting import group_sizes
+    >>> group_sizes(["b", "b", "a", "c", "c", "c"])
+    array([2, 1, 3])
+    """
+    qid = qid_array(qid)
+    queries = Queries.from_qid(check_qid(qid, len(qid)))
+    if queries.order is not None:
+        apart = int(np.flatnonzero(np.diff(queries.order) != 1)[0])
+        query = int(np.searchsorted(queries.ptr, apart, side="right")) - 1
+        raise ValueError(
+            f"The rows of query {plain(queries.name(query))!r} do not stand together: bring X, y "
+            "and qid into the order np.argsort(qid, kind='stable') first."
+        )
+    return queries.sizes

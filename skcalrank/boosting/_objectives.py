@@ -1,0 +1,250 @@
+"""Gradients and curvatures of the losses, as the libraries ask for them."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from .._queries import Queries
+from .._validation import check_sample_weight, check_target
+from ..losses import (
+    DifferentiableHinge,
+    Loss,
+    PairwiseSquared,
+    Squared,
+    SquaredHinge,
+    get_loss,
+)
+from ..measures import MEASURES, Measure, get_measure
+from ._data import Handed, from_lightgbm, from_xgboost
+
+__all__ = ["LONGEST_STEP", "lightgbm_objective", "xgboost_objective"]
+
+# Scores are logarithms of odds, or half of them; LogitBoost takes a number from 2 to 4.
+LONGEST_STEP = 4.0
+
+# Cross-validation inside a library boosts the folds in turn, with one objective.
+_REMEMBERED = 16
+
+# The libraries keep single precision: positive and finite there, and sums of them too.
+_SMALLEST, _GREATEST = float(np.finfo(np.float32).tiny), 1e30
+
+
+class _Problem(NamedTuple):
+    """What a training set comes to: targets, and the loss scaled to them."""
+
+    targets: np.ndarray
+    queries: Queries
+    weight: np.ndarray | None
+    loss: Loss
+
+
+@dataclass(frozen=True)
+class _Objective:
+    """A loss on the targets of a measure.
+
+    Targets are made once for a training set, which is known by its contents: labels, weights
+    and group sizes. Copies and pickles start with none.
+    """
+
+    measure: Measure
+    loss: Loss
+    _known: deque = field(
+        default_factory=partial(deque, maxlen=_REMEMBERED), init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self):
+        if type(self.measure).score_targets is Measure.score_targets:
+            fitting = [
+                name for name, m in MEASURES.items() if m.score_targets is not Measure.score_targets
+            ]
+            raise ValueError(
+                f"{self.measure.name} has no targets of single documents to boost: choose one of "
+                f"{', '.join(sorted(fitting))}."
+            )
+
+    def __reduce__(self):
+        return type(self), (self.measure, self.loss)
+
+    def derivatives(self, handed: Handed):
+        """Gradient of the loss, and positive curvatures."""
+        problem = self._problem(handed)
+        gradient, curvature = problem.loss.derivatives(
+            problem.targets, handed.scores, problem.queries, problem.weight
+        )
+        curvature = _steady(problem.loss, gradient, curvature, problem.weight)
+        return gradient.clip(-_GREATEST, _GREATEST), curvature.clip(_SMALLEST, _GREATEST)
+
+    def _problem(self, handed):
+        contents = handed.labels, handed.weight, handed.sizes
+        for known, problem in list(self._known):
+            if all(map(_same, known, contents)):
+                return problem
+        problem = self._make_problem(handed)
+        # Some of the arrays are views of memory that the library owns.
+        copies = [None if array is None else np.array(array) for array in contents]
+        self._known.append((copies, problem))
+        return problem
+
+    def _make_problem(self, handed):
+        y, queries = check_target(handed.labels, handed.qid, name="y_true")
+        measure = self.measure.scaled_to(y)
+        targets = measure.score_targets(measure.labels(y), queries)
+        weight = check_sample_weight(handed.weight, len(y), queries)
+        # As in the rankers, a document of weight 0 has no say.
+        told = targets if weight is None else targets * (weight > 0)
+        return _Problem(targets, queries, weight, self.loss.scaled_to(told, queries))
+
+
+def _same(a, b):
+    return a is b if a is None or b is None else np.array_equal(a, b)
+
+
+def _steady(loss, gradient, curvature, weight):
+    """Curvatures that do not vanish where the gradient does not."""
+    if isinstance(loss, (Squared, PairwiseSquared)):
+        return curvature
+    if isinstance(loss, (SquaredHinge, DifferentiableHinge)):
+        largest = _largest_curvature(loss)
+        return np.full(len(gradient), largest) if weight is None else largest * weight
+    return np.maximum(curvature, np.abs(gradient) / LONGEST_STEP)
+
+
+def _largest_curvature(loss):
+    if isinstance(loss, SquaredHinge):
+        return 2.0 * loss.eta
+    return loss.eta / loss.smoothing
+
+
+class LightGBMObjective(_Objective):
+    """What :func:`lightgbm_objective` returns."""
+
+    def __call__(self, y_true, y_pred, weight=None, group_sizes=None):
+        """Gradient and curvature of every document; ``lightgbm.train`` calls (scores, Dataset)."""
+        return self.derivatives(from_lightgbm(y_true, y_pred, weight, group_sizes))
+
+
+class XGBoostObjective(_Objective):
+    """What :func:`xgboost_objective` returns."""
+
+    def __call__(self, scores, data):
+        """Gradient and curvature of every document."""
+        return self.derivatives(from_xgboost(scores, data))
+
+
+def lightgbm_objective(
+    measure="ndcg@10",
+    loss="pairwise_squared",
+    *,
+    eta=None,
+    threshold=None,
+    smoothing=None,
+    **measure_options,
+):
+    """A calibrated ranking objective for LightGBM.
+
+    Parameters
+    ----------
+    measure : str or Measure, default="ndcg@10"
+        Whose targets are boosted: ``"ndcg@k"``, ``"dcg"``, ``"precision"``, ``"recall"``,
+        ``"eru"``, ``"auc"``, ``"spearman"``, calibrated without conditions; ``"map"``,
+        ``"err"`` and ``"neg_pairwise_disagreement"`` under those of their score-based rankers.
+    loss : str or Loss, default="pairwise_squared"
+        ``"squared"``, ``"logistic"``, ``"exponential"``, ``"squared_hinge"``,
+        ``"differentiable_hinge"``, ``"pairwise_squared"``, ``"pairwise_logistic"``,
+        ``"pairwise_exponential"``, ``"bregman_kl"``, ``"bregman_logistic"``, or an object of
+        :mod:`skcalrank.losses`.
+    eta, threshold, smoothing : float, default=None
+        Of the loss, where it has them; ``eta=None`` is the largest target of the training set, for
+        "bregman_kl" the largest sum of the targets of a query.
+    **measure_options
+        Parameters of the measure: ``gain``, ``relevance_level``, ... Both libraries hold labels
+        in single precision, so put a fractional ``relevance_level`` between two grades.
+
+    Returns
+    -------
+    objective : callable
+        ``f(y_true, y_pred, weight, group_sizes)`` for ``LGBMRanker(objective=f)``, and
+        ``f(scores, dataset)`` for ``lightgbm.train({"objective": f}, dataset)``: gradient
+        and curvature, each of shape (n_rows,). It can be pickled and cloned, and serves any
+        number of training sets.
+
+    Raises
+    ------
+    ValueError
+        For unknown names or options, a measure without such targets, and while training for
+        labels that do not fit the measure, targets that do not fit the loss, and data
+        without queries.
+
+    See Also
+    --------
+    skcalrank.boosting : which target, which loss, and how curvatures are made positive.
+    lightgbm_metric : early stopping on the measure.
+
+    Examples
+    --------
+    >>> from skcalrank.boosting import lightgbm_objective
+    >>> objective = lightgbm_objective("precision", relevance_level=2)
+    >>> gradient, curvature = objective([3, 0, 1], [0.0, 0.0, 0.0], None, [2, 1])
+    >>> gradient
+    array([-2.,  2.,  0.])
+    """
+    return LightGBMObjective(
+        get_measure(measure, **measure_options),
+        get_loss(loss, eta=eta, threshold=threshold, smoothing=smoothing),
+    )
+
+
+def xgboost_objective(
+    measure="ndcg@10",
+    loss="pairwise_squared",
+    *,
+    eta=None,
+    threshold=None,
+    smoothing=None,
+    **measure_options,
+):
+    """A calibrated ranking objective for XGBoost.
+
+    Parameters
+    ----------
+    measure, loss, eta, threshold, smoothing, **measure_options
+        As in :func:`lightgbm_objective`.
+
+    Returns
+    -------
+    objective : callable
+        ``f(scores, dtrain)`` for ``xgboost.train(params, dtrain, obj=f)``, where ``dtrain`` was
+        built with ``group`` or ``qid``: gradient and curvature, each of shape (n_rows,).
+        It can be pickled and copied, and serves any number of training sets.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`lightgbm_objective`.
+
+    Notes
+    -----
+    ``XGBRanker`` refuses objectives that are not its own, and the other estimators of XGBoost
+    do not tell an objective the queries: ``xgboost.train`` is the way.
+
+    The parameters ``reg_lambda`` and ``min_child_weight``, both 1 by default, stand
+    against sums of curvatures. Those of targets in [0, 1] can be small, ``eta / 4`` at most for
+    the logistic loss, those of the pairwise losses grow with the number of documents.
+
+    Scores start at ``base_score``, 0.5 by default here; pairwise losses do not see it.
+
+    Examples
+    --------
+    >>> from skcalrank.boosting import xgboost_objective
+    >>> xgboost_objective("dcg", "squared", gain="linear")
+    XGBoostObjective(measure=DCG(k=None, gain='linear'), loss=Squared())
+    """
+    return XGBoostObjective(
+        get_measure(measure, **measure_options),
+        get_loss(loss, eta=eta, threshold=threshold, smoothing=smoothing),
+    )

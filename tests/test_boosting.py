@@ -1,0 +1,682 @@
+"""Objectives and evaluation functions for LightGBM and XGBoost."""
+
+import copy
+import pickle
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.model_selection import GridSearchCV
+
+from skcalrank import MissingQidError, QueryKFold, RankingTarget, get_scorer
+from skcalrank._queries import Queries
+from skcalrank.boosting import (
+    group_sizes,
+    lightgbm_metric,
+    lightgbm_objective,
+    xgboost_metric,
+    xgboost_objective,
+)
+from skcalrank.boosting._objectives import LONGEST_STEP
+from skcalrank.datasets import make_subset_ranking
+from skcalrank.losses import LOSSES, get_loss
+from skcalrank.measures import DCG, MEASURES, Measure, PositionalMeasure, get_measure
+from skcalrank.metrics import measure_score
+
+EXACT = {"squared", "pairwise_squared"}
+HINGES = {"squared_hinge", "differentiable_hinge"}
+LOG_ODDS = sorted(set(LOSSES) - EXACT - HINGES)
+PAIRWISE = {"pairwise_squared", "pairwise_logistic", "pairwise_exponential"}
+
+SIZES = np.array([4, 1, 6, 3])
+ROWS = int(SIZES.sum())
+# XGBoost has one weight for each query.
+QUERY_WEIGHTS = np.array([1.0, 2.0, 0.5, 0.25])
+
+
+def pickled(value):
+    return pickle.loads(pickle.dumps(value))
+
+
+def through_lightgbm(objective, y, scores, weight=None, sizes=SIZES):
+    return objective(y, scores, weight, sizes)
+
+
+def through_dataset(objective, y, scores, weight=None, sizes=SIZES):
+    lightgbm = pytest.importorskip("lightgbm")
+    data = lightgbm.Dataset(np.zeros((len(y), 1)), y, weight=weight, group=sizes)
+    params = {"verbose": -1, "feature_pre_filter": False}
+    return objective(scores, data._update_params(params).construct())
+
+
+def through_xgboost(objective, y, scores, weight=None, sizes=SIZES):
+    xgboost = pytest.importorskip("xgboost")
+    data = xgboost.DMatrix(np.zeros((len(y), 1)), y, group=sizes)
+    if weight is not None:
+        data.set_weight(weight[np.append(0, sizes.cumsum()[:-1])])
+    return objective(scores, data)
+
+
+WAYS = {
+    "LGBMRanker": (lightgbm_objective, through_lightgbm),
+    "lightgbm.train": (lightgbm_objective, through_dataset),
+    "xgboost.train": (xgboost_objective, through_xgboost),
+}
+
+
+@pytest.fixture(params=WAYS)
+def way(request):
+    """``derivatives(y, scores, weight, loss=..., ...)`` as a library asks for them."""
+    make, through = WAYS[request.param]
+
+    def derivatives(y, scores, weight=None, sizes=SIZES, **options):
+        return through(make(**options), y, scores, weight, sizes)
+
+    return derivatives
+
+
+@pytest.fixture
+def labels(rng):
+    y = rng.integers(0, 3, ROWS).astype(float)
+    y[0], y[5] = 2, 1
+    return y
+
+
+@pytest.fixture
+def scores(rng):
+    # Between the corners of the hinges and beyond them.
+    return rng.uniform(-0.9, 1.9, ROWS)
+
+
+def loss_of_scores(name, y, weight=None, measure="ndcg@10"):
+    """The total loss as a function of the scores."""
+    queries, measure = Queries(np.append(0, SIZES.cumsum())), get_measure(measure)
+    v = measure.score_targets(measure.labels(y), queries)
+    loss = get_loss(name).scaled_to(v, queries)
+    return lambda s: loss.evaluate(v, s, queries, weight).sum()
+
+
+def slopes(function, s, step=1e-6):
+    """Central differences in every coordinate."""
+    moves = step * np.eye(len(s))
+    return np.array([function(s + move) - function(s - move) for move in moves]) / (2 * step)
+
+
+def bends(function, s, step=1e-4):
+    """Second differences in every coordinate."""
+    moves = step * np.eye(len(s))
+    twice = 2 * function(s)
+    return np.array([function(s + m) + function(s - m) - twice for m in moves]) / step**2
+
+
+# -- derivatives --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gradient_is_that_of_the_loss(way, loss, weighted, labels, scores):
+    weight = np.repeat(QUERY_WEIGHTS, SIZES) if weighted else None
+    gradient, _ = way(labels, scores, weight, loss=loss)
+    expected = slopes(loss_of_scores(loss, labels, weight), scores)
+    np.testing.assert_allclose(gradient, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_curvature_is_the_diagonal_where_it_is_sound(way, loss, weighted, labels, scores):
+    weight = np.repeat(QUERY_WEIGHTS, SIZES) if weighted else None
+    gradient, curvature = way(labels, scores, weight, loss=loss)
+    diagonal = bends(loss_of_scores(loss, labels, weight), scores)
+    if loss in EXACT:
+        expected = diagonal
+    elif loss in HINGES:
+        expected = 2.0 if loss == "squared_hinge" else 1.0 / 0.5
+        expected = expected * max(loss_targets(labels)) * (1.0 if weight is None else weight)
+    else:
+        expected = np.maximum(diagonal, np.abs(gradient) / 4)
+    np.testing.assert_allclose(curvature, np.broadcast_to(expected, ROWS), atol=1e-6)
+
+
+def loss_targets(y):
+    return get_measure("ndcg@10").targets(y, Queries(np.append(0, SIZES.cumsum())))
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "pairwise_squared", "pairwise_logistic"])
+def test_weights_of_rows(loss, labels, scores, rng):
+    weight = rng.uniform(0.5, 2, ROWS)
+    weight[2] = 0.0
+    gradient, curvature = lightgbm_objective(loss=loss)(labels, scores, weight, SIZES)
+    function = loss_of_scores(loss, labels, weight)
+    np.testing.assert_allclose(gradient, slopes(function, scores), atol=1e-7)
+    assert (curvature >= bends(function, scores) - 1e-6).all()
+    # It is ranked, and moves no leaf.
+    assert gradient[2] == 0 and 0 < curvature[2] < 1e-30
+
+
+@pytest.mark.parametrize("level", [0.0, 3.0, 100.0, 1e6])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_curvature_is_positive_and_finite_wherever_the_scores_are(way, loss, level, labels, rng):
+    gradient, curvature = way(labels, level * rng.choice([-1.0, 1.0], ROWS), loss=loss)
+    for values in (gradient, curvature):
+        assert np.isfinite(values.astype(np.float32)).all()
+    assert (curvature.astype(np.float32) > 0).all()
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 10.0, 30.0])
+@pytest.mark.parametrize("loss", LOG_ODDS)
+def test_no_leaf_is_longer_than_the_longest_step(loss, level, labels, rng):
+    gradient, curvature = lightgbm_objective("dcg", loss)(
+        labels, level * rng.normal(size=ROWS), None, SIZES
+    )
+    for _ in range(50):
+        leaf = rng.random(ROWS) < rng.random()
+        assert abs(gradient[leaf].sum()) <= LONGEST_STEP * curvature[leaf].sum() * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("loss", sorted(EXACT | HINGES))
+def test_a_step_never_increases_the_loss(loss, labels, rng):
+    # Leaves of any kind, scores of any size, with a learning rate of 1.
+    function = loss_of_scores(loss, labels, measure="dcg")
+    objective = lightgbm_objective("dcg", loss)
+    for scale in (0.3, 1.0, 10.0, 1000.0):
+        for _ in range(20):
+            s, leaf = scale * rng.normal(size=ROWS), rng.integers(0, 5, ROWS)
+            g, h = (np.bincount(leaf, part) for part in objective(labels, s, None, SIZES))
+            step = np.divide(g, h, out=np.zeros(len(g)), where=h > 0)
+            before = function(s)
+            assert function(s - step[leaf]) <= before + 1e-9 * abs(before)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_queries_do_not_know_each_other(way, loss, labels, scores):
+    # eta is fixed: left None, it is read off all targets together.
+    eta = {"eta": 3.0} if hasattr(get_loss(loss), "eta") else {}
+    together = way(labels, scores, loss=loss, **eta)
+    for first, size in zip(SIZES.cumsum() - SIZES, SIZES):
+        rows = slice(first, first + size)
+        alone = way(labels[rows], scores[rows], None, np.array([size]), loss=loss, **eta)
+        for part, whole in zip(alone, together):
+            np.testing.assert_allclose(part, whole[rows], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", sorted(PAIRWISE))
+def test_pairwise_losses_do_not_see_the_level_of_a_query(way, loss, labels, scores):
+    moved = scores + np.repeat([3.0, -1.0, 0.5, 7.0], SIZES)
+    for a, b in zip(way(labels, scores, loss=loss), way(labels, moved, loss=loss)):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_grades_themselves_are_a_target(way, labels, scores):
+    gradient, _ = way(labels, scores, measure="dcg", loss="squared", gain="linear")
+    np.testing.assert_allclose(gradient, 2 * (scores - labels))
+
+
+def test_options_reach_measure_and_loss(way, labels, scores):
+    given = way(labels, scores, measure="precision", loss="logistic", relevance_level=2, eta=3)
+    v = (labels >= 2) * 1.0
+    np.testing.assert_allclose(given[0], 3 / (1 + np.exp(-scores)) - v)
+    made = lightgbm_objective(DCG(gain="linear"), LOSSES["squared_hinge"](threshold=2.0))
+    assert made == lightgbm_objective("dcg", "squared_hinge", gain="linear", threshold=2.0)
+    assert made != lightgbm_objective("dcg", "squared_hinge", gain="linear")
+
+
+def test_documents_without_influence_train(labels):
+    # One document alone, a query of equal labels, a query without a relevant document.
+    y = np.array([2.0, 1, 1, 1, 0, 0, 0, 1, 0])
+    sizes = [1, 3, 3, 2]
+    for loss in LOSSES:
+        gradient, curvature = lightgbm_objective(loss=loss)(y, np.zeros(9), None, sizes)
+        assert np.isfinite(gradient).all() and (curvature > 0).all()
+        if loss in PAIRWISE:
+            assert gradient[0] == 0
+            np.testing.assert_allclose(gradient[1:7], 0, atol=1e-12)
+
+
+def test_groups_without_documents(labels, scores):
+    objective = lightgbm_objective()
+    expected = objective(labels, scores, None, SIZES)
+    given = objective(labels, scores, None, np.insert(SIZES, [0, 2], 0))
+    np.testing.assert_array_equal(expected, given)
+
+
+# -- targets are made once ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Counting(PositionalMeasure):
+    """The labels themselves, and how often they were asked for."""
+
+    name: ClassVar[str] = "counting"
+
+    def targets(self, y, queries):
+        CALLS.append(len(y))
+        return y
+
+    def discount(self, positions, sizes):
+        return 1.0 / positions
+
+
+CALLS: list = []
+
+
+def test_targets_are_made_once_for_a_training_set(labels, scores):
+    CALLS.clear()
+    objective = lightgbm_objective(Counting(), "squared")
+    other = labels[::-1].copy()
+    for _ in range(3):
+        for y in (labels, other):
+            gradient, _ = objective(y.copy(), scores, None, SIZES)
+            np.testing.assert_array_equal(gradient, 2 * (scores - y))
+    assert len(CALLS) == 2
+
+
+def test_a_changed_training_set_is_another_one(scores):
+    objective = lightgbm_objective("dcg", "pairwise_squared", gain="linear")
+    y, weight, sizes = np.arange(ROWS) % 3 * 1.0, np.ones(ROWS), SIZES.copy()
+    for change in (lambda: y.__setitem__(0, 2.0), lambda: weight.__setitem__(3, 5.0)):
+        before = objective(y, scores, weight, sizes)
+        change()
+        after = objective(y, scores, weight, sizes)
+        assert not np.array_equal(before, after)
+        fresh = lightgbm_objective("dcg", "pairwise_squared", gain="linear")
+        np.testing.assert_array_equal(after, fresh(y, scores, weight, sizes))
+    sizes[:2] = 3, 2
+    fresh = lightgbm_objective("dcg", "pairwise_squared", gain="linear")
+    np.testing.assert_array_equal(
+        objective(y, scores, weight, sizes), fresh(y, scores, weight, sizes)
+    )
+    assert not np.array_equal(objective(y, scores, None, sizes), fresh(y, scores, weight, sizes))
+
+
+def test_only_so_many_training_sets_are_remembered(scores):
+    objective = lightgbm_objective("dcg", "squared", gain="linear")
+    for grade in range(50):
+        objective(np.full(ROWS, float(grade)), scores, None, SIZES)
+    assert len(objective._known) <= 16
+
+
+def test_nothing_handed_over_is_modified(way, labels, scores):
+    for loss in LOSSES:
+        y, s, weight, sizes = labels.copy(), scores.copy(), np.ones(ROWS), SIZES.copy()
+        for array in (y, s, weight, sizes):
+            array.flags.writeable = False
+        way(y, s, weight, sizes, loss=loss)
+
+
+@pytest.mark.parametrize("make", [lightgbm_objective, xgboost_objective])
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickled])
+def test_objectives_can_be_copied_and_pickled(make, again, labels, scores):
+    objective = make("precision@5", "squared_hinge", threshold=2.0, relevance_level=1)
+    if make is lightgbm_objective:
+        objective(labels, scores, None, SIZES)
+        assert len(objective._known) == 1
+    other = again(objective)
+    assert other == objective and hash(other) == hash(objective)
+    assert not other._known and other._known is not objective._known
+    assert "SquaredHinge(eta=None, threshold=2.0)" in repr(other)
+
+
+@pytest.mark.parametrize("make", [lightgbm_metric, xgboost_metric])
+def test_metrics_can_be_copied_and_pickled(make):
+    metric = make("precision@5", ties="worst", relevance_level=1)
+    assert pickled(metric) == copy.deepcopy(metric) == metric
+
+
+# -- training -----------------------------------------------------------------------------
+
+LIGHT = {"n_jobs": 1, "verbose": -1, "min_child_samples": 5, "num_leaves": 8}
+LIGHT_TRAIN = {"num_threads": 1, "verbose": -1, "min_data_in_leaf": 5, "num_leaves": 8}
+DEEP = {"nthread": 1, "max_depth": 3, "learning_rate": 0.1, "min_child_weight": 0.1}
+
+
+@pytest.fixture(scope="module")
+def made():
+    return make_subset_ranking(
+        n_queries=400, n_documents=(2, 14), n_intents=4, n_types=10, random_state=3
+    )
+
+
+def regret(data, scores, measure):
+    return data.law.bayes_value(measure) - data.law.value(measure, scores)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_lightgbm_comes_near_the_bayes_value(loss, made):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, qid = made
+    ranker = lightgbm.LGBMRanker(objective=lightgbm_objective("dcg@5", loss), **LIGHT)
+    scores = ranker.fit(X, y, group=group_sizes(qid)).predict(X)
+    assert regret(made, np.zeros(len(y)), "dcg@5") > 0.4
+    assert regret(made, scores, "dcg@5") < 0.03
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_xgboost_comes_near_the_bayes_value(loss, made):
+    xgboost = pytest.importorskip("xgboost")
+    X, y, qid = made
+    data = xgboost.DMatrix(X, y, group=group_sizes(qid))
+    model = xgboost.train(DEEP, data, 100, obj=xgboost_objective("dcg@5", loss))
+    assert regret(made, model.predict(data, output_margin=True), "dcg@5") < 0.03
+
+
+def test_lightgbm_train_is_lgbmranker(made):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, qid = made
+    weight = np.repeat(1.0 / group_sizes(qid), group_sizes(qid))
+    objective = lightgbm_objective("dcg")
+    ranker = lightgbm.LGBMRanker(objective=objective, n_estimators=5, **LIGHT)
+    ranker.fit(X, y, group=group_sizes(qid), sample_weight=weight)
+    data = lightgbm.Dataset(X, y, group=group_sizes(qid), weight=weight)
+    model = lightgbm.train(LIGHT_TRAIN | {"objective": objective}, data, 5)
+    np.testing.assert_allclose(ranker.predict(X), model.predict(X))
+    assert not objective._known, "what a training knows goes with it"
+
+
+def test_trees_start_from_a_given_score(made):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, qid = made
+    data = lightgbm.Dataset(X, y, group=group_sizes(qid), init_score=y.astype(float))
+    params = LIGHT_TRAIN | {"objective": lightgbm_objective("dcg", "squared", gain="linear")}
+    assert np.abs(lightgbm.train(params, data, 5).predict(X)).max() < 1e-6
+
+
+def test_rankers_with_an_objective_are_cloned(made):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, qid = made
+    ranker = lightgbm.LGBMRanker(objective=lightgbm_objective(), n_estimators=3, **LIGHT)
+    ranker.fit(X, y, group=group_sizes(qid))
+    again = clone(ranker)
+    assert again.objective == ranker.objective and again.objective is not ranker.objective
+    again.fit(X, y, group=group_sizes(qid))
+    np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
+    np.testing.assert_array_equal(pickled(ranker).predict(X), ranker.predict(X))
+
+
+def test_objectives_are_searched(made):
+    # The recipe of the docstring of skcalrank.boosting.
+    lightgbm = pytest.importorskip("lightgbm")
+
+    class Ranker(lightgbm.LGBMRanker):
+        def fit(self, X, y, **params):
+            return super().fit(X, y, group=group_sizes(y.qid), **params)
+
+    X, y, qid = made
+    grid = {"objective": [lightgbm_objective("dcg"), lightgbm_objective("auc", relevance_level=2)]}
+    search = GridSearchCV(
+        Ranker(n_estimators=5, **LIGHT), grid, cv=QueryKFold(3), scoring=get_scorer("ndcg@10")
+    )
+    search.fit(X, RankingTarget(y, qid))
+    assert search.best_params_["objective"] in grid["objective"]
+    rows, kept = next(QueryKFold(3).split(X, RankingTarget(y, qid)))
+    model = Ranker(objective=grid["objective"][0], n_estimators=5, **LIGHT)
+    model.fit(X[rows], RankingTarget(y, qid)[rows])
+    expected = measure_score("ndcg@10", y[kept], model.predict(X[kept]), qid=qid[kept])
+    assert search.cv_results_["split0_test_score"][0] == pytest.approx(expected)
+
+
+# -- evaluation ---------------------------------------------------------------------------
+
+METRIC_OPTIONS = [
+    {"measure": "ndcg@3"},
+    {"measure": "ndcg@3", "ties": "worst", "empty": "one", "gain": "linear"},
+    {"measure": "map", "relevance_level": 2},
+    {"measure": "kendall"},
+    {"measure": "neg_pairwise_disagreement", "name": "pd"},
+]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", METRIC_OPTIONS, ids=str)
+def test_metric_is_ours(options, weighted, labels, rng):
+    scores = rng.integers(0, 3, ROWS) * 1.0
+    weight = np.repeat(QUERY_WEIGHTS, SIZES) if weighted else None
+    rest = {k: v for k, v in options.items() if k in ("ties", "empty")}
+    made = {k: v for k, v in options.items() if k not in ("ties", "empty", "name")}
+    qid = np.repeat(np.arange(len(SIZES)), SIZES)
+    expected = measure_score(
+        get_measure(**made), labels, scores, qid=qid, sample_weight=weight, **rest
+    )
+    name = options.get("name", options["measure"])
+    ours = through_lightgbm(lightgbm_metric(**options), labels, scores, weight)
+    assert ours == (options.get("name", f"skcalrank-{name}"), pytest.approx(expected), True)
+    assert through_dataset(lightgbm_metric(**options), labels, scores, weight) == ours
+    theirs = through_xgboost(xgboost_metric(**options), labels, scores, weight)
+    assert theirs == (name, pytest.approx(expected))
+
+
+def halves(data):
+    X, y, qid = data
+    first = qid < np.median(qid)
+    return (X[first], y[first], qid[first]), (X[~first], y[~first], qid[~first])
+
+
+def test_lightgbm_stops_early_on_our_metric(made):
+    lightgbm = pytest.importorskip("lightgbm")
+    (X, y, qid), (X_valid, y_valid, qid_valid) = halves(made)
+    ranker = lightgbm.LGBMRanker(
+        objective=lightgbm_objective("dcg"), metric="none", n_estimators=200, **LIGHT
+    )
+    ranker.fit(
+        X,
+        y,
+        group=group_sizes(qid),
+        eval_X=(X_valid,),
+        eval_y=(y_valid,),
+        eval_group=[group_sizes(qid_valid)],
+        eval_metric=lightgbm_metric("dcg@2"),
+        callbacks=[lightgbm.early_stopping(5, verbose=False)],
+    )
+    history = ranker.evals_result_["valid_0"]
+    assert list(history) == ["skcalrank-dcg@2"]
+    assert 0 < ranker.best_iteration_ < 195
+    assert ranker.best_iteration_ == np.argmax(history["skcalrank-dcg@2"]) + 1
+    best = measure_score("dcg@2", y_valid, ranker.predict(X_valid), qid=qid_valid)
+    assert max(history["skcalrank-dcg@2"]) == pytest.approx(best)
+
+
+def test_lightgbm_keeps_its_own_metric_beside_ours(made):
+    lightgbm = pytest.importorskip("lightgbm")
+    (X, y, qid), (X_valid, y_valid, qid_valid) = halves(made)
+    ranker = lightgbm.LGBMRanker(objective=lightgbm_objective("dcg"), n_estimators=9, **LIGHT)
+    ranker.fit(
+        X,
+        y,
+        group=group_sizes(qid),
+        eval_X=(X_valid,),
+        eval_y=(y_valid,),
+        eval_group=[group_sizes(qid_valid)],
+        eval_at=[5],
+        eval_metric=lightgbm_metric("ndcg@5"),
+        callbacks=[lightgbm.early_stopping(5, verbose=False)],
+    )
+    assert set(ranker.evals_result_["valid_0"]) == {"ndcg@5", "skcalrank-ndcg@5"}
+
+
+def test_weightless_documents_have_no_say_in_eta():
+    objective = lightgbm_objective("dcg", "logistic", eta=3.0)
+    gradient, curvature = objective([5, 0, 1], [0.0, 0, 0], np.array([0.0, 1, 1]), [3])
+    assert gradient[0] == 0
+    assert (curvature > 0).all()
+
+
+def test_lightgbm_train_evaluates(made):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, qid = made
+    data = lightgbm.Dataset(X, y, group=group_sizes(qid))
+    params = LIGHT_TRAIN | {"objective": lightgbm_objective(), "metric": "none"}
+    found: dict = {}
+    model = lightgbm.train(
+        params,
+        data,
+        3,
+        valid_sets=[data],
+        feval=[lightgbm_metric("auc", relevance_level=1), lightgbm_metric("ndcg@1")],
+        callbacks=[lightgbm.record_evaluation(found)],
+    )
+    assert set(found["training"]) == {"skcalrank-auc", "skcalrank-ndcg@1"}
+    expected = measure_score("ndcg@1", y, model.predict(X), qid=qid)
+    assert found["training"]["skcalrank-ndcg@1"][-1] == pytest.approx(expected)
+
+
+def test_xgboost_stops_early_on_our_metric(made):
+    xgboost = pytest.importorskip("xgboost")
+    train, valid = (xgboost.DMatrix(X, y, group=group_sizes(qid)) for X, y, qid in halves(made))
+    found: dict = {}
+    model = xgboost.train(
+        DEEP | {"disable_default_eval_metric": True},
+        train,
+        200,
+        obj=xgboost_objective("dcg"),
+        custom_metric=xgboost_metric("dcg@2"),
+        evals=[(valid, "valid")],
+        evals_result=found,
+        maximize=True,
+        early_stopping_rounds=5,
+        verbose_eval=False,
+    )
+    assert list(found["valid"]) == ["dcg@2"]
+    assert model.best_iteration == np.argmax(found["valid"]["dcg@2"]) < 195
+    _, (_, y, qid) = halves(made)
+    scores = model.predict(valid, iteration_range=(0, model.best_iteration + 1))
+    assert model.best_score == pytest.approx(measure_score("dcg@2", y, scores, qid=qid))
+
+
+def test_lightgbm_cv(made):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, qid = made
+    folds = list(QueryKFold(3).split(X, y, qid=qid))
+    found = lightgbm.cv(
+        LIGHT_TRAIN | {"objective": lightgbm_objective("dcg"), "metric": "none"},
+        lightgbm.Dataset(X, y, group=group_sizes(qid)),
+        3,
+        folds=folds,
+        feval=lightgbm_metric("ndcg@5"),
+        return_cvbooster=True,
+    )
+    expected = [
+        measure_score("ndcg@5", y[test], model.predict(X[test]), qid=qid[test])
+        for model, (_, test) in zip(found["cvbooster"].boosters, folds)
+    ]
+    assert found["valid skcalrank-ndcg@5-mean"][-1] == pytest.approx(np.mean(expected))
+
+
+def test_xgboost_cv(made):
+    xgboost = pytest.importorskip("xgboost")
+    X, y, qid = made
+    objective = xgboost_objective("dcg")
+    found = xgboost.cv(
+        DEEP | {"disable_default_eval_metric": True},
+        xgboost.DMatrix(X, y, group=group_sizes(qid)),
+        3,
+        nfold=4,
+        obj=objective,
+        custom_metric=xgboost_metric("ndcg@5"),
+        as_pandas=False,
+    )
+    assert found["test-ndcg@5-mean"][-1] > measure_score("ndcg@5", y, 0 * X[:, 0], qid=qid) + 0.1
+    assert len(objective._known) == 4, "one for each fold, of whole queries"
+
+
+# -- errors -------------------------------------------------------------------------------
+
+MAKERS = [lightgbm_objective, xgboost_objective]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_objectives_refuse_what_they_do_not_know(make):
+    with pytest.raises(ValueError, match="Unknown loss 'hinge': choose one of squared, "):
+        make(loss="hinge")
+    with pytest.raises(ValueError, match="Unknown measure 'ndgc@10'"):
+        make("ndgc@10")
+    with pytest.raises(ValueError, match="threshold=1: the loss 'squared' has no such option"):
+        make(loss="squared", threshold=1)
+    with pytest.raises(ValueError, match="ndcg has no option 'relevance_level'"):
+        make("ndcg", relevance_level=1)
+    with pytest.raises(ValueError, match="eta=-1"):
+        make(loss="logistic", eta=-1)
+
+
+def has_targets(measure):
+    return measure.score_targets is not Measure.score_targets
+
+
+@pytest.mark.parametrize("name", [n for n, m in MEASURES.items() if not has_targets(m)])
+def test_measures_without_targets_are_refused(name):
+    with pytest.raises(ValueError, match=f"{name} has no targets .* auc, dcg, err, eru, map, ndcg"):
+        lightgbm_objective(name)
+
+
+@pytest.mark.parametrize("name", [n for n, m in MEASURES.items() if has_targets(m)])
+def test_measures_with_targets_are_boosted(name, labels, scores):
+    y = np.minimum(labels, 1.0)
+    gradient, _ = lightgbm_objective(name)(y, scores, None, SIZES)
+    function = loss_of_scores("pairwise_squared", y, measure=name)
+    np.testing.assert_allclose(gradient, slopes(function, scores), atol=1e-6)
+
+
+def test_errors_about_targets(way, labels, scores):
+    with pytest.raises(ValueError, match="'logistic' needs targets from 0, and the measure gives"):
+        way(labels, scores, measure="neg_pairwise_disagreement", loss="logistic")
+    with pytest.raises(ValueError, match="Negative relevance: y holds -2"):
+        way(-labels, scores)
+    with pytest.raises(ValueError, match=r"y holds 2, and a binary measure .* relevance_level"):
+        way(labels, scores, measure="precision")
+    with pytest.raises(ValueError, match=r"eta=0\.5 is below the largest target, 3"):
+        way(labels, scores, measure="dcg", loss="exponential", eta=0.5)
+
+
+def test_errors_about_rows(labels, scores):
+    objective = lightgbm_objective()
+    with pytest.raises(MissingQidError, match=r"group=group_sizes\(qid\)"):
+        objective(labels, scores)
+    with pytest.raises(MissingQidError, match=r"group=group_sizes\(qid\)"):
+        lightgbm_metric()(labels, scores, None)
+    with pytest.raises(ValueError, match="14 labels and 14 scores, and the group sizes sum to 10"):
+        objective(labels, scores, None, [4, 6])
+    with pytest.raises(ValueError, match="14 labels and 3 scores"):
+        objective(labels, scores[:3], None, SIZES)
+    with pytest.raises(ValueError, match="sample_weight has shape"):
+        objective(labels, scores, np.ones(3), SIZES)
+    with pytest.raises(ValueError, match="weights must be non-negative"):
+        objective(labels, scores, -np.ones(ROWS), SIZES)
+    with pytest.raises(ValueError, match="y_true contains NaN"):
+        objective(np.full(ROWS, np.nan), scores, None, SIZES)
+
+
+def test_libraries_without_queries(made):
+    X, y, _ = made
+    lightgbm = pytest.importorskip("lightgbm")
+    with pytest.raises(MissingQidError, match="LightGBM knows no queries"):
+        lightgbm.train(LIGHT_TRAIN | {"objective": lightgbm_objective()}, lightgbm.Dataset(X, y), 1)
+    xgboost = pytest.importorskip("xgboost")
+    with pytest.raises(MissingQidError, match="XGBoost knows no queries"):
+        xgboost.train(DEEP, xgboost.DMatrix(X, y), 1, obj=xgboost_objective())
+    with pytest.raises(MissingQidError, match="XGBoost knows no queries"):
+        xgboost_metric()(np.zeros(len(y)), xgboost.DMatrix(X, y))
+
+
+def test_metrics_refuse_what_they_do_not_know():
+    for make in (lightgbm_metric, xgboost_metric):
+        with pytest.raises(ValueError, match="Unknown measure 'gain'"):
+            make("gain")
+        with pytest.raises(ValueError, match="ties='none': choose one of"):
+            make(ties="none")
+        with pytest.raises(ValueError, match="empty='two': choose one of"):
+            make(empty="two")
+
+
+def test_metric_undefined_everywhere(scores):
+    with pytest.warns(UndefinedMetricWarning):
+        assert np.isnan(lightgbm_metric()(np.zeros(ROWS), scores, None, SIZES)[1])
+
+
+def test_group_sizes():
+    np.testing.assert_array_equal(group_sizes([3, 3, 1, 2, 2, 2]), [2, 1, 3])
+    np.testing.assert_array_equal(group_sizes(RankingTarget([0.0, 1], ["a", "b"]).qid), [1, 1])
+    with pytest.raises(ValueError, match="rows of query 7 do not stand together"):
+        group_sizes([5, 7, 7, 3, 7, 3])
+    with pytest.raises(ValueError, match="qid is missing in row 1"):
+        group_sizes([1.0, np.nan])
