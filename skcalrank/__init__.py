@@ -7,6 +7,7 @@ are probabilities.
 
 from __future__ import annotations
 
+from ._clicks import ClickSessions
 from ._exceptions import MissingQidError
 from ._preferences import PreferenceTarget
 from ._targets import RankingTarget
@@ -19,13 +20,17 @@ from .datasets import (
     load_sushi,
     make_label_ranking,
     make_subset_ranking,
+    sample_comparisons,
+    sample_sessions,
 )
 from .metrics import get_scorer, get_scorer_names
 from .model_selection import QueryKFold, QueryShuffleSplit, train_test_query_split
 from .rankers import (
+    AggregatedRanker,
     AUCRanker,
     AveragePrecisionRanker,
     DCGRanker,
+    DifferenceGraphRanker,
     ERRRanker,
     ExpectedRankUtilityRanker,
     LeastSquaresRanker,
@@ -45,8 +50,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AUCRanker",
+    "AggregatedRanker",
     "AveragePrecisionRanker",
+    "ClickSessions",
     "DCGRanker",
+    "DifferenceGraphRanker",
     "ERRRanker",
     "ExpectedRankUtilityRanker",
     "LeastSquaresRanker",
@@ -76,5 +84,7 @@ __all__ = [
     "load_sushi",
     "make_label_ranking",
     "make_subset_ranking",
+    "sample_comparisons",
+    "sample_sessions",
     "train_test_query_split",
 ]

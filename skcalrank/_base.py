@@ -14,6 +14,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._clicks import ClickSessions
 from ._exceptions import MissingQidError
 from ._preferences import PreferenceTarget
 from ._queries import Queries
@@ -36,7 +37,7 @@ from .solvers import (
     takes_sparse,
 )
 
-__all__ = ["BaseRanker", "Problem", "ScoreRanker"]
+__all__ = ["BaseRanker", "Problem", "ScoreRanker", "fit_targets"]
 
 
 class Problem(NamedTuple):
@@ -69,8 +70,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     __metadata_request__decision_function = {"qid": True}
     __metadata_request__score = {"qid": True, "sample_weight": True}
 
-    # Whether PreferenceTarget is a target of this ranker.
-    _takes_preferences = False
+    # Targets that are no arrays and that this ranker takes.
+    _judgments: tuple[type, ...] = ()
 
     @abstractmethod
     def _measure(self) -> Measure:
@@ -87,13 +88,13 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     # -- the door -----------------------------------------------------------------
 
-    def _check_problem(self, X, y, qid, sample_weight) -> Problem:
+    def _check_problem(self, X, y, qid, sample_weight, *, reset=True) -> Problem:
         """Validate the input of fit."""
         qid = carried_qid(y, qid)
-        checks = x_checks(self)
-        if isinstance(y, PreferenceTarget):
+        checks = x_checks(self) | {"reset": reset}
+        if isinstance(y, (PreferenceTarget, ClickSessions)):
             X = validate_data(self, X, **checks)
-            n_items, queries = self._check_preferences(X, y), y.queries()
+            n_items, queries = self._check_judgments(X, y), y.queries()
         else:
             if issparse(y):
                 raise ValueError("y is sparse: pass relevances as an array, y.toarray().")
@@ -106,15 +107,20 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         self.n_items_ = n_items
         return Problem(X, y, queries, weight, n_items)
 
-    def _check_preferences(self, X, y):
-        if not self._takes_preferences:
+    def _check_judgments(self, X, y):
+        if not isinstance(y, self._judgments):
             raise ValueError(
-                f"{type(self).__name__} wants relevances, y is a PreferenceTarget: rankers of "
-                "preferences are PairwiseDisagreementRanker and its kin."
+                f"{type(self).__name__} wants {self._wants()}, y is {type(y).__name__}: "
+                "PairwiseDisagreementRanker and its kin take a PreferenceTarget, ERRRanker takes "
+                "ClickSessions, and AggregatedRanker both."
             )
         if X.shape[0] != len(y):
             raise ValueError(f"X has {X.shape[0]} rows, y has {len(y)}.")
         return y.n_items
+
+    def _wants(self):
+        names = [kind.__name__ for kind in self._judgments]
+        return " or ".join(["relevances", *names])
 
     def _check_relevances(self, y, qid):
         y = np.asarray(y, dtype=np.float64)
@@ -261,6 +267,20 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         )
 
 
+def fit_targets(estimator, problem: Problem, targets, *, pairwise):
+    """Fit a clone of a regressor, None for Ridge, to targets in grouped order."""
+    regressor = Ridge() if estimator is None else clone(estimator)
+    if problem.n_items is not None:
+        targets = targets.reshape(-1, problem.n_items)
+        if pairwise:
+            targets = targets - targets.mean(axis=1, keepdims=True)
+        return fit_outputs(regressor, problem.X, targets, problem.weight)
+    targets = problem.queries.ungroup(targets)
+    if pairwise:
+        return fit_centred(regressor, problem.X, targets, problem.queries, problem.weight)
+    return fit_regressor(regressor, problem.X, targets, problem.weight)
+
+
 class ScoreRanker(BaseRanker):
     """A ranker whose surrogate has one value per document, and whose map is a sort."""
 
@@ -315,20 +335,7 @@ class ScoreRanker(BaseRanker):
         pairwise = effective_loss(self.loss, self.estimator) == "pairwise_squared"
         problem = self._check_problem(X, y, qid, sample_weight)
         targets = self._targets(problem)
-        regressor = Ridge() if self.estimator is None else clone(self.estimator)
-        if problem.n_items is not None:
-            targets = targets.reshape(-1, problem.n_items)
-            if pairwise:
-                targets = targets - targets.mean(axis=1, keepdims=True)
-            self.estimator_ = fit_outputs(regressor, problem.X, targets, problem.weight)
-        elif pairwise:
-            targets = problem.queries.ungroup(targets)
-            self.estimator_ = fit_centred(
-                regressor, problem.X, targets, problem.queries, problem.weight
-            )
-        else:
-            targets = problem.queries.ungroup(targets)
-            self.estimator_ = fit_regressor(regressor, problem.X, targets, problem.weight)
+        self.estimator_ = fit_targets(self.estimator, problem, targets, pairwise=pairwise)
         return self
 
     def decision_function(self, X, qid=None):

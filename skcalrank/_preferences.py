@@ -363,12 +363,11 @@ class PreferenceTarget:
     @property
     def n_judgments(self) -> np.ndarray:
         """Number of distinct judgements of each query, of shape (n_queries,)."""
-        queries = self.queries()
-        keys = np.unique(
-            np.column_stack([self._query_of(self.winner), _numbers(self.judgment)]),
-            axis=0,
-        )
-        return np.bincount(keys[:, 0].astype(int), minlength=queries.n_queries)
+        queries, number = self.queries(), _numbers(self.judgment)
+        # One integer for a judgement of a query.
+        n_numbers = int(number.max(initial=0)) + 1
+        stated = np.unique(self._query_of(self.winner) * n_numbers + number)
+        return np.bincount(stated // n_numbers, minlength=queries.n_queries)
 
     def net_preference(self) -> np.ndarray:
         """``sum_j (y_ij - y_ji)`` of each document: (n_rows,), or (n, r) in label form."""

@@ -15,7 +15,7 @@ from skcalrank.testing import all_rankers
 
 ROOT = Path(skcalrank.__file__).parent
 LEVELS = {
-    0: ("_exceptions", "_preferences", "_queries", "_ranked", "_targets", "_validation"),
+    0: ("_clicks", "_exceptions", "_preferences", "_queries", "_ranked", "_targets", "_validation"),
     1: ("measures", "losses", "preds", "aggregation", "solvers"),
     2: ("metrics", "_base"),
     3: ("rankers", "calibration", "datasets", "model_selection", "boosting", "testing"),

@@ -6,6 +6,7 @@ from ._container import LabelRankingData, RankingData
 from ._digits import load_digits_queries
 from ._letor import load_letor
 from ._made import LabelMixture, make_subset_ranking
+from ._made_judgments import sample_comparisons, sample_sessions
 from ._made_orders import OrderMixture, make_label_ranking
 from ._movielens import MovieLensData, load_movielens
 from ._preflib import load_preflib
@@ -25,4 +26,6 @@ __all__ = [
     "load_sushi",
     "make_label_ranking",
     "make_subset_ranking",
+    "sample_comparisons",
+    "sample_sessions",
 ]

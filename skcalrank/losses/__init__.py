@@ -15,7 +15,13 @@ from ._pointwise import (
     Squared,
     SquaredHinge,
 )
-from ._preferences import PreferenceHinge, PreferenceLogistic, PreferenceLoss
+from ._preferences import (
+    PreferenceExponential,
+    PreferenceHinge,
+    PreferenceLogistic,
+    PreferenceLoss,
+    PreferenceSquaredHinge,
+)
 
 __all__ = [
     "LOSSES",
@@ -30,9 +36,11 @@ __all__ = [
     "PairwiseLogistic",
     "PairwiseSquared",
     "PointwiseLoss",
+    "PreferenceExponential",
     "PreferenceHinge",
     "PreferenceLogistic",
     "PreferenceLoss",
+    "PreferenceSquaredHinge",
     "Squared",
     "SquaredHinge",
     "get_loss",
@@ -57,7 +65,13 @@ LOSSES: dict[str, type[Loss]] = {
 
 #: Losses of single preferences, which no theorem calls calibrated.
 PREFERENCE_LOSSES: dict[str, type[PreferenceLoss]] = {
-    loss.name: loss for loss in (PreferenceHinge, PreferenceLogistic)
+    loss.name: loss
+    for loss in (
+        PreferenceHinge,
+        PreferenceLogistic,
+        PreferenceExponential,
+        PreferenceSquaredHinge,
+    )
 }
 
 

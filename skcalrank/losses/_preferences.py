@@ -5,7 +5,8 @@ r"""Convex losses of single preferences, which are calibrated for nothing.
 
 for a convex, decreasing f and h(y) = y: RankSVM and RankNet. Even where the noise is low,
 their minimisers can order documents wrongly (DMJ10, Theorems 11 and 12; DMJ13, Theorems 2
-and 3). They are here to be compared with.
+and 3). They are here to be compared with, and for :class:`~skcalrank.DifferenceGraphRanker`, which
+gives them net preferences of many judgements and is consistent.
 """
 
 from __future__ import annotations
@@ -18,9 +19,16 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
+from ._base import EXPONENT
 from ._pointwise import rounded_hinge, softplus
 
-__all__ = ["PreferenceHinge", "PreferenceLogistic", "PreferenceLoss"]
+__all__ = [
+    "PreferenceExponential",
+    "PreferenceHinge",
+    "PreferenceLogistic",
+    "PreferenceLoss",
+    "PreferenceSquaredHinge",
+]
 
 
 class PreferenceLoss(ABC):
@@ -106,3 +114,29 @@ class PreferenceLogistic(PreferenceLoss):
 
     def slopes(self, ahead):
         return -expit(-ahead)
+
+
+@dataclass(frozen=True)
+class PreferenceExponential(PreferenceLoss):
+    """Exponential, ``exp(-x)``."""
+
+    name: ClassVar[str] = "exponential"
+
+    def terms(self, ahead):
+        return np.exp(-np.maximum(ahead, -EXPONENT))
+
+    def slopes(self, ahead):
+        return -self.terms(ahead)
+
+
+@dataclass(frozen=True)
+class PreferenceSquaredHinge(PreferenceLoss):
+    """Squared hinge, ``(1 - x)_+^2``."""
+
+    name: ClassVar[str] = "squared_hinge"
+
+    def terms(self, ahead):
+        return np.maximum(1.0 - ahead, 0.0) ** 2
+
+    def slopes(self, ahead):
+        return -2.0 * np.maximum(1.0 - ahead, 0.0)

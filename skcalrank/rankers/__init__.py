@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ._aggregated import AggregatedRanker
 from ._baselines import PairwiseHingeRanker, PairwiseLogisticRanker
+from ._difference_graph import DifferenceGraphRanker
 from ._err import ERRRanker
 from ._linear import LinearScorer
 from ._low_rank import LowRankLossClassifier
@@ -23,8 +25,10 @@ from ._value import ValueRegularizedRanker
 
 __all__ = [
     "AUCRanker",
+    "AggregatedRanker",
     "AveragePrecisionRanker",
     "DCGRanker",
+    "DifferenceGraphRanker",
     "ERRRanker",
     "ExpectedRankUtilityRanker",
     "LeastSquaresRanker",

@@ -9,7 +9,13 @@ from ..losses import PreferenceHinge, PreferenceLogistic, PreferenceLoss
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, document_weights
 
-__all__ = ["PairwiseHingeRanker", "PairwiseLogisticRanker"]
+__all__ = [
+    "PairwiseHingeRanker",
+    "PairwiseLogisticRanker",
+    "edges_of",
+    "narrowing_hinges",
+    "pair_weights",
+]
 
 # The corner of the hinge becomes narrower by this factor, fit after fit: quasi-Newton steps
 # stumble over a sharp one that is far away.
@@ -17,7 +23,7 @@ _NARROWING = 10.0
 
 
 class _PreferenceRanker(LinearScorer):
-    _takes_preferences = True
+    _judgments = (PreferenceTarget,)
 
     def __init__(
         self,
@@ -51,22 +57,23 @@ class _PreferenceRanker(LinearScorer):
 
     def _solve(self, problem, start):
         check_preference_weights(self.weights)
-        winner, loser, stated = _edges(problem, self.weights)
-        options = {"factor": _pair_weights(problem, winner, loser), "margin": bool(self.margin)}
-        n_iter = 0
-        losses = self._losses()
-        # A warm start is near already.
-        for loss in losses if start is None else losses[-1:]:
+        winner, loser, stated = edges_of(problem, self.weights)
+        options = {"factor": pair_weights(problem, winner, loser), "margin": bool(self.margin)}
 
-            def objective(s, loss=loss):
-                return loss.value_and_gradient(s, winner, loser, stated, **options)
+        def objective(s, loss):
+            return loss.value_and_gradient(s, winner, loser, stated, **options)
 
-            found = self._descend(objective, problem, start, sees_shift=False)
-            start, n_iter = found[:2], n_iter + found.n_iter
-        return found._replace(n_iter=n_iter)
+        return self._descend_along(self._losses(), objective, problem, start)
 
 
-def _edges(problem, weights):
+def narrowing_hinges(smoothing):
+    """Hinges with ever sharper corners, down to the one asked for."""
+    last = PreferenceHinge(smoothing=smoothing)
+    widths = smoothing * _NARROWING ** np.arange(20)[::-1]
+    return [*(PreferenceHinge(smoothing=width) for width in widths[widths < 1][:-1]), last]
+
+
+def edges_of(problem, weights):
     """Winner, loser and weight of every preference, documents in grouped order."""
     queries, y = problem.queries, problem.y
     if isinstance(y, PreferenceTarget):
@@ -78,7 +85,7 @@ def _edges(problem, weights):
     return y.winner, y.loser, y.weight
 
 
-def _pair_weights(problem, winner, loser):
+def pair_weights(problem, winner, loser):
     """``w_i w_j`` over the mean weight of the query; None without weights."""
     weight = document_weights(problem)
     if weight is None:
@@ -166,9 +173,7 @@ class PairwiseHingeRanker(_PreferenceRanker):
         self.smoothing = smoothing
 
     def _losses(self):
-        last = PreferenceHinge(smoothing=self.smoothing)
-        widths = self.smoothing * _NARROWING ** np.arange(20)[::-1]
-        return [*(PreferenceHinge(smoothing=w) for w in widths[widths < 1][:-1]), last]
+        return narrowing_hinges(self.smoothing)
 
 
 class PairwiseLogisticRanker(_PreferenceRanker):

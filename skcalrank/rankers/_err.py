@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .._base import ScoreRanker
+from .._clicks import ClickSessions
+from .._validation import carried_qid
+from ..aggregation import cascade
 from ..measures import ERR
+from ..metrics import measure_score
 
 __all__ = ["ERRRanker"]
+
+# Highest grade of the scale that click probabilities are put on: fine enough for any of them.
+_CLICK_GRADES = 50.0
 
 
 class ERRRanker(ScoreRanker):
@@ -25,6 +34,12 @@ class ERRRanker(ScoreRanker):
     loss : {"squared", "pairwise_squared"}, default=None
         As in :class:`LeastSquaresRanker`.
 
+    Notes
+    -----
+    :class:`~skcalrank.ClickSessions` are a target too: then the stop probabilities themselves are
+    regressed, as the cascade model estimates them (:func:`skcalrank.aggregation.cascade`). A
+    ranker of clicks that is scored on grades takes `max_grade`, or the largest of these grades.
+
     Attributes
     ----------
     max_grade_ : float
@@ -41,13 +56,47 @@ class ERRRanker(ScoreRanker):
         super().__init__(estimator, loss=loss)
         self.max_grade = max_grade
 
+    _judgments = (ClickSessions,)
+
     def _positive_only(self):
         return True
 
     def _targets(self, problem):
-        largest = ERR(max_grade=self.max_grade).labels(problem.y).max()
-        self.max_grade_ = float(largest if self.max_grade is None else self.max_grade)
+        if self._scale is None:
+            self.max_grade_ = float(ERR().labels(problem.y).max())
+        else:
+            self.max_grade_ = float(self._scale)
         return super()._targets(problem)
+
+    def fit(self, X, y, qid=None, sample_weight=None):
+        # The scale of the grades; None = up to the largest that is given.
+        self._scale = self.max_grade
+        self._of_clicks = isinstance(y, ClickSessions)
+        if self._of_clicks:
+            self._scale = _CLICK_GRADES if self.max_grade is None else self.max_grade
+            qid = carried_qid(y, qid)
+            y = _grades(y, self._scale)
+        return super().fit(X, y, qid, sample_weight)
+
+    def score(self, X, y, qid=None, sample_weight=None):
+        qid = carried_qid(y, qid)
+        self._require_qid(qid, "score")
+        measure = self._measure()
+        if isinstance(y, ClickSessions):
+            y = _grades(y, self.max_grade_)
+        elif self._of_clicks and self.max_grade is None:
+            # The scale that clicks were put on is not that of grades.
+            measure = ERR()
+        scores = self.predict(X, qid)
+        return measure_score(measure, y, scores, qid=qid, sample_weight=sample_weight)
+
+    fit.__doc__ = ScoreRanker.fit.__doc__
+    score.__doc__ = ScoreRanker.score.__doc__
 
     def _measure(self):
         return ERR(max_grade=getattr(self, "max_grade_", self.max_grade))
+
+
+def _grades(sessions, highest):
+    """Grades whose stop probabilities are those of the cascade model."""
+    return np.minimum(np.log2(1.0 + cascade(sessions) * 2.0**highest), highest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -122,6 +123,15 @@ class LinearScorer(BaseRanker):
             start=start,
             verbose=self.verbose,
         )
+
+    def _descend_along(self, losses, objective, problem: Problem, start) -> ScorerFit:
+        """Minimise one loss of preferences after the other, each from where the last led to."""
+        n_iter = 0
+        # A warm start is near already.
+        for loss in losses if start is None else losses[-1:]:
+            found = self._descend(partial(objective, loss=loss), problem, start, sees_shift=False)
+            start, n_iter = found[:2], n_iter + found.n_iter
+        return found._replace(n_iter=n_iter)
 
     def decision_function(self, X, qid=None):
         """Scores of the documents.

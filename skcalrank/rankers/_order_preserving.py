@@ -137,9 +137,13 @@ class OrderPreservingRanker(LinearScorer):
         return self.measure_ if hasattr(self, "measure_") else get_measure(self.measure)
 
     def _solve(self, problem, start):
-        queries, weight = problem.queries, document_weights(problem)
         self.measure_ = get_measure(self.measure).scaled_to(problem.y)
-        targets = self.measure_.score_targets(self.measure_.labels(problem.y), queries)
+        y = self.measure_.labels(problem.y)
+        return self._solve_targets(problem, self.measure_.score_targets(y, problem.queries), start)
+
+    def _solve_targets(self, problem, targets, start):
+        """Minimise the loss of targets in grouped order."""
+        queries, weight = problem.queries, document_weights(problem)
         loss = get_loss(
             self.loss, eta=self.eta, threshold=self.threshold, smoothing=self.smoothing
         ).scaled_to(targets if weight is None else targets * (weight > 0), queries)

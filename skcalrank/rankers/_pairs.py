@@ -212,7 +212,7 @@ class PairwiseDisagreementRanker(PairRanker):
     0.0
     """
 
-    _takes_preferences = True
+    _judgments = (PreferenceTarget,)
     _preds: ClassVar = {
         "topological": topological_result,
         **{name: partial(feedback_arc_positions, method=name) for name in FEEDBACK_ARC_METHODS},

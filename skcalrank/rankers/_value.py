@@ -97,7 +97,7 @@ class ValueRegularizedRanker(LinearScorer):
     0.0
     """
 
-    _takes_preferences = True
+    _judgments = (PreferenceTarget,)
 
     def __init__(
         self,

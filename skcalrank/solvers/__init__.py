@@ -14,10 +14,12 @@ from ._least_squares import (
 )
 from ._pairs import PAIR_FEATURES, fit_pairs
 from ._scorer import ScorerFit, fit_scorer
+from ._stochastic import AveragedDescent
 
 __all__ = [
     "PAIR_FEATURES",
     "SQUARED_LOSSES",
+    "AveragedDescent",
     "ScorerFit",
     "as_dense",
     "effective_loss",

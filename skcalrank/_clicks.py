@@ -1,0 +1,288 @@
+"""Click sessions, as a target that survives every splitter."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._queries import Queries, check_qid, plain, qid_array
+
+__all__ = ["ClickSessions"]
+
+
+class ClickSessions:
+    """What users were shown and what they clicked: a list of rows and a position.
+
+    A session shows documents of one query from top to bottom; at most one is clicked. It has a
+    length and can be sliced by rows like an array, so every splitter of scikit-learn takes it
+    as ``y``. It carries its queries.
+
+    Slicing keeps what the sessions say about the rows that are left: a document before the
+    click, or of a session without a click, was examined and not clicked; one below the click was
+    not examined. Where the clicked document itself is cut away, those below it drop out and
+    the session counts as one without a click; a session of which nothing is left drops out.
+    Clicks and examinations of the rows that are left are therefore those of the whole. A row can
+    be chosen once only, for a session does not show a document twice.
+
+    Parameters
+    ----------
+    qid : array-like of shape (n_rows,)
+        Query of each row.
+    shown_rows : sequence of arrays of int, or array-like of shape (n_sessions, n_shown)
+        Row numbers in the order shown. In a matrix, -1 fills the end of shorter lists.
+    clicked_position : array-like of int of shape (n_sessions,)
+        1 = the document shown first was clicked, 2 = the second, ...; 0 = nothing was clicked.
+
+    Attributes
+    ----------
+    qid : ndarray of shape (n_rows,)
+    shown_rows : ndarray of shape (n_shown,)
+        The rows, one session after the other.
+    ptr : ndarray of shape (n_sessions + 1,)
+        Session ``s`` shows ``shown_rows[ptr[s]:ptr[s + 1]]``.
+    clicked_position : ndarray of shape (n_sessions,)
+
+    Raises
+    ------
+    ValueError
+        For unknown rows, sessions that are empty, show a document twice or documents of several
+        queries, and clicks outside the list.
+
+    Examples
+    --------
+    >>> from skcalrank import ClickSessions
+    >>> y = ClickSessions(["a", "a", "a"], [[2, 0, 1], [0, 1], [1]], [2, 0, 0])
+    >>> y
+    ClickSessions(3 rows, 3 sessions)
+    >>> y[[0, 1]].shown_rows
+    array([0, 1, 0, 1, 1])
+    """
+
+    # Sessions have no label-ranking form.
+    n_items = None
+
+    def __init__(self, qid, shown_rows, clicked_position):
+        if np.ndim(qid) == 0:
+            raise ValueError(f"qid={qid!r}: give the query of each row.")
+        self.qid = check_qid(qid, len(qid_array(qid)))
+        self.shown_rows, self.ptr = _flat_rows(shown_rows, len(self.qid))
+        self.clicked_position = _positions(clicked_position, np.diff(self.ptr))
+        self._check_one_query()
+        self._check_shown_once()
+
+    @classmethod
+    def _of(cls, qid, shown_rows, ptr, clicked_position):
+        """Sessions that are known to be right."""
+        out = cls.__new__(cls)
+        out.qid, out.shown_rows, out.ptr = qid, shown_rows, ptr
+        out.clicked_position = clicked_position
+        return out
+
+    def _check_one_query(self):
+        codes = self.queries().codes if len(self) else np.zeros(0, dtype=int)
+        first = self.shown_rows[self.ptr[:-1]]
+        other = codes[self.shown_rows] != np.repeat(codes[first], np.diff(self.ptr))
+        if other.any():
+            session, row = self._session_of_shown[other][0], self.shown_rows[other][0]
+            raise ValueError(
+                f"Session {session} shows row {first[session]} of query "
+                f"{plain(self.qid[first[session]])!r} and row {row} of query "
+                f"{plain(self.qid[row])!r}: a session belongs to one query."
+            )
+
+    def _check_shown_once(self):
+        keys = np.sort(self._session_of_shown * len(self) + self.shown_rows)
+        twice = keys[1:][keys[1:] == keys[:-1]]
+        if len(twice):
+            session, row = divmod(int(twice[0]), len(self))
+            raise ValueError(
+                f"Session {session} shows row {row} twice: keep its first appearance only."
+            )
+
+    # -- what a target must be able to do -----------------------------------------
+
+    def __len__(self):
+        return len(self.qid)
+
+    @property
+    def shape(self):
+        """(n_rows,), so that scikit-learn slices it like an array."""
+        return (len(self),)
+
+    @property
+    def ndim(self):
+        """1: sliced by rows only."""
+        return 1
+
+    def __repr__(self):
+        return f"ClickSessions({len(self)} rows, {self.n_sessions} sessions)"
+
+    def __getitem__(self, key):
+        rows = _chosen_rows(key, len(self))
+        place = np.full(len(self), -1)
+        place[rows] = np.arange(len(rows))
+        shown, session = place[self.shown_rows], self._session_of_shown
+        left = shown >= 0
+        clicked = self._is_click
+        lost = np.zeros(self.n_sessions, dtype=bool)
+        lost[session[clicked & ~left]] = True
+        left &= self.examined | ~lost[session]
+        # A click stays with its document, at its position among those that are left.
+        clicked &= left
+        before = np.append(0, np.cumsum(left))[self.ptr[:-1]]
+        position = np.zeros(self.n_sessions, dtype=int)
+        position[session[clicked]] = np.cumsum(left)[clicked] - before[session[clicked]]
+        sizes = np.bincount(session[left], minlength=self.n_sessions)
+        ptr = np.append(0, np.cumsum(sizes[sizes > 0]))
+        return self._of(self.qid[rows], shown[left], ptr, position[sizes > 0])
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError(
+            "ClickSessions are no array: turn them into one score per row with "
+            "skcalrank.aggregation.cascade."
+        )
+
+    def __eq__(self, other):
+        if not isinstance(other, ClickSessions):
+            return NotImplemented
+        same_qid = self.qid.tolist() == other.qid.tolist()
+        return same_qid and all(map(np.array_equal, self._arrays(), other._arrays()))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _arrays(self):
+        return self.shown_rows, self.ptr, self.clicked_position
+
+    # -- reading it ---------------------------------------------------------------
+
+    def queries(self) -> Queries:
+        """The rows grouped by query."""
+        return Queries.from_qid(self.qid)
+
+    @property
+    def n_sessions(self) -> int:
+        """Number of sessions."""
+        return len(self.clicked_position)
+
+    @property
+    def n_judgments(self) -> np.ndarray:
+        """Number of sessions of each query, of shape (n_queries,)."""
+        queries = self.queries()
+        return np.bincount(
+            queries.codes[self.shown_rows[self.ptr[:-1]]], minlength=queries.n_queries
+        )
+
+    @property
+    def examined(self) -> np.ndarray:
+        """Whether each shown document was examined, of shape (n_shown,).
+
+        In the cascade model a user reads from the top to the click, or all that is shown.
+        """
+        last = np.where(self.clicked_position, self.clicked_position, np.diff(self.ptr))
+        return self._position_of_shown <= np.repeat(last, np.diff(self.ptr))
+
+    @property
+    def _is_click(self):
+        clicked = np.repeat(self.clicked_position, np.diff(self.ptr))
+        return self._position_of_shown == clicked
+
+    @property
+    def _session_of_shown(self):
+        return np.repeat(np.arange(self.n_sessions), np.diff(self.ptr))
+
+    @property
+    def _position_of_shown(self):
+        return np.arange(1, len(self.shown_rows) + 1) - np.repeat(self.ptr[:-1], np.diff(self.ptr))
+
+    def counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Clicks and examinations of each row.
+
+        Returns
+        -------
+        clicks, examinations : ndarray of int of shape (n_rows,)
+        """
+        return (
+            np.bincount(self.shown_rows[self._is_click], minlength=len(self)),
+            np.bincount(self.shown_rows[self.examined], minlength=len(self)),
+        )
+
+
+def _chosen_rows(key, n_rows):
+    if isinstance(key, tuple):
+        key = tuple(k for k in key if k is not Ellipsis)
+        if len(key) != 1:
+            raise IndexError("ClickSessions are sliced by rows only.")
+        key = key[0]
+    rows = np.atleast_1d(np.arange(n_rows)[key])
+    if rows.ndim != 1 or key is None:
+        raise IndexError("ClickSessions are sliced by a one-dimensional choice of rows.")
+    if len(np.unique(rows)) < len(rows):
+        raise ValueError(
+            "A row is chosen twice, but a session cannot show a document twice: choose each row "
+            "of ClickSessions at most once (no bootstrap)."
+        )
+    return rows
+
+
+def _flat_rows(shown_rows, n_rows):
+    """Rows one session after the other, and pointers to the sessions."""
+    rows, sizes = _concatenated(shown_rows)
+    session = np.repeat(np.arange(len(sizes)), sizes)
+    bad = (rows < -1) | (rows >= n_rows)
+    if bad.any():
+        raise ValueError(
+            f"shown_rows[{session[bad][0]}] holds {rows[bad][0]}, but qid has {n_rows} rows, from "
+            "0 (-1 fills the end of a list)."
+        )
+    shown = rows >= 0
+    after = ~shown[:-1] & shown[1:] & (session[:-1] == session[1:])
+    if after.any():
+        raise ValueError(
+            f"shown_rows[{session[:-1][after][0]}] goes on after -1, which fills the end of a "
+            "list: close the gap."
+        )
+    sizes = np.bincount(session[shown], minlength=len(sizes))
+    if not sizes.all():
+        raise ValueError(
+            f"shown_rows[{np.argmin(sizes)}] is empty: leave out sessions that show nothing."
+        )
+    return rows[shown], np.append(0, np.cumsum(sizes))
+
+
+def _concatenated(shown_rows):
+    if getattr(shown_rows, "ndim", 1) == 2:
+        matrix = np.asarray(shown_rows)
+        rows, sizes = matrix.ravel(), np.full(len(matrix), matrix.shape[1])
+    else:
+        lists = [np.atleast_1d(np.asarray(rows)) for rows in shown_rows]
+        if any(rows.ndim != 1 for rows in lists):
+            raise ValueError("shown_rows must hold one list of row numbers for each session.")
+        sizes = np.fromiter(map(len, lists), dtype=int, count=len(lists))
+        lists = [rows for rows in lists if len(rows)]
+        rows = np.concatenate(lists) if lists else np.zeros(0, dtype=int)
+    if rows.dtype.kind not in "iu" and rows.size:
+        raise ValueError(
+            f"shown_rows must hold integers, the numbers of rows, and holds {rows.dtype}."
+        )
+    return rows.astype(np.intp), sizes
+
+
+def _positions(clicked_position, sizes):
+    position = np.asarray(clicked_position)
+    if position.shape != sizes.shape:
+        raise ValueError(
+            f"clicked_position has shape {position.shape} for {len(sizes)} sessions: give one "
+            "position for each."
+        )
+    if position.dtype.kind not in "iu" and position.size:
+        raise ValueError(
+            f"clicked_position must hold integers and holds {position.dtype}: 1 is the document "
+            "shown first, and 0 stands for no click (put it in place of None and NaN)."
+        )
+    outside = (position < 0) | (position > sizes)
+    if outside.any():
+        session = np.flatnonzero(outside)[0]
+        raise ValueError(
+            f"clicked_position[{session}] is {position[session]}, but session {session} shows "
+            f"{sizes[session]} documents: positions count from 1, and 0 stands for no click."
+        )
+    return position.astype(np.intp)

@@ -1,0 +1,45 @@
+r"""Structures: many partial judgements of a query aggregated into one score per document.
+
+Each function takes the judgements of one or of all queries at once, as a
+:class:`~skcalrank.PreferenceTarget` (``cascade``: :class:`~skcalrank.ClickSessions`), and gives one
+score per row, higher is better, or one matrix per query.
+
+A judgement is a set of preferences that were stated together, and a query has k of them. The
+empirical law :math:`\hat P(j \succ l)` is the weight with which j is preferred to l, summed over
+the judgements and divided by k; under ``conditional=True`` it is divided by the weight with which
+the pair is compared at all. A preference of weight 0 states nothing, but its judgement counts.
+Documents that are not compared, or not connected by comparisons, never make a score infinite:
+each function says what becomes of them, and where scores do not mean what they should a warning
+names the query.
+"""
+
+from __future__ import annotations
+
+from ._bradley_terry import bradley_terry
+from ._cascade import cascade
+from ._counting import borda, log_odds, mean_adjacency, mean_log_odds, win_rate
+from ._eigenvector import principal_eigenvector
+from ._least_squares import thurstone_mosteller
+
+__all__ = [
+    "borda",
+    "bradley_terry",
+    "cascade",
+    "log_odds",
+    "mean_adjacency",
+    "mean_log_odds",
+    "principal_eigenvector",
+    "thurstone_mosteller",
+    "win_rate",
+]
+
+#: Every structure that gives scores, by its name.
+STRUCTURES = {
+    "borda": borda,
+    "win_rate": win_rate,
+    "mean_log_odds": mean_log_odds,
+    "thurstone_mosteller": thurstone_mosteller,
+    "bradley_terry": bradley_terry,
+    "principal_eigenvector": principal_eigenvector,
+    "cascade": cascade,
+}

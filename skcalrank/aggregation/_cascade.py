@@ -1,0 +1,103 @@
+"""Cascade model of clicks by maximum likelihood."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+
+from .._clicks import ClickSessions
+
+__all__ = ["CascadeEstimate", "cascade"]
+
+
+class CascadeEstimate(NamedTuple):
+    """Click probabilities and what they rest on, each of shape (n_rows,).
+
+    Attributes
+    ----------
+    probability : ndarray
+        Clicks over examinations; the default of the query where there are no examinations.
+    clicks, examinations : ndarray of int
+        Numbers of sessions.
+    standard_error : ndarray
+        ``sqrt(p (1 - p) / examinations)``, NaN without examinations. It is 0 where a document was
+        clicked never or always, which says little when the examinations are few.
+    """
+
+    probability: np.ndarray
+    clicks: np.ndarray
+    examinations: np.ndarray
+    standard_error: np.ndarray
+
+
+def cascade(sessions, *, unexamined=None, return_counts=False):
+    r"""Probability that a document satisfies who examines it, from clicks (DMJ13, section 5.2).
+
+    In the cascade model a user reads from the top, clicks the first satisfying document
+    and leaves. Maximum likelihood is
+
+    .. math:: \hat p_l = \frac{\text{clicks on } l}{\text{examinations of } l}
+
+    where a document is examined if it is shown at or above the click, or anywhere in a
+    session without a click.
+
+    Parameters
+    ----------
+    sessions : ClickSessions
+    unexamined : float, default=None
+        Probability of documents that nobody has examined (0/0). None: that of an examined document
+        of the query, i.e. all its clicks over all its examinations; 0 where there are none.
+    return_counts : bool, default=False
+        Give clicks, examinations and standard errors too.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_rows,), or CascadeEstimate
+        Probabilities; higher is better.
+
+    Raises
+    ------
+    TypeError
+        For other targets.
+    ValueError
+        If there are no rows, or `unexamined` is no probability.
+
+    Examples
+    --------
+    >>> from skcalrank import ClickSessions
+    >>> from skcalrank.aggregation import cascade
+    >>> y = ClickSessions([1, 1, 1, 1], [[0, 1, 2], [1, 0], [0, 1]], [2, 0, 1])
+    >>> cascade(y)
+    array([0.33333333, 0.5       , 0.4       , 0.4       ])
+    >>> cascade(y, return_counts=True).examinations
+    array([3, 2, 0, 0])
+    """
+    if not isinstance(sessions, ClickSessions):
+        raise TypeError(
+            f"cascade aggregates ClickSessions, got {type(sessions).__name__}: build them with "
+            "ClickSessions(qid, shown_rows, clicked_position)."
+        )
+    if not len(sessions):
+        raise ValueError("cascade got ClickSessions without rows: nothing to score.")
+    if unexamined is not None and not (isinstance(unexamined, Real) and 0 <= unexamined <= 1):
+        raise ValueError(f"unexamined={unexamined!r}: choose a probability, or None.")
+    clicks, examinations = sessions.counts()
+    default = _overall(clicks, examinations, sessions) if unexamined is None else unexamined
+    seen = examinations > 0
+    p = np.full(len(sessions), default, dtype=float)
+    p[seen] = clicks[seen] / examinations[seen]
+    if not return_counts:
+        return p
+    error = np.full(len(sessions), np.nan)
+    error[seen] = np.sqrt(p[seen] * (1 - p[seen]) / examinations[seen])
+    return CascadeEstimate(p, clicks, examinations, error)
+
+
+def _overall(clicks, examinations, sessions):
+    """Clicks over examinations of all documents of the query of each row."""
+    queries = sessions.queries()
+    total = queries.sum(queries.group(examinations))
+    share = queries.sum(queries.group(clicks)) / np.maximum(total, 1)
+    return queries.ungroup(queries.repeat(share))

@@ -1,0 +1,265 @@
+"""Judgements query by query, so that some of them can be chosen for all queries at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+
+import numpy as np
+
+from .._clicks import ClickSessions
+from .._preferences import PreferenceTarget
+from .._queries import Queries
+from ._tally import Tally
+
+__all__ = ["Judgments", "judgments_of", "places", "tally_of"]
+
+
+class Judgments(ABC):
+    """The judgements of all queries, in grouped order.
+
+    Attributes
+    ----------
+    queries : Queries
+        The documents; row order is grouped order.
+    ptr : ndarray of shape (n_queries + 1,)
+        Query ``q`` has the judgements ``ptr[q]:ptr[q + 1]``, which may be none.
+    """
+
+    queries: Queries
+    ptr: np.ndarray
+
+    @abstractmethod
+    def keep(self, ids: np.ndarray) -> Judgments:
+        """Those of some queries; a query that is named twice becomes two."""
+
+    @abstractmethod
+    def choose(self, chosen: np.ndarray) -> PreferenceTarget | ClickSessions:
+        """Target of the chosen judgements, about which structures do not warn."""
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Number of judgements of each query."""
+        return np.diff(self.ptr)
+
+    def draw(self, order: int, rng) -> np.ndarray:
+        """A random subset of ``order`` judgements of each query, of all where there are fewer."""
+        few = self.counts <= order
+        chosen, _ = places(self.ptr, np.flatnonzero(few))
+        drawn = [chosen]
+        many = np.flatnonzero(~few)
+        if len(many):
+            begin = np.repeat(self.ptr[many], order)
+            drawn.append(begin + random_subsets(self.counts[many], order, rng).ravel())
+        return np.concatenate(drawn)
+
+
+class PairJudgments(Judgments):
+    """Judgements that are sets of preferences.
+
+    Attributes
+    ----------
+    first, second : ndarray of shape (n_pairs,)
+        The pairs that are compared, ascending, as places in grouped order.
+    pair_ptr : ndarray of shape (n_queries + 1,)
+        Query ``q`` has the pairs ``pair_ptr[q]:pair_ptr[q + 1]``.
+    slot : ndarray of shape (n_preferences,)
+        Twice the number of the pair, plus one where ``first`` is preferred.
+    weight : ndarray of shape (n_preferences,)
+    preference_ptr : ndarray of shape (n_judgments + 1,)
+        Judgement ``j`` has the preferences ``preference_ptr[j]:preference_ptr[j + 1]``.
+    """
+
+    def __init__(self, queries, first, second, slot, weight, preference_ptr, ptr):
+        self.queries = queries
+        self.first, self.second = first, second
+        self.slot, self.weight = slot, weight
+        self.preference_ptr, self.ptr = preference_ptr, ptr
+        self.pair_ptr = np.searchsorted(first, queries.ptr)
+
+    @classmethod
+    def of(cls, y: PreferenceTarget, queries: Queries) -> PairJudgments:
+        """Those of a target, whose queries are given."""
+        n = queries.n_rows
+        place = queries.ungroup(np.arange(n))
+        winner, loser = place[y.winner], place[y.loser]
+        query = queries.repeat(np.arange(queries.n_queries))[winner]
+        order, begin = _by_judgment(query, y.judgment)
+        winner, loser = winner[order], loser[order]
+        forward = winner < loser
+        first = np.where(forward, winner, loser)
+        key, pair = np.unique(first * n + (winner + loser - first), return_inverse=True)
+        judged = np.bincount(query[order][begin], minlength=queries.n_queries)
+        return cls(
+            Queries(queries.ptr, names=queries.names),
+            key // n,
+            key % n,
+            2 * pair.ravel() + forward,
+            y.weight[order],
+            np.append(begin, len(order)),
+            np.append(0, np.cumsum(judged)),
+        )
+
+    def keep(self, ids):
+        """Those of some queries; a query that is named twice becomes two."""
+        queries = _queries_of(self.queries, ids)
+        pairs, pair_ptr = places(self.pair_ptr, ids)
+        judgments, ptr = places(self.ptr, ids)
+        preferences, preference_ptr = places(self.preference_ptr, judgments)
+        moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(pair_ptr))
+        slots_moved = np.repeat(
+            2 * (pair_ptr[:-1] - self.pair_ptr[ids]), np.diff(preference_ptr[ptr])
+        )
+        return PairJudgments(
+            queries,
+            self.first[pairs] + moved,
+            self.second[pairs] + moved,
+            self.slot[preferences] + slots_moved,
+            self.weight[preferences],
+            preference_ptr,
+            ptr,
+        )
+
+    def choose(self, chosen):
+        """Target of the chosen judgements, which has been counted already."""
+        return Chosen(self, chosen)
+
+    def tally(self, slot, weight, n_judgments, *, silent=False) -> Tally:
+        """Count preferences, given by their slots."""
+        counts = np.bincount(slot, weight, 2 * len(self.first))
+        losses, wins = counts[::2], counts[1::2]
+        seen = np.flatnonzero(wins + losses)
+        pairs = self.first[seen], self.second[seen]
+        return Tally(self.queries, *pairs, wins[seen], losses[seen], n_judgments, None, silent)
+
+
+class Chosen(PreferenceTarget):
+    """Some judgements of a target, in grouped order, and their tally."""
+
+    def __init__(self, judgments, chosen):
+        preferences, ptr = places(judgments.preference_ptr, chosen)
+        slot, weight = judgments.slot[preferences], judgments.weight[preferences]
+        queries = judgments.queries
+        query = np.repeat(np.arange(queries.n_queries), judgments.counts)[chosen]
+        n_judgments = np.bincount(query, minlength=queries.n_queries)
+        self.tally = judgments.tally(slot, weight, n_judgments, silent=True)
+        ends = np.column_stack([judgments.second, judgments.first]).ravel()
+        super().__init__(
+            ends[slot],
+            ends[slot ^ 1],
+            weight,
+            np.repeat(chosen, np.diff(ptr)),
+            queries.n_rows,
+            queries.codes,
+        )
+
+
+class SessionJudgments(Judgments):
+    """Judgements that are click sessions, sorted by query."""
+
+    def __init__(self, queries, ptr, sessions):
+        self.queries = queries
+        self.ptr = ptr
+        self.sessions = sessions
+
+    @classmethod
+    def of(cls, y: ClickSessions, queries: Queries) -> SessionJudgments:
+        """Those of a target, whose queries are given."""
+        place = queries.ungroup(np.arange(queries.n_rows))
+        query = queries.codes[y.shown_rows[y.ptr[:-1]]]
+        ptr = np.append(0, np.cumsum(np.bincount(query, minlength=queries.n_queries)))
+        grouped = Queries(queries.ptr, names=queries.names)
+        sessions = ClickSessions._of(grouped.codes, place[y.shown_rows], y.ptr, y.clicked_position)
+        return cls(grouped, ptr, _choose_sessions(sessions, np.argsort(query, kind="stable")))
+
+    def keep(self, ids):
+        """Those of some queries; a query that is named twice becomes two."""
+        queries = _queries_of(self.queries, ids)
+        chosen, ptr = places(self.ptr, ids)
+        out = _choose_sessions(self.sessions, chosen)
+        moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(out.ptr[ptr]))
+        out = ClickSessions._of(
+            queries.codes, out.shown_rows + moved, out.ptr, out.clicked_position
+        )
+        return SessionJudgments(queries, ptr, out)
+
+    def choose(self, chosen):
+        """Target of the chosen sessions."""
+        return _choose_sessions(self.sessions, chosen)
+
+
+def judgments_of(y, queries) -> Judgments:
+    """The judgements of comparisons or of click sessions, whose queries are given."""
+    return (SessionJudgments if isinstance(y, ClickSessions) else PairJudgments).of(y, queries)
+
+
+def tally_of(y, structure: str) -> Tally:
+    """The tally of all judgements of a target; `structure` is who asks, for the error."""
+    if isinstance(y, Chosen):
+        return y.tally
+    if not isinstance(y, PreferenceTarget):
+        raise TypeError(
+            f"{structure} aggregates a PreferenceTarget, got {type(y).__name__}: build one with "
+            "PreferenceTarget.from_comparisons, from_orders, from_relevance or from_matrix; clicks "
+            "are aggregated by cascade."
+        )
+    if not len(y):
+        raise ValueError(f"{structure} got a PreferenceTarget without rows: nothing to score.")
+    queries = y.queries()
+    judgments = PairJudgments.of(y, queries)
+    tally = judgments.tally(judgments.slot, judgments.weight, judgments.counts)
+    return replace(tally, queries=queries, n_items=y.n_items)
+
+
+def random_subsets(counts, order, rng) -> np.ndarray:
+    """Places of ``order`` of ``counts`` things drawn without replacement, for each of many counts.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n,)
+        None below `order`.
+    order : int
+    rng : RandomState
+
+    Returns
+    -------
+    chosen : ndarray of shape (n, order)
+    """
+    things = Queries(np.append(0, np.cumsum(counts)))
+    keys = things.extend(rng.random_sample(things.n_rows))
+    out = np.empty((len(counts), order), dtype=np.intp)
+    for bucket in things.buckets():
+        smallest = np.argpartition(bucket.pad(keys, np.inf), order - 1, axis=1)
+        out[bucket.ids] = smallest[:, :order]
+    return out
+
+
+def places(ptr, ids) -> tuple[np.ndarray, np.ndarray]:
+    """The ranges ``ptr[i]:ptr[i + 1]`` one after the other, and pointers to them."""
+    sizes = ptr[ids + 1] - ptr[ids]
+    new = np.append(0, np.cumsum(sizes))
+    return np.arange(new[-1]) + np.repeat(ptr[ids] - new[:-1], sizes), new
+
+
+def _queries_of(queries, ids):
+    names = ids if queries.names is None else queries.names[ids]
+    return Queries(np.append(0, np.cumsum(queries.sizes[ids])), names=names)
+
+
+def _by_judgment(query, judgment):
+    """Preferences in the order of query and judgement, and where judgements begin."""
+    if judgment.dtype.kind not in "biuf":
+        judgment = np.unique(judgment, return_inverse=True)[1].ravel()
+    if (judgment[1:] > judgment[:-1]).all():
+        return np.argsort(query, kind="stable"), np.arange(len(query))
+    order = np.lexsort((judgment, query))
+    new = np.zeros(len(order), dtype=bool)
+    new[:1] = True
+    for key in (query[order], judgment[order]):
+        new[1:] |= key[1:] != key[:-1]
+    return order, np.flatnonzero(new)
+
+
+def _choose_sessions(y, chosen):
+    shown, ptr = places(y.ptr, chosen)
+    return ClickSessions._of(y.qid, y.shown_rows[shown], ptr, y.clicked_position[chosen])

@@ -1,0 +1,93 @@
+"""Thurstone-Mosteller least squares on the pairs that are observed."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import log_expit, ndtri_exp
+
+from .._validation import check_option
+from ._graph import components, n_components, solve_laplacian
+from ._judgments import tally_of
+from ._tally import check_iteration, solve_in_parts, warn_of
+
+__all__ = ["LINKS", "thurstone_mosteller"]
+
+LINKS = ("logit", "probit", "linear")
+
+
+def thurstone_mosteller(y, *, link="logit", c=None, conditional=False, tol=1e-12, max_iter=10_000):
+    r"""Scores whose differences are closest to the observed preferences (DMJ13, eq. 22).
+
+    .. math:: s = (D_\Omega - \Omega)^\dagger (\Omega \circ A) 1
+
+    minimises :math:`\sum_{jl} \Omega_{jl} (A_{jl} - (s_j - s_l))^2` for a skew-symmetric A, with
+    the mask :math:`\Omega` of the pairs that are compared. Pairs that are not compared have no
+    part in it; even ones ask for equal scores. The scores of a query sum to 0. Where its
+    comparisons do not connect all its documents, those of every connected part do, which says
+    nothing of the order between the parts: a warning names the query. The scores of
+    documents without comparisons are 0.
+
+    Parameters
+    ----------
+    y : PreferenceTarget
+    link : {"logit", "probit", "linear"}, default="logit"
+        What A is: log-odds as in :func:`log_odds`; the normal quantile of the smoothed share
+        :math:`(\hat P(j \succ l) + c)/(\hat P(j \succ l) + \hat P(j \prec l) + 2c)`, Thurstone's
+        case V; or :math:`\hat P(j \succ l) - \hat P(j \prec l)`.
+    c : float, default=None
+        As in :func:`log_odds`; of no effect on "linear".
+    conditional : bool, default=False
+        As in :func:`log_odds`; "linear" depends on it too.
+    tol : float, default=1e-12
+        Residual of the normal equations at which a query is done, relative to their right side,
+        in the norm of the diagonal preconditioner.
+    max_iter : int, default=10_000
+        Of conjugate gradients. Queries that need more are named by a `ConvergenceWarning`.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_rows,) or (n, r)
+        In the units of A; higher is better.
+
+    Examples
+    --------
+    >>> from skcalrank import PreferenceTarget
+    >>> from skcalrank.aggregation import thurstone_mosteller
+    >>> y = PreferenceTarget.from_comparisons([0, 0, 1, 2], [1, 1, 0, 1], qid=[1, 1, 1])
+    >>> thurstone_mosteller(y).round(2)
+    array([-0.03, -0.54,  0.56])
+    """
+    check_option("link", link, LINKS)
+    check_iteration(tol, max_iter)
+    tally = tally_of(y, "thurstone_mosteller")
+    asked = _differences(tally, link, c, conditional)
+
+    def solve(part, _, pairs):
+        right, size = part.incidence.T @ asked[pairs], np.abs(asked[pairs])
+        ones, none = np.ones(len(part.first)), np.zeros(len(right))
+        scale = part.row_sums(size, size)
+        return solve_laplacian(part, ones, none, right, scale, tol, max_iter)
+
+    scores = solve_in_parts(tally, solve, max_iter)
+    parts = components(tally, "weak")
+    warn_of(
+        tally,
+        n_components(parts, tally.queries) > 1,
+        "has documents that no chain of comparisons connects: each connected part is centred at 0, "
+        "and the order between the parts means nothing.",
+        stacklevel=3,
+    )
+    scores -= (np.bincount(parts, scores) / np.bincount(parts))[parts]
+    return tally.in_rows(scores)
+
+
+def _differences(tally, link, c, conditional):
+    """Entries A of the pairs."""
+    if link == "linear":
+        win, lose = tally.law(conditional)
+        return win - lose
+    logit = tally.log_odds(c, conditional)
+    if link == "logit":
+        return logit
+    # By the smaller share of the two, which does not round to 1.
+    return -np.sign(logit) * ndtri_exp(log_expit(-np.abs(logit)))

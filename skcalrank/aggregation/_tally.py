@@ -1,0 +1,202 @@
+"""How often each document of a pair beat the other: what every structure of pairs reads."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
+
+from .._queries import Queries
+
+__all__ = ["Tally", "check_iteration", "check_smoothing", "solve_in_parts", "warn_of"]
+
+# Rows of the queries that are worked on at a time, so that their arrays stay in cache.
+PART_ROWS = 1 << 14
+
+
+@dataclass
+class Tally:
+    """Weights of the preferences of each pair of documents, summed over the judgements.
+
+    Everything is in grouped order.
+
+    Attributes
+    ----------
+    queries : Queries
+    first, second : ndarray of shape (n_pairs,)
+        The pairs that are seen, i.e. compared with a positive weight, each once and ascending,
+        ``first < second``.
+    wins, losses : ndarray of shape (n_pairs,)
+        Weight with which the first document beat the second, and was beaten by it.
+    n_judgments : ndarray of shape (n_queries,)
+        Number of distinct judgements.
+    n_items : int or None
+        Number of items in the label-ranking form.
+    silent : bool
+        Whether to say nothing about queries that lack comparisons.
+    """
+
+    queries: Queries
+    first: np.ndarray
+    second: np.ndarray
+    wins: np.ndarray
+    losses: np.ndarray
+    n_judgments: np.ndarray
+    n_items: int | None = None
+    silent: bool = False
+
+    # -- shape --------------------------------------------------------------------
+
+    @cached_property
+    def pair_ptr(self) -> np.ndarray:
+        """Query ``q`` has the pairs ``pair_ptr[q]:pair_ptr[q + 1]``."""
+        return np.searchsorted(self.first, self.queries.ptr)
+
+    @cached_property
+    def pair_query(self) -> np.ndarray:
+        """Query of each pair."""
+        return np.repeat(np.arange(self.queries.n_queries), np.diff(self.pair_ptr))
+
+    @cached_property
+    def incidence(self) -> csr_matrix:
+        """Sparse (n_pairs, n_documents) matrix that takes scores to ``s_first - s_second``.
+
+        Its transpose takes a skew-symmetric matrix, given by its pairs, to its row sums.
+        """
+        n_pairs = len(self.first)
+        ends = np.column_stack([self.first, self.second]).ravel()
+        signs = np.tile([1.0, -1.0], n_pairs)
+        ptr = np.arange(0, 2 * n_pairs + 1, 2)
+        return csr_matrix((signs, ends, ptr), shape=(n_pairs, self.queries.n_rows))
+
+    def upper(self, values: np.ndarray) -> csr_matrix:
+        """Sparse matrix between documents, of values at ``(first, second)``."""
+        n = self.queries.n_rows
+        return csr_matrix((values, self.second, self._row_ptr), shape=(n, n))
+
+    @cached_property
+    def _row_ptr(self):
+        return np.searchsorted(self.first, np.arange(self.queries.n_rows + 1))
+
+    def row_sums(self, of_first: np.ndarray, of_second: np.ndarray) -> np.ndarray:
+        """Sum over the pairs of each document of what the pair gives to it."""
+        n = self.queries.n_rows
+        return np.bincount(self.first, of_first, n) + np.bincount(self.second, of_second, n)
+
+    def largest(self, of_pairs: np.ndarray) -> np.ndarray:
+        """Maximum over the pairs of each query, 0 where there is none."""
+        out = np.zeros(self.queries.n_queries)
+        some = np.diff(self.pair_ptr) > 0
+        if some.any():
+            out[some] = np.maximum.reduceat(of_pairs, self.pair_ptr[:-1][some])
+        return out
+
+    def in_rows(self, values: np.ndarray) -> np.ndarray:
+        """Values of the documents as the target has them: (n_rows,), or (n, r)."""
+        values = self.queries.ungroup(values)
+        return values if self.n_items is None else values.reshape(-1, self.n_items)
+
+    def parts(self) -> Iterator[tuple[slice, slice, slice, Tally]]:
+        """Runs of whole queries: queries, documents, pairs, and the tally of them alone."""
+        for ids, rows, queries in self.queries.parts(PART_ROWS):
+            pairs = slice(self.pair_ptr[ids.start], self.pair_ptr[ids.stop])
+            part = replace(
+                self,
+                queries=queries,
+                first=self.first[pairs] - rows.start,
+                second=self.second[pairs] - rows.start,
+                wins=self.wins[pairs],
+                losses=self.losses[pairs],
+                n_judgments=self.n_judgments[ids],
+            )
+            yield ids, rows, pairs, part
+
+    # -- the empirical law --------------------------------------------------------
+
+    def law(self, conditional: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Share of the judgements in which the first document wins, and in which it loses.
+
+        Of all judgements of the query, or of those that compare the pair.
+        """
+        total = self.wins + self.losses if conditional else self.n_judgments[self.pair_query]
+        return self.wins / total, self.losses / total
+
+    def log_odds(self, c: float | None, conditional: bool) -> np.ndarray:
+        """Smoothed log-odds that the first document of a pair beats the second.
+
+        Where they are infinite, which only ``c=0`` leaves, they are set to 0, with a warning.
+        """
+        check_smoothing(c)
+        if c is None:
+            return np.log(self.wins + 0.5) - np.log(self.losses + 0.5)
+        win, lose = (share + c for share in self.law(conditional))
+        one_way = (win == 0) | (lose == 0)
+        warn_of(
+            self,
+            np.bincount(self.pair_query[one_way], minlength=self.queries.n_queries) > 0,
+            "has pairs of documents of which always the same one wins. Without smoothing their "
+            "odds are infinite, and the pairs are left out: choose c > 0, or None.",
+        )
+        win[one_way] = lose[one_way] = 1.0
+        return np.log(win) - np.log(lose)
+
+
+def check_smoothing(c):
+    """Raise unless c is None or a finite number from 0."""
+    if c is not None and (not isinstance(c, (int, float, np.number)) or not 0 <= c < np.inf):
+        raise ValueError(
+            f"c={c!r}: the smoothing is a finite number from 0, or None for half a judgement."
+        )
+
+
+def check_iteration(tol, max_iter):
+    """Raise unless an iteration can end."""
+    if not isinstance(tol, (int, float, np.number)) or not 0 < tol < np.inf:
+        raise ValueError(f"tol={tol!r}: choose a finite number above 0.")
+    if not isinstance(max_iter, (int, np.integer)) or max_iter < 1:
+        raise ValueError(f"max_iter={max_iter!r}: choose an integer from 1.")
+
+
+def warn_of(tally: Tally, which, text: str, category=UserWarning, stacklevel=4):
+    """Warn about queries, by the name of the first; of convergence in any case."""
+    ids = np.flatnonzero(which)
+    if not len(ids) or (tally.silent and category is UserWarning):
+        return
+    others = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
+    warnings.warn(
+        f"Query {tally.queries.name(int(ids[0]))!r}{others} {text}", category, stacklevel=stacklevel
+    )
+
+
+def solve_in_parts(tally: Tally, solve: Callable, max_iter: int) -> np.ndarray:
+    """Run an iteration on some queries at a time, and warn of those that it left unfinished.
+
+    Parameters
+    ----------
+    tally : Tally
+    solve : callable
+        Takes the tally of some queries, and which queries and which pairs they are (slices); gives
+        one value for each of their documents, and whether each query has converged.
+    max_iter : int
+        For the warning.
+
+    Returns
+    -------
+    values : ndarray of shape (n_documents,)
+    """
+    values = np.zeros(tally.queries.n_rows)
+    converged = np.ones(tally.queries.n_queries, dtype=bool)
+    for ids, rows, pairs, part in tally.parts():
+        values[rows], converged[ids] = solve(part, ids, pairs)
+    warn_of(
+        tally,
+        ~converged,
+        f"has not converged in max_iter={max_iter} iterations: raise it, or tol.",
+        ConvergenceWarning,
+    )
+    return values

@@ -1,0 +1,183 @@
+"""Partial judgements drawn from a known law: comparisons and click sessions."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from scipy.special import expit
+from sklearn.utils import check_random_state
+
+from .._clicks import ClickSessions
+from .._preferences import PreferenceTarget
+from .._queries import Queries, check_qid
+from .._validation import carried_qid, check_target
+
+__all__ = ["sample_comparisons", "sample_sessions"]
+
+# Documents that are put in order at a time.
+_PART_ROWS = 1 << 20
+
+
+def sample_comparisons(y, qid=None, *, n_comparisons=1000, temperature=1.0, random_state=None):
+    r"""Comparisons of documents drawn by the Bradley-Terry-Luce model (DMJ13, section 6.2).
+
+    For each, a query is drawn uniformly among those with two documents or more, then a pair of its
+    documents uniformly, and document i wins against j with probability
+
+    .. math:: P(i \succ j) = \frac{1}{1 + e^{(y_j - y_i)/T}} .
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,) or (n, r)
+        Relevances. In the label-ranking form every row is a query.
+    qid : array-like of shape (n_rows,), default=None
+        Query of each row.
+    n_comparisons : int, default=1000
+    temperature : float, default=1.0
+        T > 0: the larger, the more comparisons go against the relevances.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    target : PreferenceTarget
+        Each comparison is a judgement of its own, of weight 1.
+
+    Raises
+    ------
+    ValueError
+        If no query has two documents, or a parameter is out of range.
+
+    Examples
+    --------
+    >>> from skcalrank import sample_comparisons
+    >>> from skcalrank.aggregation import mean_log_odds
+    >>> y = sample_comparisons([2.0, 0.0, 1.0], n_comparisons=100_000, random_state=0)
+    >>> y
+    PreferenceTarget(3 rows, 100000 preferences)
+    >>> mean_log_odds(y).round(1)
+    array([ 1.5, -1.5,  0. ])
+    """
+    _check_count("n_comparisons", n_comparisons)
+    if not isinstance(temperature, Real) or not 0 < temperature < np.inf:
+        raise ValueError(f"temperature={temperature!r}: choose a finite number above 0.")
+    qid = carried_qid(y, qid)
+    relevance, queries = check_target(y, qid)
+    several = np.flatnonzero(queries.sizes > 1)
+    if not len(several):
+        raise ValueError("No query has two documents: there is nothing to compare.")
+    rng = check_random_state(random_state)
+    query = several[rng.randint(len(several), size=n_comparisons)]
+    size = queries.sizes[query]
+    first = rng.randint(size)
+    second = (first + rng.randint(1, size)) % size
+    first, second = queries.ptr[query] + first, queries.ptr[query] + second
+    share = expit((relevance[first] - relevance[second]) / temperature)
+    wins = rng.random_sample(n_comparisons) < share
+    winner, loser = np.where(wins, first, second), np.where(wins, second, first)
+    if queries.order is not None:
+        winner, loser = queries.order[winner], queries.order[loser]
+    n_rows, n_items = len(y), None if len(y) == queries.n_rows else int(queries.sizes[0])
+    return PreferenceTarget(
+        winner,
+        loser,
+        np.ones(n_comparisons),
+        np.arange(n_comparisons),
+        n_rows,
+        None if qid is None else check_qid(qid, n_rows),
+        n_items,
+    )
+
+
+def sample_sessions(
+    p, qid=None, *, n_sessions=1000, n_shown=None, order_scores=None, random_state=None
+):
+    r"""Click sessions drawn by the cascade model (DMJ13, section 5.2).
+
+    For each, a query is drawn uniformly and documents of it are put in order. The user reads
+    from the top, clicks document l with probability :math:`p_l` when arriving at it, and
+    leaves with the first click.
+
+    Parameters
+    ----------
+    p : array-like of shape (n_rows,)
+        Click probability of each document, given that it is examined.
+    qid : array-like of shape (n_rows,), default=None
+        Query of each row; None = one query.
+    n_sessions : int, default=1000
+    n_shown : int, default=None
+        Documents that a session shows, all where the query has fewer; None = all.
+    order_scores : array-like of shape (n_rows,), default=None
+        The orders are drawn by the Plackett-Luce model of these scores: the next document is one
+        of the remaining ones, with probability proportional to ``exp(order_scores)``. None: all
+        orders are equally likely.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    sessions : ClickSessions
+
+    Raises
+    ------
+    ValueError
+        If a probability or parameter is out of range.
+
+    Examples
+    --------
+    >>> from skcalrank import sample_sessions
+    >>> from skcalrank.aggregation import cascade
+    >>> y = sample_sessions([0.1, 0.5, 0.3], n_sessions=100_000, random_state=0)
+    >>> y
+    ClickSessions(3 rows, 100000 sessions)
+    >>> cascade(y).round(2)
+    array([0.1, 0.5, 0.3])
+    """
+    _check_count("n_sessions", n_sessions)
+    if n_shown is not None:
+        _check_count("n_shown", n_shown)
+    qid = carried_qid(p, qid)
+    qid = np.zeros(len(p), dtype=int) if qid is None else check_qid(qid, len(p))
+    p, queries = check_target(np.asarray(p), qid, name="p")
+    if ((p < 0) | (p > 1)).any():
+        raise ValueError(f"p holds {p[(p < 0) | (p > 1)][0]}: probabilities lie in [0, 1].")
+    order_scores = np.zeros(len(p)) if order_scores is None else order_scores
+    scores, _ = check_target(np.asarray(order_scores), qid, name="order_scores")
+    rng = check_random_state(random_state)
+    query = rng.randint(queries.n_queries, size=n_sessions)
+    shown, ptr = _orders(scores, queries, query, n_shown, rng)
+    clicked = _first_true(rng.random_sample(len(shown)) < p[shown], ptr)
+    rows = shown if queries.order is None else queries.order[shown]
+    return ClickSessions._of(qid, rows, ptr, clicked)
+
+
+def _check_count(name, value):
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name}={value!r}: choose an integer from 1.")
+
+
+def _orders(scores, queries, query, n_shown, rng):
+    """Documents of each session in the order shown, and pointers to the sessions."""
+    sizes = queries.sizes[query]
+    taken = sizes if n_shown is None else np.minimum(sizes, n_shown)
+    ptr = np.append(0, np.cumsum(taken))
+    shown = np.empty(ptr[-1], dtype=np.intp)
+    for ids, _, part in Queries(np.append(0, np.cumsum(sizes))).parts(_PART_ROWS):
+        start = queries.ptr[query[ids]]
+        document = np.arange(part.n_rows) + part.repeat(start - part.ptr[:-1])
+        # Sorting scores with Gumbel noise draws from the Plackett-Luce model.
+        keys = part.extend(scores[document] + rng.gumbel(size=part.n_rows), np.negative)
+        for bucket in part.buckets():
+            count, to = taken[ids][bucket.ids, None], ptr[:-1][ids][bucket.ids, None]
+            order = np.argsort(bucket.pad(keys, np.inf), axis=1)[:, : count.max()]
+            position = np.arange(order.shape[1])
+            some = position < count
+            shown[(to + position)[some]] = (start[bucket.ids, None] + order)[some]
+    return shown, ptr
+
+
+def _first_true(values, ptr):
+    """Position from 1 of the first true value of each range, 0 where there is none."""
+    position = np.arange(1, len(values) + 1) - np.repeat(ptr[:-1], np.diff(ptr))
+    never = len(values) + 1
+    first = np.minimum.reduceat(np.where(values, position, never), ptr[:-1])
+    return np.where(first == never, 0, first)

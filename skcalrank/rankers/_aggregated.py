@@ -1,0 +1,538 @@
+"""Rankers that learn from many partial judgements of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.linear_model import Ridge
+from sklearn.utils import check_random_state
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
+
+from .._base import BaseRanker, fit_targets
+from .._clicks import ClickSessions
+from .._preferences import PreferenceTarget
+from .._queries import Queries
+from .._validation import carried_qid, check_alpha, check_cutoff, check_option
+from ..aggregation import STRUCTURES
+from ..aggregation._judgments import judgments_of
+from ..aggregation._subsets import mean_over_subsets, structure_scores
+from ..losses import get_loss
+from ..measures import get_measure
+from ..metrics import measure_score
+from ..solvers import SQUARED_LOSSES, AveragedDescent, effective_loss, takes_nan, takes_sparse
+from ._linear import document_weights
+from ._order_preserving import OrderPreservingRanker
+
+__all__ = ["AggregatedRanker"]
+
+SOLVERS = ("exact", "sgd")
+
+# Draws of judgements that are aggregated at a time.
+_DRAWS_AT_A_TIME = 1024
+
+# Updates before steps fall as 1/sqrt(t).
+_STEPS_BEFORE = 100
+
+
+class AggregatedRanker(BaseRanker):
+    r"""Learn from comparisons or clicks, aggregated before they are learnt from.
+
+    A structure turns judgements :math:`Y_1, \dots, Y_k` of a query into scores s of its documents;
+    the targets v(s) of a positional measure are learnt. With ``order=None`` all :math:`n_q`
+    judgements of a query are aggregated; with ``order=k`` the risk is the U-statistic
+
+    .. math:: \frac{1}{n} \sum_q n_q \binom{n_q}{k}^{-1}
+        \sum_{|S| = k} L\bigl(v(s(Y_S)), f(q)\bigr)
+
+    (DMJ13, eq. 17 and 19; a query with fewer judgements uses all of them). Consistent for the
+    measure when the structure's scores, in the limit of many judgements, are the relevances that
+    the measure is about, and k grows, more slowly than the root of the number n of all judgements
+    (DMJ13, Theorem 4, for a fixed class of scorers). Complete aggregation is the limit of large k,
+    which the theorem does not cover. Pairwise losses of single comparisons are not consistent
+    (Theorem 2), see :class:`PairwiseLogisticRanker`.
+
+    The losses of the package are affine in the targets, so the U-statistic is the loss of the *mean
+    target over the subsets*, exact where subsets are few, from ``n_draws`` random ones otherwise.
+
+    Parameters
+    ----------
+    structure : str or callable, default="mean_log_odds"
+        A name in ``skcalrank.aggregation.STRUCTURES``: ``"mean_log_odds"``, ``"borda"``,
+        ``"win_rate"``, ``"thurstone_mosteller"``, ``"bradley_terry"``,
+        ``"principal_eigenvector"`` for comparisons, ``"cascade"`` for clicks; or a function of
+        the target that returns one score per row.
+    order : int, default=None
+        Number of judgements k that are aggregated at a time; None = all.
+    measure : str or Measure, default="ndcg@10"
+        Whose targets are learnt, of the structure's scores minus their minimum in the query.
+    estimator : regressor, default=None
+        Of the squared losses; None is ``Ridge(alpha)``.
+    loss : str or Loss, default=None
+        ``"squared"`` or ``"pairwise_squared"`` with any regressor, as in
+        :class:`LeastSquaresRanker`; any other order-preserving loss of :mod:`skcalrank.losses`
+        with a linear scorer. With ``"pairwise_logistic"`` and ``"pairwise_exponential"`` it is
+        the listwise NDCG surrogate of DMJ13 (section 3.3),
+        :math:`\sum_j v_j \sum_{l \ne j} \phi(a_l - a_j)` with the increasing
+        :math:`\phi(x) = \log(1 + e^x)` and :math:`e^x` (the paper writes "nonincreasing").
+    alpha : float, default=1.0
+        Ridge penalty where there is no estimator. It stands against the sum over the queries of
+        :math:`n_q / r` times the loss.
+    structure_options : dict, default=None
+        Options of the structure, such as ``{"c": 0.1}``.
+    n_draws : int, default=20
+        Random subsets of each query that has more.
+    solver : {"exact", "sgd"}, default="exact"
+        The loss of the mean target; or stochastic gradients, which draw a query with probability
+        :math:`n_q / n` and a subset of its judgements for each term (eq. 25), with a linear scorer
+        and an averaged iterate. Features on one scale are a must for "sgd".
+    n_updates : int, default=20_000
+        Of "sgd".
+    batch_size : int, default=8
+        Draws that an update of "sgd" averages; 1 in the paper.
+    step : float, default=None
+        First step of "sgd"; None is chosen by the curvature of the loss. Steps fall as 1/t where
+        the penalty makes the objective strongly convex, and as 1/sqrt(t) for losses that are not
+        squared; squared ones without a penalty keep theirs.
+    fit_intercept : bool, default=True
+        Of "sgd" and of losses that are not squared; no part in pairwise losses.
+    random_state : int, RandomState instance or None, default=None
+        Draws subsets and gradients.
+    verbose : int, default=0
+        1 tells how far "sgd" is.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        Of the squared losses, solved exactly.
+    coef_, intercept_
+        Of a linear scorer.
+    targets_ : ndarray of shape (n_rows,) or (n, r)
+        Mean targets that were learnt, of the exact solver.
+    standard_error_ : ndarray, same shape
+        Monte Carlo error of the mean targets; 0 where they are exact, NaN for ``n_draws=1``.
+    n_iter_ : int
+        Updates, or iterations of the solver.
+
+    Examples
+    --------
+    >>> from skcalrank import AggregatedRanker, sample_comparisons
+    >>> X, relevance, qid = [[0.0], [1.0], [3.0]], [0.0, 1.0, 3.0], [7, 7, 7]
+    >>> y = sample_comparisons(relevance, qid, n_comparisons=500, random_state=0)
+    >>> AggregatedRanker("mean_log_odds", measure="ndcg@3").fit(X, y).rank(X, qid)
+    array([3, 2, 1])
+    """
+
+    _judgments = (PreferenceTarget, ClickSessions)
+
+    def __init__(
+        self,
+        structure="mean_log_odds",
+        order=None,
+        measure="ndcg@10",
+        *,
+        estimator=None,
+        loss=None,
+        alpha=1.0,
+        structure_options=None,
+        n_draws=20,
+        solver="exact",
+        n_updates=20_000,
+        batch_size=8,
+        step=None,
+        fit_intercept=True,
+        random_state=None,
+        verbose=0,
+    ):
+        self.structure = structure
+        self.order = order
+        self.measure = measure
+        self.estimator = estimator
+        self.loss = loss
+        self.alpha = alpha
+        self.structure_options = structure_options
+        self.n_draws = n_draws
+        self.solver = solver
+        self.n_updates = n_updates
+        self.batch_size = batch_size
+        self.step = step
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = takes_sparse(self.estimator)
+        tags.input_tags.allow_nan = takes_nan(self.estimator)
+        return tags
+
+    def _measure(self):
+        return get_measure(self.measure)
+
+    def _structure(self):
+        """The function, with its options."""
+        options = self.structure_options or {}
+        if not isinstance(options, Mapping):
+            raise TypeError(f"structure_options={options!r}: give a dict of options, or None.")
+        if callable(self.structure):
+            return self.structure, options
+        if self.structure not in STRUCTURES:
+            raise ValueError(
+                f"structure={self.structure!r}: choose one of {', '.join(STRUCTURES)}, or a "
+                "function of the target."
+            )
+        return STRUCTURES[self.structure], options
+
+    def _is_linear(self):
+        """Whether a linear scorer is fitted here, and not a regressor."""
+        squares = self.loss is None or self.loss in SQUARED_LOSSES
+        return self.solver == "sgd" or not squares
+
+    def _check_parameters(self):
+        check_option("solver", self.solver, SOLVERS)
+        check_cutoff(self.order, "order")
+        check_alpha(self.alpha)
+        for name in ("n_draws", "n_updates", "batch_size"):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < 1:
+                raise ValueError(f"{name}={value!r}: choose an integer from 1.")
+        if self.step is not None and not (isinstance(self.step, Real) and 0 < self.step < np.inf):
+            raise ValueError(f"step={self.step!r}: choose a positive number, or None.")
+        if self._is_linear() and self.estimator is not None:
+            raise ValueError(
+                f"estimator={self.estimator!r} was given, but solver={self.solver!r} with "
+                f"loss={self.loss!r} fits a linear scorer: leave the estimator None, or take "
+                "solver='exact' and loss='squared'."
+            )
+        in_parts = self.order is not None or self.solver == "sgd"
+        if in_parts and getattr(self._measure(), "max_grade", 0.0) is None:
+            raise ValueError(
+                f"measure={self.measure!r} has no max_grade, so that its scale would be another "
+                "for each subset of the judgements: give it one, as in ERR(max_grade=1) of "
+                "skcalrank.measures."
+            )
+
+    def _judgments_of(self, problem, y):
+        """The target; relevances stand for one judgement of each query."""
+        if isinstance(y, self._judgments):
+            return y
+        queries = problem.queries
+        if problem.n_items is not None:
+            return PreferenceTarget.from_relevance(problem.y.reshape(-1, problem.n_items))
+        return PreferenceTarget.from_relevance(queries.ungroup(problem.y), queries.codes)
+
+    def _targets_of(self, scores, queries):
+        """Targets of the measure, of scores moved so that the lowest of a query is 0."""
+        measure = self._measure()
+        labels = measure.labels(scores + queries.repeat(queries.max(-scores)))
+        return measure.score_targets(labels, queries)
+
+    def fit(self, X, y, qid=None, sample_weight=None):
+        """Aggregate the judgements, and learn the targets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, d)
+        y : PreferenceTarget, ClickSessions, or array-like of shape (n_rows,) or (n, r)
+            Judgements, which carry their queries. Relevances stand for one judgement of each
+            query, that of all their differences.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weighs the terms of a document, beside the number of judgements of its query.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If there is no judgement, or the input is no ranking problem.
+        """
+        self._check_parameters()
+        problem = self._check_problem(X, y, qid, sample_weight)
+        judged = self._judgments_of(problem, y)
+        self._forget()
+        if self.solver == "sgd":
+            return self._descend(problem, judged)
+        return self._fit_exactly(problem, judged)
+
+    def _forget(self):
+        """Drop what another solver has learnt."""
+        for name in ("estimator_", "targets_", "standard_error_", "_descent", "_coef"):
+            vars(self).pop(name, None)
+
+    def _counts(self, problem, judged):
+        """Number of judgements of each query."""
+        counts = judged.n_judgments
+        if counts.any():
+            return counts
+        if isinstance(problem.y, self._judgments):
+            raise ValueError("There is no judgement: nothing is left to learn from.")
+        # Relevances that are alike in every query, and so targets of 0.
+        return np.ones_like(counts)
+
+    def _weighted(self, problem, counts):
+        """Rows weighed by the number of judgements of their query over that of its documents."""
+        queries = problem.queries
+        share = counts / queries.sizes
+        per_row = share if problem.n_items is not None else share[queries.codes]
+        return problem._replace(
+            weight=per_row if problem.weight is None else per_row * problem.weight
+        )
+
+    # -- the mean target ----------------------------------------------------------
+
+    def _fit_exactly(self, problem, judged):
+        structure, options = self._structure()
+        found = mean_over_subsets(
+            judged,
+            structure,
+            self.order,
+            self._targets_of,
+            n_draws=self.n_draws,
+            random_state=self.random_state,
+            **options,
+        )
+        self.targets_, self.standard_error_ = found
+        targets = problem.queries.group(np.ravel(found.mean))
+        counts = self._counts(problem, judged)
+        return self._learn(self._weighted(problem, counts), targets)
+
+    def _learn(self, problem, targets):
+        if not self._is_linear():
+            regressor = Ridge(self.alpha) if self.estimator is None else self.estimator
+            pairwise = effective_loss(self.loss, regressor) == "pairwise_squared"
+            if pairwise and self.estimator is None and problem.n_items is not None:
+                # The pairs of r items are r times the centred squares.
+                regressor = Ridge(self.alpha / problem.n_items)
+            self.estimator_ = fit_targets(regressor, problem, targets, pairwise=pairwise)
+            self.n_iter_ = 1
+            return self
+        scorer = OrderPreservingRanker(
+            loss=self.loss, alpha=self.alpha, fit_intercept=self.fit_intercept
+        )
+        found = scorer._solve_targets(problem, targets, None)
+        self._coef, self._intercept, self.n_iter_ = found
+        return self
+
+    # -- stochastic gradients -----------------------------------------------------
+
+    def _descend(self, problem, judged):
+        X, n_items, counts = problem.X, problem.n_items, self._counts(problem, judged)
+        if not hasattr(self, "_descent"):
+            outputs = () if n_items is None else (n_items,)
+            sees_shift = n_items is not None or self._loss().needs_intercept
+            fit_intercept = bool(self.fit_intercept) and sees_shift
+            self._descent = AveragedDescent((X.shape[1], *outputs), fit_intercept)
+            self._rng = check_random_state(self.random_state)
+        total = counts.sum()
+        penalty, step = self.alpha / total, None
+        last = self._descent.n_updates + self.n_updates
+        for loss, batches in self._chunks(problem, judged, counts / total):
+            for rows, *draws in batches:
+                slope_of, curvature = _slopes(loss, *draws, n_items)
+                if step is None:
+                    step = self._steps(X, problem.queries, curvature(), penalty)
+                self._descent.update(X[rows], slope_of, step, penalty)
+                if self._descent.n_updates == last:
+                    return self._finish()
+            if self.verbose:
+                print(f"[AggregatedRanker] update {self._descent.n_updates} of {last}")
+
+    def _finish(self):
+        mean = self._descent.mean_coef, self._descent.mean_intercept
+        self._coef, self._intercept = mean[0].T, mean[1] if mean[1].ndim else float(mean[1])
+        self.n_iter_ = self._descent.n_updates
+        return self
+
+    def _loss(self):
+        return get_loss("pairwise_squared" if self.loss is None else self.loss)
+
+    def _chunks(self, problem, judged, share):
+        """Batches of draws without end, some of them made at a time."""
+        structure, options = self._structure()
+        queries, n_items = problem.queries, problem.n_items
+        judgments = judgments_of(judged, judged.queries())
+        weight = document_weights(problem)
+        size = max(1, min(_DRAWS_AT_A_TIME, (1 << 18) // int(queries.sizes.max())))
+        size = max(self.batch_size, size - size % self.batch_size)
+        while True:
+            ids = self._rng.choice(len(share), size=size, p=share)
+            part = judgments.keep(ids)
+            chosen = part.draw(self.order or int(part.counts.max()), self._rng)
+            scores = structure_scores(structure, part.choose(chosen), part.queries, options)
+            targets = self._targets_of(scores, part.queries)
+            loss = _loss_for(self._loss(), targets, part.queries)
+            yield loss, self._batches(ids, part.queries, targets, queries, weight, n_items)
+
+    def _batches(self, ids, drawn, targets, queries, weight, n_items):
+        places = np.repeat(queries.ptr[ids] - drawn.ptr[:-1], drawn.sizes) + np.arange(drawn.n_rows)
+        rows = ids if n_items is not None else places
+        if n_items is None and queries.order is not None:
+            rows = queries.order[places]
+        for first in range(0, len(ids), self.batch_size):
+            last = first + self.batch_size
+            a, b = drawn.ptr[first], drawn.ptr[min(last, len(ids))]
+            part = Queries(drawn.ptr[first : last + 1] - a)
+            yield (
+                rows[first:last] if n_items is not None else rows[a:b],
+                part,
+                targets[a:b],
+                None if weight is None else weight[places[a:b]],
+            )
+
+    def _steps(self, X, queries, curvature, penalty):
+        """Length of each step: 1/t where the penalty says so, 1/sqrt(t) beside other losses."""
+        squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+        norms = np.asarray(squares, dtype=float).ravel() + 1.0
+        if len(norms) == queries.n_rows:
+            norms = queries.mean(queries.group(norms))
+        first = self.step or 0.5 / max(curvature * norms.max(), np.finfo(float).tiny)
+        slow = self._loss().name not in SQUARED_LOSSES
+
+        def step(t):
+            convex = np.sqrt(1.0 + t / _STEPS_BEFORE) if slow else 1.0
+            return first / max(convex, 1.0 + 2.0 * first * penalty * t)
+
+        return step
+
+    @available_if(lambda self: self.solver == "sgd")
+    def partial_fit(self, X, y, qid=None, sample_weight=None):
+        """Go on with new judgements, of ``solver="sgd"``.
+
+        Another ``n_updates`` are made on the judgements given, of these or other documents. After
+        a fit of the exact solver it begins anew.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the judgements are about other features or items than before.
+        """
+        self._check_parameters()
+        first = not hasattr(self, "_descent")
+        form = None if first else (self.n_items_, self._has_qid)
+        problem = self._check_problem(X, y, qid, sample_weight, reset=first)
+        if first:
+            self._forget()
+        elif problem.n_items != form[0]:
+            self.n_items_, self._has_qid = form
+            raise ValueError(
+                f"y ranks {_items(problem.n_items)}, and what was fitted before ranks "
+                f"{_items(form[0])}: fit anew."
+            )
+        return self._descend(problem, self._judgments_of(problem, y))
+
+    # -- predictions --------------------------------------------------------------
+
+    def decision_function(self, X, qid=None):
+        """Scores of the documents.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, d)
+        qid : array-like of shape (n_rows,), default=None
+            Checked, but the scores do not depend on it.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n, r)
+        """
+        X, _ = self._check_rows(X, qid)
+        if hasattr(self, "estimator_"):
+            return self.estimator_.predict(X).astype(np.float64, copy=False)
+        scores = safe_sparse_dot(X, self._coef.T, dense_output=True)
+        return scores.astype(np.float64, copy=False) + self._intercept
+
+    def score(self, X, y, qid=None, sample_weight=None):
+        """Mean of the measure over the queries, higher is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, d)
+        y : array-like of shape (n_rows,) or (n, r), PreferenceTarget or ClickSessions
+            Relevances, or judgements: then what the structure makes of all of them, minus its
+            minimum in the query.
+        qid : array-like of shape (n_rows,), default=None
+        sample_weight : array-like of shape (n_rows,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        if not isinstance(y, self._judgments):
+            return super().score(X, y, qid, sample_weight)
+        qid = carried_qid(y, qid)
+        self._require_qid(qid, "score")
+        structure, options = self._structure()
+        queries = y.queries()
+        scores = structure_scores(structure, y, queries, options)
+        labels = queries.ungroup(scores + queries.repeat(queries.max(-scores)))
+        return measure_score(
+            self._measure(),
+            labels if y.n_items is None else labels.reshape(-1, y.n_items),
+            self.predict(X, qid),
+            qid=qid,
+            sample_weight=sample_weight,
+        )
+
+    @property
+    def coef_(self):
+        """Coefficients of the linear scorer or of the fitted regressor, where it has them."""
+        return self.estimator_.coef_ if hasattr(self, "estimator_") else self._coef
+
+    @property
+    def intercept_(self):
+        """Intercept of the linear scorer or of the fitted regressor, where it has one."""
+        return self.estimator_.intercept_ if hasattr(self, "estimator_") else self._intercept
+
+    @property
+    def feature_importances_(self):
+        """Feature importances of the fitted regressor, where it has them."""
+        return self.estimator_.feature_importances_
+
+
+def _loss_for(loss, targets, queries):
+    """The loss, checked against some targets: an ``eta`` of None is 1, where that is enough."""
+    if getattr(loss, "eta", 0.0) is not None:
+        return loss.scaled_to(targets, queries)
+    try:
+        return replace(loss, eta=1.0).scaled_to(targets, queries)
+    except ValueError as error:
+        raise ValueError(
+            f"solver='sgd' sees some targets at a time, and takes eta=1 where loss={loss.name!r} "
+            f"has none; these are larger: give a loss of skcalrank.losses with its eta. ({error})"
+        ) from None
+
+
+def _items(n_items):
+    return "documents of queries" if n_items is None else f"{n_items} items in every row"
+
+
+def _slopes(loss, queries, targets, weight, n_items):
+    """Gradient, and curvature at 0, of the mean over the draws of loss / number of documents."""
+    scale = queries.repeat(1.0 / (queries.n_queries * queries.sizes))
+
+    def slope_of(scores):
+        slope = loss.value_and_gradient(targets, scores.ravel(), queries, weight)[1] * scale
+        return slope if n_items is None else slope.reshape(-1, n_items)
+
+    def curvature():
+        curved = loss.derivatives(targets, np.zeros(len(targets)), queries, weight)[1]
+        return float(queries.mean(curved).max())
+
+    return slope_of, curvature

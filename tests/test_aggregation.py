@@ -1,0 +1,570 @@
+"""Structures: laws over the registry, and each against its definition in dense numpy."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from structures import (
+    DEFINITIONS,
+    SHAPES,
+    dense_log_odds,
+    draw_matrices,
+    draw_sessions,
+    population,
+    rows_of,
+    seen,
+    target_of,
+)
+
+from skcalrank import ClickSessions, PreferenceTarget, RankingTarget, sample_comparisons
+from skcalrank.aggregation import (
+    STRUCTURES,
+    borda,
+    bradley_terry,
+    log_odds,
+    mean_adjacency,
+    mean_log_odds,
+    principal_eigenvector,
+    thurstone_mosteller,
+    win_rate,
+)
+
+PAIR_STRUCTURES = {name: STRUCTURES[name] for name in DEFINITIONS}
+every_structure = pytest.mark.parametrize("name", STRUCTURES)
+every_pair_structure = pytest.mark.parametrize("name", PAIR_STRUCTURES)
+every_option = pytest.mark.parametrize(
+    ("name", "options"),
+    [(name, options) for name, (_, all_) in DEFINITIONS.items() for options in all_],
+)
+
+
+def test_every_structure_of_pairs_has_a_definition():
+    assert set(STRUCTURES) - set(DEFINITIONS) == {"cascade"}
+
+
+@pytest.fixture
+def matrices(rng):
+    return [draw_matrices(rng, m, k) for m, k in SHAPES]
+
+
+def draw_target(name, rng):
+    if name == "cascade":
+        return draw_sessions(rng)
+    return target_of(rng, [draw_matrices(rng, m, k) for m, k in SHAPES])
+
+
+# -- laws of all structures ------------------------------------------------------------
+
+
+@every_structure
+def test_one_finite_score_per_row(name, rng):
+    y = draw_target(name, rng)
+    scores = STRUCTURES[name](y)
+    assert scores.shape == (len(y),)
+    assert scores.dtype == float
+    assert np.isfinite(scores).all()
+    assert len(np.unique(scores)) > len(scores) / 2
+
+
+@every_structure
+def test_scores_follow_the_rows(name, rng):
+    y = draw_target(name, rng)
+    rows = rng.permutation(len(y))
+    np.testing.assert_allclose(STRUCTURES[name](y[rows]), STRUCTURES[name](y)[rows], atol=1e-9)
+
+
+@every_structure
+def test_all_queries_at_once_are_one_by_one(name, rng):
+    y = draw_target(name, rng)
+    together = STRUCTURES[name](y)
+    for query in np.unique(y.qid):
+        rows = np.flatnonzero(y.qid == query)
+        np.testing.assert_allclose(STRUCTURES[name](y[rows]), together[rows], atol=1e-9)
+
+
+@every_structure
+def test_queries_that_do_not_fit_into_one_part_are_the_same(name, rng, monkeypatch):
+    y = draw_target(name, rng)
+    together = STRUCTURES[name](y)
+    monkeypatch.setattr("skcalrank.aggregation._tally.PART_ROWS", 5)
+    np.testing.assert_allclose(STRUCTURES[name](y), together, atol=1e-9)
+
+
+@every_structure
+def test_targets_are_not_modified(name, rng):
+    y = draw_target(name, rng)
+    before = pickle.loads(pickle.dumps(y))
+    for values in vars(y).values():
+        if isinstance(values, np.ndarray):
+            values.flags.writeable = False
+    scores = STRUCTURES[name](y)
+    assert y == before
+    np.testing.assert_array_equal(STRUCTURES[name](before), scores)
+
+
+@every_pair_structure
+def test_order_of_the_preferences_does_not_matter(name, matrices):
+    a, b = (target_of(np.random.default_rng(seed), matrices) for seed in (1, 2))
+    for i in range(len(matrices)):
+        np.testing.assert_allclose(
+            STRUCTURES[name](a)[rows_of(a, i)], STRUCTURES[name](b)[rows_of(b, i)], atol=1e-9
+        )
+
+
+@every_pair_structure
+def test_label_form_has_one_query_per_row(name, rng):
+    Y = np.stack([draw_matrices(rng, 4, 1)[0] for _ in range(5)])
+    scores = STRUCTURES[name](PreferenceTarget.from_matrices(Y))
+    assert scores.shape == (5, 4)
+    whole = PreferenceTarget.from_matrix(Y.reshape(20, 4), np.repeat(np.arange(5), 4))
+    np.testing.assert_allclose(scores.ravel(), STRUCTURES[name](whole), atol=1e-12)
+
+
+@every_pair_structure
+def test_the_bradley_terry_population_is_ordered_by_its_relevances(name, rng):
+    r = rng.normal(size=6) * 2
+    s = STRUCTURES[name](PreferenceTarget.from_matrices(population(r)))[0]
+    assert np.array_equal(np.argsort(s), np.argsort(r))
+
+
+# The right eigenvector of the turned matrix is the left one, which is no function of the right.
+@pytest.mark.parametrize("name", sorted(set(PAIR_STRUCTURES) - {"principal_eigenvector"}))
+def test_turned_preferences_turn_the_scores(name, rng):
+    wins = rng.integers(0, 10, (5, 5))
+    Y = np.triu(wins, 1) + np.tril(9 - wins.T, -1)
+    up, down = (STRUCTURES[name](PreferenceTarget.from_matrices([Z]))[0] for Z in (Y, Y.T))
+    np.testing.assert_allclose(up - up.mean(), down.mean() - down, atol=1e-8)
+
+
+@every_pair_structure
+@pytest.mark.filterwarnings("ignore:Query:UserWarning")
+def test_no_comparisons_no_order(name):
+    y = PreferenceTarget.from_comparisons([0], [1], [1, 1, 1, 2, 2, 3])
+    scores = STRUCTURES[name](y)
+    assert np.isfinite(scores).all()
+    assert scores[0] > scores[1]
+    assert scores[3] == scores[4]
+
+
+@every_pair_structure
+@pytest.mark.filterwarnings("ignore:Query:UserWarning")
+def test_weight_zero_states_nothing(name, rng):
+    # But its judgement was made: it counts for the empirical law.
+    winner, loser, weight = [0, 1, 1, 3], [1, 0, 2, 0], [1.0, 2.0, 1.0, 0.0]
+    y = PreferenceTarget.from_comparisons(winner, loser, np.zeros(4), weight=weight)
+    shorter = PreferenceTarget.from_comparisons(
+        winner[:3], loser[:3], np.zeros(4), weight=weight[:3]
+    )
+    share = 3 / 4 if name in ("borda", "win_rate") else 1
+    np.testing.assert_allclose(STRUCTURES[name](y), share * STRUCTURES[name](shorter), atol=1e-12)
+
+
+# -- definitions -----------------------------------------------------------------------
+
+
+@every_option
+def test_structure_is_what_it_is_defined_as(name, options, rng, matrices):
+    y = target_of(rng, matrices)
+    scores = STRUCTURES[name](y, **options)
+    atol = 1e-5 if name == "bradley_terry" else 1e-8  # what the minimiser of the test reaches
+    for i, Y in enumerate(matrices):
+        np.testing.assert_allclose(
+            scores[rows_of(y, i)], DEFINITIONS[name][0](Y, **options), atol=atol
+        )
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_matrices_are_what_they_are_defined_as(sparse, rng, matrices):
+    y = target_of(rng, matrices)
+    names = list(dict.fromkeys(y.qid))
+    for options in ({}, {"c": 0.3}, {"c": 0.3, "conditional": True}):
+        for query, A in zip(names, log_odds(y, sparse=sparse, **options), strict=True):
+            A = A.toarray() if sparse else A
+            np.testing.assert_allclose(A, -A.T, atol=1e-12)
+            np.testing.assert_allclose(
+                A, dense_log_odds(matrices[int(query[1:])], **options), atol=1e-12
+            )
+    for query, mean in zip(names, mean_adjacency(y, sparse=sparse), strict=True):
+        mean = mean.toarray() if sparse else mean
+        Y = matrices[int(query[1:])]
+        np.testing.assert_allclose(mean, Y.sum(axis=0) / max(len(Y), 1), atol=1e-12)
+
+
+def test_mean_adjacency_is_the_adjacency_over_the_judgements(rng, matrices):
+    y = target_of(rng, matrices)
+    for mean, whole, k in zip(mean_adjacency(y), y.matrices(), y.n_judgments, strict=True):
+        np.testing.assert_allclose(mean * max(k, 1), whole)
+
+
+def test_default_smoothing_is_half_a_judgement(rng):
+    matrices = [draw_matrices(rng, 5, 8)]
+    y = target_of(rng, matrices)
+    np.testing.assert_allclose(
+        mean_log_odds(y), mean_log_odds(y, c=1 / (2 * len(matrices[0]))), atol=1e-12
+    )
+    single = PreferenceTarget.from_comparisons([0, 0, 1], [1, 1, 0], [0, 0])
+    np.testing.assert_allclose(
+        mean_log_odds(single), mean_log_odds(single, c=1 / 6, conditional=True), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("link", ["logit", "probit", "linear"])
+def test_smoothing_as_small_as_it_may_be_leaves_scores_finite(link):
+    y = PreferenceTarget.from_comparisons([0, 1], [1, 2], np.zeros(3))
+    for c in (1e-20, 1e-300):
+        s = thurstone_mosteller(y, link=link, c=c)
+        assert np.isfinite(s).all()
+        assert s[0] > s[1] > s[2]
+
+
+def test_borda_is_the_win_rate_when_all_pairs_are_compared_alike(rng):
+    wins = rng.integers(0, 10, (5, 5))
+    y = PreferenceTarget.from_matrices([np.triu(wins, 1) + np.tril(9 - wins.T, -1)])
+    for conditional, total in ((False, 9), (True, 1)):
+        b, w = (f(y, conditional=conditional)[0] for f in (borda, win_rate))
+        np.testing.assert_allclose(w, total / 2 + b / 8)
+
+
+def test_borda_is_the_net_preference_over_the_judgements(rng, matrices):
+    y = target_of(rng, matrices)
+    k = y.n_judgments[y.queries().codes]
+    np.testing.assert_allclose(borda(y), y.net_preference() / np.maximum(k, 1))
+
+
+def test_thurstone_mosteller_residuals_are_orthogonal(rng, matrices):
+    y = target_of(rng, matrices)
+    s = thurstone_mosteller(y)
+    for i, (query, A) in enumerate(zip(dict.fromkeys(y.qid), log_odds(y))):
+        rows = np.flatnonzero(y.qid == query)
+        mask = seen(matrices[int(query[1:])])
+        residuals = mask * (A - (s[rows][:, None] - s[rows][None, :]))
+        np.testing.assert_allclose(residuals.sum(axis=1), 0, atol=1e-10)
+        assert len(rows) < 3 or np.abs(residuals).max() > 0.1, i
+
+
+def test_least_squares_of_a_large_sparse_graph():
+    y = sample_comparisons(np.linspace(0, 3, 60), n_comparisons=400, random_state=0)
+    Y = np.zeros((1, 60, 60))
+    np.add.at(Y[0], (y.winner, y.loser), 1.0)
+    np.testing.assert_allclose(
+        thurstone_mosteller(y), DEFINITIONS["thurstone_mosteller"][0](Y), rtol=1e-9, atol=1e-10
+    )
+
+
+def test_where_nothing_is_won_on_balance_scores_are_equal(rng):
+    # The right side is rounding, which no iteration may chase.
+    Y = np.zeros((100, 8, 8))
+    for of_query in Y:
+        for _ in range(12):
+            cycle = rng.permutation(8)[: rng.integers(3, 9)]
+            of_query[cycle, np.roll(cycle, -1)] += rng.random()
+    y = PreferenceTarget.from_matrices(Y)
+    np.testing.assert_allclose(bradley_terry(y), 0, atol=1e-13)
+    np.testing.assert_allclose(thurstone_mosteller(y, link="linear"), 0, atol=1e-13)
+
+
+# -- populations: every structure recovers a consistent law ------------------------------
+
+
+R = np.array([0.3, -1.2, 2.0, 0.0, 1.1])
+
+
+@pytest.mark.parametrize(
+    ("structure", "limit"),
+    [
+        (lambda y: mean_log_odds(y, c=0), (len(R) * R - R.sum()) / (len(R) - 1)),
+        (lambda y: thurstone_mosteller(y, c=0), R - R.mean()),
+        (bradley_terry, R - R.mean()),
+        (lambda y: np.log(principal_eigenvector(y, c=0)), R - np.log(np.exp(R).sum())),
+    ],
+    ids=["mean_log_odds", "thurstone_mosteller", "bradley_terry", "principal_eigenvector"],
+)
+def test_the_bradley_terry_population_is_recovered(structure, limit):
+    np.testing.assert_allclose(
+        structure(PreferenceTarget.from_matrices(population(R)))[0], limit, atol=1e-8
+    )
+
+
+def test_default_smoothing_vanishes_as_judgements_accumulate():
+    limit = (len(R) * R - R.sum()) / (len(R) - 1)
+    gaps = [
+        np.abs(mean_log_odds(PreferenceTarget.from_matrices(population(R, n)))[0] - limit).max()
+        for n in (1e2, 1e4, 1e6)
+    ]
+    assert gaps[0] > 50 * gaps[1] > 2500 * gaps[2]
+    assert gaps[2] < 1e-5
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.5])
+def test_mean_log_odds_of_draws_reach_their_limit(temperature):
+    # DMJ13, eq. 27 simplified, on ragged queries; 4 standard errors of some 4,000 draws per pair.
+    qid = np.array([3, 1, 1, 3, 3, 3, 1, 2])
+    r = np.array([0.5, 1.0, -0.3, 2.0, -1.0, 0.0, 0.2, 9.0])
+    y = sample_comparisons(r, qid, n_comparisons=50_000, temperature=temperature, random_state=0)
+    limit = np.zeros(8)
+    for query in (1, 3):
+        of_query = qid == query
+        m = of_query.sum()
+        limit[of_query] = (m * r[of_query] - r[of_query].sum()) / (m - 1) / temperature
+    np.testing.assert_allclose(mean_log_odds(y), limit, atol=0.12)
+
+
+# -- Bradley-Terry ---------------------------------------------------------------------
+
+# Games won by the row against the column: American League East 1987 (Agresti, Categorical Data
+# Analysis, 2nd ed., p. 438), and abilities relative to Baltimore as the vignette of the R package
+# BradleyTerry2 prints them.
+BASEBALL = {
+    "Milwaukee": ([0, 7, 9, 7, 7, 9, 11], 1.5814),
+    "Detroit": ([6, 0, 7, 5, 11, 9, 9], 1.4364),
+    "Toronto": ([4, 6, 0, 7, 7, 8, 12], 1.2945),
+    "New York": ([6, 8, 6, 0, 6, 7, 10], 1.2476),
+    "Boston": ([6, 2, 6, 7, 0, 7, 12], 1.1077),
+    "Cleveland": ([4, 4, 5, 6, 6, 0, 6], 0.6839),
+    "Baltimore": ([2, 4, 1, 3, 1, 7, 0], 0.0),
+}
+# Citations of the column in the row's favour (Stigler 1994), likewise, relative to Biometrika.
+JOURNALS = {
+    "Biometrika": ([0, 730, 498, 221], 0.0),
+    "Communications in Statistics": ([33, 0, 68, 17], -2.94907),
+    "JASA": ([320, 813, 0, 142], -0.47957),
+    "JRSS-B": ([284, 276, 325, 0], 0.26895),
+}
+
+
+@pytest.mark.parametrize(("data", "digits"), [(BASEBALL, 4), (JOURNALS, 5)])
+def test_bradley_terry_gives_the_published_abilities(data, digits):
+    wins, abilities = zip(*data.values())
+    s = bradley_terry(PreferenceTarget.from_matrices([wins]))[0]
+    reference = abilities.index(0.0)
+    np.testing.assert_array_equal(np.round(s - s[reference], digits), abilities)
+
+
+def draw_comparisons(rng, n_queries=12, m=7, n=60, **options):
+    """Comparisons of queries of which every one has a maximum of the likelihood."""
+    qid = np.repeat(np.arange(n_queries), m)
+    cycle = np.arange(len(qid))
+    following = cycle + 1 - m * (cycle % m == m - 1)
+    y = sample_comparisons(rng.normal(size=len(qid)), qid, n_comparisons=n * n_queries, **options)
+    winner, loser = np.append(y.winner, cycle), np.append(y.loser, following)
+    return PreferenceTarget.from_comparisons(winner, loser, qid)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3])
+def test_bradley_terry_equals_choix(rng, alpha):
+    choix = pytest.importorskip("choix")
+    y = draw_comparisons(rng, random_state=0)
+    s = bradley_terry(y, alpha=alpha).reshape(12, 7)
+    for q in range(12):
+        some = y.winner // 7 == q
+        data = list(zip((y.winner[some] % 7).tolist(), (y.loser[some] % 7).tolist()))
+        theirs = choix.opt_pairwise(7, data, alpha=alpha / 2, tol=1e-12)
+        np.testing.assert_allclose(s[q], theirs - theirs.mean(), atol=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3])
+def test_bradley_terry_is_stationary(rng, alpha):
+    y = draw_comparisons(rng, random_state=0)
+    s = bradley_terry(y, alpha=alpha)
+    lost = 1 / (1 + np.exp(s[y.winner] - s[y.loser]))
+    n = len(y)
+    gradient = np.bincount(y.winner, lost, n) - np.bincount(y.loser, lost, n) - alpha * s
+    np.testing.assert_allclose(gradient, 0, atol=1e-10)
+
+
+def test_bradley_terry_has_far_apart_scores_if_asked():
+    # Each wins a thousand times as often as the next: the log-odds add up along the chain.
+    a = np.arange(99)
+    y = PreferenceTarget.from_comparisons(
+        np.append(a, a + 1), np.append(a + 1, a), np.zeros(100), weight=np.repeat([1e3, 1.0], 99)
+    )
+    np.testing.assert_allclose(np.diff(bradley_terry(y)), -np.log(1e3), rtol=1e-9)
+
+
+def test_bradley_terry_converges_where_newton_steps_would_overshoot(rng):
+    m = 7
+    Y = np.exp(6 * rng.normal(size=(200, m, m))) * (rng.random((200, m, m)) < 0.6)
+    Y[:, np.arange(m), np.arange(m)] = 0.0
+    Y[:, np.arange(m), (np.arange(m) + 1) % m] += 1e-3
+    s = bradley_terry(PreferenceTarget.from_matrices(Y))
+    lost = 1 / (1 + np.exp(s[:, :, None] - s[:, None, :]))
+    gained = Y * lost
+    gradient = gained.sum(axis=2) - gained.sum(axis=1)
+    assert np.abs(gradient / (gained.sum(axis=2) + gained.sum(axis=1))).max() < 1e-8
+    assert s.max() > 15
+
+
+def test_bradley_terry_without_a_maximum_is_finite_and_says_so():
+    y = PreferenceTarget.from_comparisons([0, 0, 3, 4], [1, 2, 4, 3], list("aaabb"))
+    with pytest.warns(UserWarning, match="Query 'a' has no maximum.*alpha=0.1 is used"):
+        s = bradley_terry(y)
+    np.testing.assert_allclose(s[:3], bradley_terry(y, alpha=0.1)[:3], atol=1e-9)
+    np.testing.assert_allclose(s[3:], 0, atol=1e-12)
+    assert s[0] > s[1] == pytest.approx(s[2])
+
+
+def test_rare_comparisons_of_large_weight_are_no_obstacle():
+    weight = [1e6, 1e-6, 1e6, 1e-6]
+    y = PreferenceTarget.from_comparisons([0, 1, 1, 2], [1, 0, 2, 1], np.zeros(3), weight=weight)
+    np.testing.assert_allclose(np.diff(bradley_terry(y)), -np.log(1e12), rtol=1e-9)
+    scores = principal_eigenvector(y)
+    A = np.exp(log_odds(y)[0])
+    np.testing.assert_allclose(A @ scores, scores * (A @ scores)[0] / scores[0], rtol=1e-8)
+
+
+# -- what lacks comparisons --------------------------------------------------------------
+
+
+def test_parts_that_nothing_connects_are_centred_each():
+    y = PreferenceTarget.from_comparisons([0, 2, 2], [1, 3, 3], list("aaaaa"))
+    with pytest.warns(UserWarning, match="Query 'a' has documents that no chain"):
+        s = thurstone_mosteller(y, link="linear")
+    np.testing.assert_allclose(s, [1 / 6, -1 / 6, 1 / 3, -1 / 3, 0], atol=1e-12)
+
+
+def test_a_warning_counts_the_other_queries():
+    y = PreferenceTarget.from_comparisons([0, 2, 5], [1, 3, 4], [1, 1, 2, 2, 3, 3, 3])
+    with pytest.warns(UserWarning, match=r"Query 1 \(and 2 more\) has no maximum"):
+        bradley_terry(y)
+    with pytest.warns(UserWarning, match="Query 3 has documents"):
+        thurstone_mosteller(y)
+    with pytest.warns(UserWarning, match="Query 1 has documents"):
+        thurstone_mosteller(PreferenceTarget.from_orders([[1, 2], [np.nan, 1]]))
+
+
+@pytest.mark.parametrize(
+    "structure", [mean_log_odds, thurstone_mosteller, principal_eigenvector, log_odds]
+)
+def test_without_smoothing_one_way_pairs_are_left_out(structure):
+    y = PreferenceTarget.from_comparisons(
+        [0, 0, 1, 1, 2, 2], [1, 1, 0, 2, 0, 0], ["b"] * 3, weight=[1, 1, 1, 3, 1, 1]
+    )
+    with pytest.warns(UserWarning, match="Query 'b' has pairs of documents of which always"):
+        found = structure(y, c=0)
+    A = np.zeros((3, 3))
+    A[0, 1], A[1, 0] = np.log(2), -np.log(2)
+    if structure is log_odds:
+        np.testing.assert_allclose(found[0], A)
+    elif structure is mean_log_odds:
+        np.testing.assert_allclose(found, A.sum(axis=1) / 2)
+    elif structure is principal_eigenvector:
+        values, vectors = np.linalg.eig(np.exp(A))
+        vector = np.abs(vectors[:, np.argmax(values.real)].real)
+        np.testing.assert_allclose(found, vector / vector.sum())
+    else:
+        np.testing.assert_allclose(found, A.sum(axis=1) / 3, atol=1e-12)
+
+
+def test_a_tie_is_two_opposite_preferences_of_half_the_weight():
+    judgment, weight = [0, 0, 1], [0.5, 0.5, 1.0]
+    y = PreferenceTarget.from_comparisons(
+        [0, 1, 1], [1, 0, 2], np.zeros(3), weight=weight, judgment=judgment
+    )
+    np.testing.assert_allclose(mean_adjacency(y)[0], [[0, 0.25, 0], [0.25, 0, 0.5], [0, 0, 0]])
+    s = thurstone_mosteller(y)
+    assert s[0] == pytest.approx(s[1])
+
+
+@pytest.mark.parametrize(
+    ("structure", "options"),
+    [
+        (bradley_terry, {"max_iter": 2}),
+        (thurstone_mosteller, {"max_iter": 1}),
+        (principal_eigenvector, {"max_iter": 2}),
+    ],
+)
+def test_an_iteration_that_is_cut_short_names_the_query(structure, options):
+    y = PreferenceTarget.from_comparisons(
+        [0, 1, 2, 3, 0, 4, 5],
+        [1, 2, 3, 0, 2, 5, 4],
+        ["hard"] * 4 + ["easy"] * 2,
+        weight=[3, 1, 1, 1, 5, 1, 1],
+    )
+    with pytest.warns(ConvergenceWarning, match="Query 'hard' has not converged in max_iter"):
+        scores = structure(y, **options)
+    assert np.isfinite(scores).all()
+
+
+# -- drawn comparisons -------------------------------------------------------------------
+
+
+def test_queries_and_pairs_are_drawn_uniformly():
+    qid = np.array([0, 0, 0, 0, 1, 1, 2])
+    y = sample_comparisons(np.zeros(7), qid, n_comparisons=60_000, random_state=0)
+    pairs = np.unique(np.sort([y.winner, y.loser], axis=0), axis=1, return_counts=True)
+    shares = {tuple(pair): count / 60_000 for pair, count in zip(pairs[0].T.tolist(), pairs[1])}
+    assert shares.pop((4, 5)) == pytest.approx(1 / 2, abs=0.01)
+    assert len(shares) == 6
+    np.testing.assert_allclose(list(shares.values()), 1 / 12, atol=0.005)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 4.0])
+def test_comparisons_are_won_as_the_model_says(temperature):
+    y = sample_comparisons(
+        [1.0, 0.0], n_comparisons=40_000, temperature=temperature, random_state=0
+    )
+    share = np.mean(y.winner == 0)
+    assert share == pytest.approx(1 / (1 + np.exp(-1 / temperature)), abs=0.01)
+
+
+def test_drawn_comparisons_carry_what_was_given():
+    qid = np.array(["a", "b", "a", "b"])
+    r = np.array([0.0, 1.0, 2.0, 3.0])
+    a = sample_comparisons(r, qid, random_state=3)
+    b = sample_comparisons(RankingTarget(r, qid), random_state=3)
+    assert a == b != sample_comparisons(r, qid, random_state=4)
+    assert a.qid.tolist() == qid.tolist()
+    assert (qid[a.winner] == qid[a.loser]).all()
+    assert a.n_judgments.sum() == 1000
+    label = sample_comparisons(r.reshape(2, 2), n_comparisons=10, random_state=0)
+    assert (len(label), label.n_items, label.qid) == (2, 2, None)
+    assert sample_comparisons(r, n_comparisons=10).qid is None
+
+
+# -- bad input ---------------------------------------------------------------------------
+
+Y2 = PreferenceTarget.from_comparisons([0], [1], [0, 0])
+
+ERRORS = [
+    (lambda: borda([1.0, 2.0]), TypeError, "borda aggregates a PreferenceTarget, got list"),
+    (
+        lambda: bradley_terry(ClickSessions([1], [[0]], [1])),
+        TypeError,
+        "clicks are aggregated by cascade",
+    ),
+    (lambda: borda(Y2[[]]), ValueError, "without rows"),
+    (lambda: mean_log_odds(Y2, c=-0.5), ValueError, r"c=-0.5: the smoothing is a finite number"),
+    (lambda: log_odds(Y2, c=np.inf), ValueError, "c=inf"),
+    (lambda: principal_eigenvector(Y2, c="half"), ValueError, "c='half'"),
+    (lambda: thurstone_mosteller(Y2, link="log"), ValueError, "link='log': choose one of 'logit'"),
+    (lambda: bradley_terry(Y2, alpha=-1), ValueError, "alpha=-1"),
+    (lambda: bradley_terry(Y2, tol=0), ValueError, "tol=0: choose a finite number above 0"),
+    (lambda: principal_eigenvector(Y2, max_iter=0), ValueError, "max_iter=0: choose an integer"),
+    (lambda: sample_comparisons([1, 2], [1, 2]), ValueError, "No query has two documents"),
+    (lambda: sample_comparisons([1, 2], n_comparisons=0), ValueError, "n_comparisons=0"),
+    (lambda: sample_comparisons([1, 2], temperature=0), ValueError, "temperature=0"),
+    (lambda: sample_comparisons([1, np.nan]), ValueError, "NaN"),
+    (
+        lambda: PreferenceTarget.from_comparisons([0], [0], [1, 1]),
+        ValueError,
+        "Document 0 is preferred to itself",
+    ),
+    (
+        lambda: PreferenceTarget.from_comparisons([0], [1], [1, 2]),
+        ValueError,
+        "preferences hold within a query",
+    ),
+    (lambda: PreferenceTarget.from_comparisons([0], [2], [1, 1]), ValueError, "loser_rows holds 2"),
+    (
+        lambda: PreferenceTarget.from_comparisons([0], [1], [1, 1], weight=[-1]),
+        ValueError,
+        "non-negative",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), ERRORS)
+def test_bad_input_is_a_clear_error(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
