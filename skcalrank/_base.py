@@ -110,7 +110,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _check_judgments(self, X, y):
         if not isinstance(y, self._judgments):
             raise ValueError(
-                f"{type(self).__name__} wants {self._wants()}, y is {type(y).__name__}: "
+                f"{type(self).__name__} wants {self._wants()}, y is a {type(y).__name__}: "
                 "PairwiseDisagreementRanker and its kin take a PreferenceTarget, ERRRanker takes "
                 "ClickSessions, and AggregatedRanker both."
             )

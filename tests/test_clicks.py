@@ -290,7 +290,7 @@ ERRORS = [
     (lambda: sessions()[0, 1], IndexError, "sliced by rows only"),
     (lambda: sessions()[None], IndexError, "one-dimensional choice"),
     (lambda: np.asarray(sessions()), TypeError, "ClickSessions are no array"),
-    (lambda: NDCGRanker().fit(np.ones((6, 1)), sessions()), ValueError, "y is ClickSessions"),
+    (lambda: NDCGRanker().fit(np.ones((6, 1)), sessions()), ValueError, "y is a ClickSessions"),
     (lambda: hash(sessions()), TypeError, "unhashable"),
     (lambda: cascade([1]), TypeError, "cascade aggregates ClickSessions, got list"),
     (lambda: cascade(sessions(), unexamined=2), ValueError, "unexamined=2: choose a probability"),

@@ -306,6 +306,8 @@ def test_negative_targets(name):
 TERMS = {
     "hinge": lambda x: max(1 - x, 0.0),
     "logistic": lambda x: log1pexp(-x),
+    "exponential": lambda x: np.exp(-x),
+    "squared_hinge": lambda x: max(1 - x, 0.0) ** 2,
 }
 
 
