@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import Ridge
 from sklearn.utils import RegressorTags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._clicks import ClickSessions
@@ -33,6 +34,7 @@ from .solvers import (
     fit_centred,
     fit_outputs,
     fit_regressor,
+    is_closed_form,
     takes_nan,
     takes_sparse,
 )
@@ -89,7 +91,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # -- the door -----------------------------------------------------------------
 
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True) -> Problem:
-        """Validate the input of fit."""
+        """Validate the input of fit, or of a chunk that is added (``reset=False``)."""
         qid = carried_qid(y, qid)
         checks = x_checks(self) | {"reset": reset}
         if isinstance(y, (PreferenceTarget, ClickSessions)):
@@ -103,9 +105,25 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             queries = Queries.equal(len(y), n_items) if n_items else check_queries(qid, len(y))
             y = queries.group(y.ravel())
         weight = check_sample_weight(sample_weight, X.shape[0], queries)
+        if not reset:
+            self._check_form(qid, n_items)
         self._has_qid = qid is not None
         self.n_items_ = n_items
         return Problem(X, y, queries, weight, n_items)
+
+    def _check_form(self, qid, n_items):
+        """Raise unless a chunk has the form of those before."""
+        if n_items != self.n_items_:
+            raise ValueError(
+                f"y of this chunk has {n_items or 'no'} items in a row, and that of the chunks "
+                f"before had {self.n_items_ or 'none'}: all chunks need y of one form."
+            )
+        if self._has_qid and qid is None:
+            raise MissingQidError("The chunks before had a qid, and this one has none: pass qid.")
+        if qid is not None and not self._has_qid:
+            raise ValueError(
+                "This chunk has a qid, and the chunks before had none: pass it always."
+            )
 
     def _check_judgments(self, X, y):
         if not isinstance(y, self._judgments):
@@ -267,22 +285,28 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         )
 
 
-def fit_targets(estimator, problem: Problem, targets, *, pairwise):
-    """Fit a clone of a regressor, None for Ridge, to targets in grouped order."""
-    regressor = Ridge() if estimator is None else clone(estimator)
+def fit_targets(regressor, problem: Problem, targets, *, pairwise, method="fit"):
+    """Fit a regressor to targets in grouped order, or update it."""
+    X, queries, weight = problem.X, problem.queries, problem.weight
     if problem.n_items is not None:
         targets = targets.reshape(-1, problem.n_items)
         if pairwise:
             targets = targets - targets.mean(axis=1, keepdims=True)
-        return fit_outputs(regressor, problem.X, targets, problem.weight)
-    targets = problem.queries.ungroup(targets)
+        return fit_outputs(regressor, X, targets, weight, method=method)
+    targets = queries.ungroup(targets)
     if pairwise:
-        return fit_centred(regressor, problem.X, targets, problem.queries, problem.weight)
-    return fit_regressor(regressor, problem.X, targets, problem.weight)
+        return fit_centred(regressor, X, targets, queries, weight, method=method)
+    return fit_regressor(regressor, X, targets, weight, method=method)
+
+
+def _can_add_chunks(ranker) -> bool:
+    return ranker._can_add_chunks()
 
 
 class ScoreRanker(BaseRanker):
     """A ranker whose surrogate has one value per document, and whose map is a sort."""
+
+    __metadata_request__partial_fit = {"qid": True, "sample_weight": True}
 
     def __init__(self, estimator=None, *, loss=None):
         self.estimator = estimator
@@ -290,10 +314,14 @@ class ScoreRanker(BaseRanker):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self.estimator)
-        tags.input_tags.allow_nan = takes_nan(self.estimator)
+        tags.input_tags.sparse = takes_sparse(self._inner())
+        tags.input_tags.allow_nan = takes_nan(self._inner())
         tags.target_tags.positive_only = self._positive_only()
         return tags
+
+    def _inner(self):
+        """The regressor as it was given; None stands for Ridge."""
+        return self.estimator
 
     def _positive_only(self) -> bool:
         return False
@@ -332,11 +360,75 @@ class ScoreRanker(BaseRanker):
             If the input is no ranking problem, labels do not fit the measure, or the
             regressor cannot do what is asked.
         """
-        pairwise = effective_loss(self.loss, self.estimator) == "pairwise_squared"
+        self._check_params()
         problem = self._check_problem(X, y, qid, sample_weight)
-        targets = self._targets(problem)
-        self.estimator_ = fit_targets(self.estimator, problem, targets, pairwise=pairwise)
+        regressor = Ridge() if self.estimator is None else clone(self.estimator)
+        self.estimator_ = self._regress(regressor, problem, "fit")
+        self._seen = self._names(problem.queries)
         return self
+
+    @available_if(_can_add_chunks)
+    def partial_fit(self, X, y, qid=None, sample_weight=None):
+        """Add queries to those seen.
+
+        There when the regressor has `partial_fit`. A chunk holds whole queries: targets and
+        centres are those of a query. With :class:`~skcalrank.linear_model.GramRidge` the result
+        is that of one fit to all chunks, under both losses.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in :meth:`fit`. Without a qid, a chunk of one-dimensional y is one query.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As in :meth:`fit`; if the chunk has another form than those before; with `GramRidge`
+            also if a query was in an earlier chunk. (Regressors that learn by steps, such as
+            ``SGDRegressor``, may see queries again, so a query that is cut is not noticed.)
+        """
+        self._check_params()
+        self._check_chunks()
+        first = not hasattr(self, "estimator_")
+        problem = self._check_problem(X, y, qid, sample_weight, reset=first)
+        names, seen = self._names(problem.queries), set() if first else self._seen
+        if seen & names:
+            again = next(n for n in problem.queries.names.tolist() if n in seen)
+            raise ValueError(
+                f"Query {again!r} was in an earlier chunk: all rows of a query must come in one "
+                "chunk, and queries of different files need different names."
+            )
+        regressor = clone(self.estimator) if first else self.estimator_
+        self.estimator_ = self._regress(regressor, problem, "partial_fit")
+        seen |= names
+        self._seen = seen
+        return self
+
+    def _check_params(self):
+        """Raise for parameters that do not fit together."""
+        effective_loss(self.loss, self._inner())
+
+    def _check_chunks(self):
+        """Raise where the targets of a query depend on other queries."""
+
+    def _can_add_chunks(self) -> bool:
+        return hasattr(self._inner(), "partial_fit")
+
+    def _names(self, queries) -> set:
+        """The queries, where one that comes again would count twice."""
+        exact = self._can_add_chunks() and is_closed_form(self._inner())
+        return set(queries.names.tolist()) if exact and queries.names is not None else set()
+
+    def _regress(self, regressor, problem: Problem, method):
+        """Fit the regressor to the targets, or update it."""
+        pairwise = effective_loss(self.loss, self._inner()) == "pairwise_squared"
+        return fit_targets(
+            regressor, problem, self._targets(problem), pairwise=pairwise, method=method
+        )
 
     def decision_function(self, X, qid=None):
         """Surrogate values, one per document: the estimated targets of the measure.

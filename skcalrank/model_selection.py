@@ -56,9 +56,12 @@ class _QuerySplitter:
                 f"n_splits={n_splits} is more than the number of queries, {queries.n_queries}."
             )
         rows = np.arange(queries.n_rows) if queries.order is None else queries.order
-        number = queries.repeat(np.arange(queries.n_queries))
-        for train, test in splitter.split(np.zeros(queries.n_queries)):
-            yield rows[np.isin(number, train)], rows[np.isin(number, test)]
+        number = np.arange(queries.n_queries)
+        for train, test in splitter.split(number):
+            yield (
+                rows[queries.repeat(np.isin(number, train))],
+                rows[queries.repeat(np.isin(number, test))],
+            )
 
     def get_n_splits(self, X=None, y=None, groups=None, qid=None):
         """Number of splits.

@@ -81,6 +81,8 @@ def expected_failed_checks(estimator):
 
 def _why_weights_do_not_repeat(ranker):
     """Why a weight is not a repetition of the row, or None where it is."""
+    if isinstance(ranker, rankers.LeastSquaresRankerCV):
+        return "a row that is repeated may stand in two folds"
     if isinstance(ranker, rankers.PairRanker) and ranker.surrogate == "pairwise":
         return (
             "a pair weighs the product of its documents' weights over the mean of the query, "

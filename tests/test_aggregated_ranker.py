@@ -403,9 +403,9 @@ def test_partial_fit_wants_the_form_of_before(rng):
         PreferenceTarget.from_orders(rng.random((len(X), r)).argsort(axis=1) + 1) for r in (3, 4)
     ]
     for first, second, message in (
-        (y, labels[0], "y ranks 3 items in every row, and what was fitted before ranks documents"),
-        (labels[0], y, "y ranks documents of queries, and what was fitted before ranks 3 items"),
-        (labels[0], labels[1], "y ranks 4 items .* ranks 3 items"),
+        (y, labels[0], "this chunk has 3 items in a row, and that of the chunks before had none"),
+        (labels[0], y, "this chunk has no items in a row, and that of the chunks before had 3"),
+        (labels[0], labels[1], "this chunk has 4 items in a row.* had 3"),
     ):
         ranker = AggregatedRanker("borda", solver="sgd", n_updates=5, random_state=0).fit(X, first)
         before = ranker.predict(X)

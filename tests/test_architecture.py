@@ -17,7 +17,7 @@ ROOT = Path(skcalrank.__file__).parent
 LEVELS = {
     0: ("_clicks", "_exceptions", "_preferences", "_queries", "_ranked", "_targets", "_validation"),
     1: ("measures", "losses", "preds", "aggregation", "solvers"),
-    2: ("metrics", "_base"),
+    2: ("metrics", "linear_model", "_base"),
     3: ("rankers", "calibration", "datasets", "model_selection", "boosting", "testing"),
     4: ("__init__", "__main__", "_cli", "displays"),
 }

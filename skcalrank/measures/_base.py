@@ -144,8 +144,12 @@ class PositionalMeasure(Measure):
         return getattr(self, "k", None)
 
     def evaluate(self, y, ranked):
-        values = self.targets(y, ranked.queries)
-        out = np.array(self.offset(y, ranked.queries), dtype=float)
+        queries = ranked.queries
+        return self.evaluate_targets(self.targets(y, queries), self.offset(y, queries), ranked)
+
+    def evaluate_targets(self, values: np.ndarray, offset: np.ndarray, ranked: Ranked):
+        """``offset + <values, basis>`` of each query: many rankings need the targets once."""
+        out = np.array(offset, dtype=float)
         for block in ranked.blocks(self.cutoff):
             discount = self.discount(block.positions, block.sizes)
             gained = block.gather(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._aggregated import AggregatedRanker
 from ._baselines import PairwiseHingeRanker, PairwiseLogisticRanker
+from ._cv import LeastSquaresRankerCV
 from ._difference_graph import DifferenceGraphRanker
 from ._err import ERRRanker
 from ._linear import LinearScorer
@@ -32,6 +33,7 @@ __all__ = [
     "ERRRanker",
     "ExpectedRankUtilityRanker",
     "LeastSquaresRanker",
+    "LeastSquaresRankerCV",
     "LinearScorer",
     "LowRankLossClassifier",
     "NDCGRanker",

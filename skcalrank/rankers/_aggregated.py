@@ -8,6 +8,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
@@ -306,7 +307,7 @@ class AggregatedRanker(BaseRanker):
 
     def _learn(self, problem, targets):
         if not self._is_linear():
-            regressor = Ridge(self.alpha) if self.estimator is None else self.estimator
+            regressor = Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
             pairwise = effective_loss(self.loss, regressor) == "pairwise_squared"
             if pairwise and self.estimator is None and problem.n_items is not None:
                 # The pairs of r items are r times the centred squares.
@@ -425,16 +426,9 @@ class AggregatedRanker(BaseRanker):
         """
         self._check_parameters()
         first = not hasattr(self, "_descent")
-        form = None if first else (self.n_items_, self._has_qid)
         problem = self._check_problem(X, y, qid, sample_weight, reset=first)
         if first:
             self._forget()
-        elif problem.n_items != form[0]:
-            self.n_items_, self._has_qid = form
-            raise ValueError(
-                f"y ranks {_items(problem.n_items)}, and what was fitted before ranks "
-                f"{_items(form[0])}: fit anew."
-            )
         return self._descend(problem, self._judgments_of(problem, y))
 
     # -- predictions --------------------------------------------------------------
@@ -517,10 +511,6 @@ def _loss_for(loss, targets, queries):
             f"solver='sgd' sees some targets at a time, and takes eta=1 where loss={loss.name!r} "
             f"has none; these are larger: give a loss of skcalrank.losses with its eta. ({error})"
         ) from None
-
-
-def _items(n_items):
-    return "documents of queries" if n_items is None else f"{n_items} items in every row"
 
 
 def _slopes(loss, queries, targets, weight, n_items):

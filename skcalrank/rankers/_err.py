@@ -61,6 +61,13 @@ class ERRRanker(ScoreRanker):
     def _positive_only(self):
         return True
 
+    def _check_chunks(self):
+        if self.max_grade is None:
+            raise ValueError(
+                "max_grade=None is the largest label of all chunks, which one of them does not "
+                "know: set max_grade."
+            )
+
     def _targets(self, problem):
         if self._scale is None:
             self.max_grade_ = float(ERR().labels(problem.y).max())
@@ -68,7 +75,7 @@ class ERRRanker(ScoreRanker):
             self.max_grade_ = float(self._scale)
         return super()._targets(problem)
 
-    def fit(self, X, y, qid=None, sample_weight=None):
+    def _check_problem(self, X, y, qid, sample_weight, *, reset=True):
         # The scale of the grades; None = up to the largest that is given.
         self._scale = self.max_grade
         self._of_clicks = isinstance(y, ClickSessions)
@@ -76,7 +83,7 @@ class ERRRanker(ScoreRanker):
             self._scale = _CLICK_GRADES if self.max_grade is None else self.max_grade
             qid = carried_qid(y, qid)
             y = _grades(y, self._scale)
-        return super().fit(X, y, qid, sample_weight)
+        return super()._check_problem(X, y, qid, sample_weight, reset=reset)
 
     def score(self, X, y, qid=None, sample_weight=None):
         qid = carried_qid(y, qid)
@@ -90,7 +97,6 @@ class ERRRanker(ScoreRanker):
         scores = self.predict(X, qid)
         return measure_score(measure, y, scores, qid=qid, sample_weight=sample_weight)
 
-    fit.__doc__ = ScoreRanker.fit.__doc__
     score.__doc__ = ScoreRanker.score.__doc__
 
     def _measure(self):

@@ -69,18 +69,9 @@ class PairRanker(ScoreRanker):
         -------
         self
         """
-        check_option("surrogate", self.surrogate, ("score", "pairwise"))
-        if self.pred is not None:
-            check_option("pred", self.pred, self._preds)
+        self._check_params()
         if self.surrogate == "score":
-            if self.pred is not None:
-                raise ValueError(
-                    f"pred={self.pred!r} is a map of pairs, and surrogate='score' sorts: leave "
-                    "pred=None, or set surrogate='pairwise'."
-                )
-            super().fit(X, y, qid, sample_weight)
-            self.surrogate_ = "score"
-            return self
+            return super().fit(X, y, qid, sample_weight)
         check_alpha(self.alpha)
         if not callable(self.pair_features):
             check_option("pair_features", self.pair_features, PAIR_FEATURES)
@@ -90,6 +81,25 @@ class PairRanker(ScoreRanker):
         self.estimator_ = fit(problem, self._pair_values(problem))
         self.surrogate_ = "pairwise"
         return self
+
+    def _check_params(self):
+        check_option("surrogate", self.surrogate, ("score", "pairwise"))
+        if self.pred is not None:
+            check_option("pred", self.pred, self._preds)
+        if self.surrogate == "score":
+            super()._check_params()
+            if self.pred is not None:
+                raise ValueError(
+                    f"pred={self.pred!r} is a map of pairs, and surrogate='score' sorts: leave "
+                    "pred=None, or set surrogate='pairwise'."
+                )
+
+    def _can_add_chunks(self):
+        return self.surrogate == "score" and super()._can_add_chunks()
+
+    def _regress(self, regressor, problem, method):
+        self.surrogate_ = "score"
+        return super()._regress(regressor, problem, method)
 
     def _fit_items(self, problem, values):
         """Label-ranking form: a regression with one output per pair of items."""

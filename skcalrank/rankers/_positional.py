@@ -56,8 +56,8 @@ class LeastSquaresRanker(_PositionalRanker):
         ``"auc"``, ``"spearman"``, or an object of :mod:`skcalrank.measures`.
     loss : {"squared", "pairwise_squared"}, default=None
         Squared errors of the targets, or of their differences within a query, which
-        needs a regressor linear in X. None is "pairwise_squared" for ``Ridge`` and
-        ``LinearRegression``, else "squared".
+        needs a regressor linear in X. None is "pairwise_squared" for ``Ridge``,
+        ``LinearRegression`` and ``GramRidge``, else "squared".
 
     Attributes
     ----------
@@ -67,6 +67,11 @@ class LeastSquaresRanker(_PositionalRanker):
         Number of items of the label-ranking form.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    LeastSquaresRankerCV : A ridge penalty chosen by the measure.
+    skcalrank.linear_model.GramRidge : Ridge regression of rows that come in chunks.
 
     Examples
     --------

@@ -9,10 +9,20 @@ from ._least_squares import (
     fit_centred,
     fit_outputs,
     fit_regressor,
+    is_closed_form,
     takes_nan,
     takes_sparse,
 )
+from ._moments import (
+    Moments,
+    WithinQueries,
+    check_features,
+    merge_all,
+    pooled_moments,
+    product_of_rows,
+)
 from ._pairs import PAIR_FEATURES, fit_pairs
+from ._ridge import ridge, ridge_path
 from ._scorer import ScorerFit, fit_scorer
 from ._stochastic import AveragedDescent
 
@@ -20,14 +30,23 @@ __all__ = [
     "PAIR_FEATURES",
     "SQUARED_LOSSES",
     "AveragedDescent",
+    "Moments",
     "ScorerFit",
+    "WithinQueries",
     "as_dense",
+    "check_features",
     "effective_loss",
     "fit_centred",
     "fit_outputs",
     "fit_pairs",
     "fit_regressor",
     "fit_scorer",
+    "is_closed_form",
+    "merge_all",
+    "pooled_moments",
+    "product_of_rows",
+    "ridge",
+    "ridge_path",
     "takes_nan",
     "takes_sparse",
 ]

@@ -16,7 +16,8 @@ from sklearn.utils import check_array
 from .._queries import Queries
 from .._validation import check_option
 from ._bilinear import fit_bilinear
-from ._least_squares import fit_regressor, is_closed_form, square_root
+from ._least_squares import fit_moments, fit_regressor, is_closed_form
+from ._moments import merge_all, pooled_moments
 
 __all__ = ["PAIR_FEATURES", "BilinearModel", "PairRegression", "fit_pairs"]
 
@@ -240,19 +241,15 @@ class _Chunks:
 
 
 def _fit_closed_form(regressor, chunks):
-    """Ridge or LinearRegression from the normal equations, summed over the chunks."""
-    gram = moment = mean = level = total = 0.0
-    for features, targets, weights in chunks:
-        features = check_array(features, input_name="pair_features")
-        weights = np.ones(len(targets)) if weights is None else weights
-        scaled = features * weights[:, None]
-        gram, moment = gram + scaled.T @ features, moment + scaled.T @ targets
-        mean, level = mean + scaled.sum(axis=0), level + weights @ targets
-        total += weights.sum()
+    """Ridge or LinearRegression from the moments of the pairs, chunk by chunk."""
+    checks = {"dtype": (np.float64, np.float32), "input_name": "pair_features"}
+    moments = merge_all(
+        pooled_moments(check_array(features, **checks), targets[:, None], weights)
+        for features, targets, weights in chunks
+    )
     intercept = regressor.get_params()["fit_intercept"]
-    mean, level = (mean / total, level / total) if intercept else (0.0 * mean, 0.0)
-    gram = gram - total * np.outer(mean, mean)
     regressor.set_params(fit_intercept=False)
-    regressor.fit(*square_root(gram, moment - total * level * mean))
+    fit_moments(regressor, moments, True, fit_intercept=intercept)
     regressor.set_params(fit_intercept=intercept)
-    regressor.intercept_ = float(level - mean @ regressor.coef_)
+    if intercept:
+        regressor.intercept_ = float(moments.level[0] - moments.mean @ regressor.coef_)

@@ -1,0 +1,304 @@
+"""Ridge regression from sufficient statistics."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._validation import check_alpha, check_sample_weight
+from ..solvers import (
+    Moments,
+    check_features,
+    merge_all,
+    pooled_moments,
+    product_of_rows,
+    ridge,
+    ridge_path,
+)
+
+__all__ = ["GramRidge"]
+
+_X_CHECKS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
+
+
+class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""Exact ridge regression from sufficient statistics.
+
+    Minimises the objective of :class:`sklearn.linear_model.Ridge`,
+
+    .. math:: \min_{w, b} \sum_i s_i (t_i - x_i' w - b)^2 + \alpha \|w\|^2 ,
+
+    and sees the rows in one pass: what it keeps of them is the weighted matrix
+    :math:`\sum_i s_i (x_i - m)(x_i - m)'`, its counterpart with the targets, and the means, whose
+    size does not depend on the number of rows. So
+
+    * rows can come in chunks (:meth:`partial_fit`), and models that were fitted to different rows
+      can be merged (:meth:`merge`): the result is that of all rows at once;
+    * a whole path of penalties costs one decomposition (:meth:`path`);
+    * memory beside X is that of a few d x d matrices; X is not copied, in single precision either,
+      and what is added up is in double precision.
+
+    Rows are shifted before they are squared and chunks are merged by sums alone [1]_, so that
+    features far from zero do not cancel. Rank-deficient X is no special case.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_targets,), default=1.0
+        Penalty, of all targets or of each. With 0, the coefficients of least squares; where
+        several are best, those of least norm.
+    fit_intercept : bool, default=True
+        Whether there is an intercept, which is not penalised.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,) or (n_targets, d)
+        In double precision. After :meth:`partial_fit` it is solved for when first asked for,
+        with the `alpha` of that moment.
+    intercept_ : float or ndarray of shape (n_targets,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    sklearn.linear_model.Ridge : For more features than rows, and for features by the ten thousand,
+        of which a d x d matrix does not fit.
+    skcalrank.LeastSquaresRankerCV : Penalties chosen by a measure of ranking.
+
+    References
+    ----------
+    .. [1] T. F. Chan, G. H. Golub, R. J. LeVeque: Algorithms for computing the sample variance:
+       analysis and recommendations, The American Statistician 37, 1983.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank.linear_model import GramRidge
+    >>> X = np.arange(12.0).reshape(6, 2) ** 2
+    >>> y = X @ [1, -1] + 3
+    >>> whole = GramRidge(alpha=0.1).fit(X, y)
+    >>> chunks = GramRidge(alpha=0.1).partial_fit(X[:4], y[:4]).partial_fit(X[4:], y[4:])
+    >>> bool(np.allclose(whole.coef_, chunks.coef_))
+    True
+    """
+
+    # Rankers then hand it statistics instead of centred rows, see skcalrank.solvers.
+    _sees_moments_only = True
+
+    def __init__(self, alpha=1.0, *, fit_intercept=True):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit to the rows, forgetting all before.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, d)
+        y : array-like of shape (n_rows,) or (n_rows, n_targets)
+        sample_weight : array-like of shape (n_rows,) or float, default=None
+            Non-negative; a weight of 2 is the row twice.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the input is not finite or not of these shapes, `alpha` is negative, or a d x d
+            matrix would take more than 2 GB.
+        """
+        vars(self).pop("_moments", None)
+        return self.partial_fit(X, y, sample_weight)._solve()
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Add rows to those seen.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As in :meth:`fit`, or if features or targets are not as many as before.
+        """
+        first = not hasattr(self, "_moments")
+        X, y = validate_data(
+            self, X, y, reset=first, multi_output=True, y_numeric=True, **_X_CHECKS
+        )
+        check_features(X)
+        weight = check_sample_weight(sample_weight, X.shape[0])
+        targets = y.astype(np.float64, copy=False).reshape(len(y), -1)
+        self._check_alpha(targets.shape[1])
+        moments = pooled_moments(X, targets, weight)
+        if first:
+            return self._learn(moments, one_target=y.ndim == 1)
+        self._check_targets(moments, y.ndim == 1)
+        return self._learn(self._moments.merge(moments), self._one_target)
+
+    def _check_alpha(self, n_targets):
+        for alpha in np.ravel(self.alpha).tolist():
+            check_alpha(alpha)
+        if np.ndim(self.alpha) and np.shape(self.alpha) != (n_targets,):
+            raise ValueError(
+                f"alpha has shape {np.shape(self.alpha)} for {n_targets} targets: give one "
+                "penalty, or one for each."
+            )
+
+    def _learn(self, moments: Moments, one_target: bool):
+        """Take the statistics of all rows for one's own."""
+        self._moments, self._one_target = moments, one_target
+        for name in ("coef_", "intercept_"):
+            self.__dict__.pop(name, None)
+        return self
+
+    def _solve(self):
+        """Solve for the coefficients now: prediction is to change nothing about an estimator."""
+        _ = self.coef_, self.intercept_
+        return self
+
+    def _check_targets(self, moments, one_target):
+        before, now = self._moments.moment.shape[1], moments.moment.shape[1]
+        if (before, self._one_target) != (now, one_target):
+            raise ValueError(
+                f"y has {now} target{'s' * (now != 1)}, {'one' if one_target else 'two'}-"
+                f"dimensional, and the rows before had {before}: all chunks need y of one shape."
+            )
+
+    def merge(self, *others):
+        """A model that has seen the rows of this one and of the others.
+
+        Parameters
+        ----------
+        *others : GramRidge
+            Fitted to the same features and targets of other rows.
+
+        Returns
+        -------
+        merged : GramRidge
+            A new one with the parameters of this one; this one and the others stay as they are.
+
+        Raises
+        ------
+        ValueError
+            If features or targets differ.
+
+        Examples
+        --------
+        >>> from skcalrank.linear_model import GramRidge
+        >>> first, second = GramRidge().fit([[0], [1]], [0, 1]), GramRidge().fit([[2], [5]], [1, 4])
+        >>> merged = first.merge(second)
+        >>> both = GramRidge().fit([[0], [1], [2], [5]], [0, 1, 1, 4])
+        >>> abs(float(merged.predict([[3]])[0] - both.predict([[3]])[0])) < 1e-12
+        True
+        """
+        check_is_fitted(self)
+        for other in others:
+            check_is_fitted(other)
+            self._check_features(other)
+            self._check_targets(other._moments, other._one_target)
+        merged = type(self)(**self.get_params())
+        merged.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            merged.feature_names_in_ = self.feature_names_in_
+        parts = [model._moments for model in (self, *others)]
+        return merged._learn(merge_all(parts), self._one_target)
+
+    def _check_features(self, other):
+        if self.n_features_in_ != other.n_features_in_:
+            raise ValueError(
+                f"A model of {other.n_features_in_} features cannot be merged with one of "
+                f"{self.n_features_in_}."
+            )
+        names = [getattr(model, "feature_names_in_", None) for model in (self, other)]
+        if all(name is not None for name in names) and any(names[0] != names[1]):
+            raise ValueError("Models of features of different names cannot be merged.")
+
+    @cached_property
+    def coef_(self):
+        """Coefficients."""
+        check_is_fitted(self, "_moments")
+        alpha = np.asarray(self.alpha, dtype=float)
+        coef = ridge(self._moments, alpha, self.fit_intercept)
+        return coef[:, 0] if self._one_target else coef.T
+
+    @cached_property
+    def intercept_(self):
+        """Intercept; 0 without one."""
+        check_is_fitted(self, "_moments")
+        return self._intercept_of(self.coef_)
+
+    def _intercept_of(self, coef):
+        """What goes with coefficients of shape (..., d) or (..., n_targets, d)."""
+        if not self.fit_intercept:
+            return 0.0 if coef.ndim == 1 else np.zeros(coef.shape[:-1])
+        level = self._moments.level[0] if self._one_target else self._moments.level
+        intercept = level - coef @ self._moments.mean
+        return intercept if coef.ndim > 1 else float(intercept)
+
+    def path(self, alphas):
+        """Coefficients and intercepts under many penalties, from one decomposition.
+
+        Parameters
+        ----------
+        alphas : array-like of shape (n_alphas,)
+            Non-negative.
+
+        Returns
+        -------
+        coefs : ndarray of shape (n_alphas, d) or (n_alphas, n_targets, d)
+            ``coefs[i]`` is the ``coef_`` of ``alpha=alphas[i]``.
+        intercepts : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
+
+        Raises
+        ------
+        ValueError
+            If an alpha is negative or not finite.
+
+        Examples
+        --------
+        >>> from skcalrank.linear_model import GramRidge
+        >>> model = GramRidge(alpha=2.0).fit([[0.0], [1.0], [4.0]], [1.0, 2.0, 3.0])
+        >>> coefs, intercepts = model.path([0.0, 2.0, 20.0])
+        >>> coefs.shape, abs(float(coefs[1, 0] - model.coef_[0])) < 1e-12
+        ((3, 1), True)
+        """
+        check_is_fitted(self)
+        alphas = np.asarray(alphas)
+        if alphas.ndim != 1:
+            raise ValueError(f"alphas has shape {alphas.shape}: give a list of penalties.")
+        for alpha in alphas.tolist():
+            check_alpha(alpha)
+        coefs = ridge_path(self._moments, alphas.astype(float), self.fit_intercept)
+        coefs = coefs[:, :, 0] if self._one_target else coefs.transpose(0, 2, 1)
+        return coefs, self._intercept_of(coefs)
+
+    def predict(self, X):
+        """Predict the targets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, d)
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_rows,) or (n_rows, n_targets)
+            In double precision; X in single precision is not copied.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **_X_CHECKS)
+        return product_of_rows(X, self.coef_.T) + self.intercept_

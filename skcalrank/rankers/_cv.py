@@ -1,0 +1,244 @@
+"""Ridge penalties chosen by cross-validation of the measure, in closed form."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.ma import MaskedArray
+from scipy.stats import rankdata
+from sklearn.exceptions import UndefinedMetricWarning
+
+from .._queries import check_qid
+from .._validation import carried_qid, check_alpha
+from ..linear_model import GramRidge
+from ..solvers import check_features, effective_loss
+from ._folds import held_out_scores, make_splits, training_moments
+from ._positional import LeastSquaresRanker, _PositionalRanker
+
+__all__ = ["LeastSquaresRankerCV"]
+
+_ALPHAS = np.logspace(-2, 6, 17)
+
+
+class LeastSquaresRankerCV(_PositionalRanker):
+    """Ridge regression of the targets of a measure, its penalty cross-validated by the measure.
+
+    Finds what :class:`~sklearn.model_selection.GridSearchCV` around
+    ``LeastSquaresRanker(Ridge(), measure=measure)`` finds with the measure as its scorer, but
+    reads X once for the whole grid: a penalty costs no pass over the rows but that of the scores
+    it is judged by, and the training part of a fold is the sum of the other folds.
+
+    Several measures share that pass. Each has its targets, its penalty and its ranker, in
+    ``rankers_``; the first one is what this ranker itself predicts with.
+
+    Parameters
+    ----------
+    measure : str, PositionalMeasure, list of them, or dict, default="ndcg@10"
+        As in :class:`LeastSquaresRanker`. A list, or a dict from names to measures, fits a ranker
+        for each of them jointly.
+    alphas : array-like of shape (n_alphas,), default=None
+        Penalties to try; of several that score the same the first is taken. None is 0.01 to
+        1,000,000, two to each power of ten. Squares of the loss "pairwise_squared" are summed over
+        pairs of documents, so the good ones are often large.
+    cv : int, splitter or iterable of (train, test), default=None
+        A number of folds, or what gives rows to train on and to test; a splitter is asked
+        ``split(X, y, groups=qid)``. None is five folds, or as many as there are queries. Folds are
+        made of queries; of rows where there is one query, and in the label-ranking form.
+    loss : {"squared", "pairwise_squared"}, default=None
+        As in :class:`LeastSquaresRanker`; None is "pairwise_squared".
+
+    Attributes
+    ----------
+    alpha_ : float
+        The chosen penalty. This and what follows, down to `estimator_`, is of the first measure.
+    best_score_ : float
+        Its mean score over the splits.
+    best_index_ : int
+        Where it stands among `alphas`.
+    coef_ : ndarray of shape (d,) or (r, d)
+    intercept_ : float or ndarray of shape (r,)
+    estimator_ : GramRidge
+        Fitted with it to all rows.
+    rankers_ : dict of str to LeastSquaresRanker
+        Fitted to all rows, each measure with its own penalty, by the name of the measure.
+    cv_results_ : dict
+        As of ``GridSearchCV``: ``params``, ``param_alpha``, ``split0_test_score`` and so on,
+        ``mean_test_score``, ``std_test_score``, ``rank_test_score``. With several measures their
+        names stand in place of ``score``.
+    n_splits_ : int
+    n_items_ : int or None
+        Number of items of the label-ranking form.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    LeastSquaresRanker : One penalty, or any regressor.
+    skcalrank.linear_model.GramRidge : What is fitted.
+
+    Notes
+    -----
+    Where the test parts are disjoint, hold whole queries, and all other rows are trained on
+    (``QueryKFold``, ``GroupKFold``, ``LeaveOneGroupOut``, ``PredefinedSplit``; in the
+    label-ranking form also ``KFold``), one pass over the rows gives the statistics of all splits.
+    Other splits (repeated or random ones, and folds that cut a query, whose targets then are those
+    of its training rows) cost a pass each, still for all penalties together.
+
+    A split then costs a decomposition of a d x d matrix, about ``20 d**3`` operations, and leaving
+    out each query in turn has as many splits as queries: a few milliseconds each with a hundred
+    features. Statistics of folds are kept up to 512 MB.
+
+    `sample_weight` weighs the fit, and the scores as in :meth:`score`. A query on which the
+    measure is undefined is left out of the score of its fold, and a fold without any other one is
+    NaN and left out of the means.
+
+    Examples
+    --------
+    >>> from skcalrank import LeastSquaresRankerCV, load_digits_queries
+    >>> X, y, qid = load_digits_queries(n_queries=40, n_documents=30)
+    >>> ranker = LeastSquaresRankerCV("ndcg@10", alphas=[1, 100, 10_000]).fit(X, y, qid)
+    >>> ranker.alpha_ in (1, 100, 10_000)
+    True
+    >>> several = LeastSquaresRankerCV(["ndcg@10", "precision@5", "auc"]).fit(X, y, qid)
+    >>> sorted(several.rankers_)
+    ['auc', 'ndcg@10', 'precision@5']
+    """
+
+    def __init__(self, measure="ndcg@10", alphas=None, *, cv=None, loss=None):
+        self.measure = measure
+        self.alphas = alphas
+        self.cv = cv
+        self.loss = loss
+
+    def _inner(self):
+        return None
+
+    def _measures(self):
+        """Measures by name."""
+        measures = self.measure
+        if not isinstance(measures, (list, tuple, Mapping)):
+            measures = [measures]
+        if not isinstance(measures, Mapping):
+            measures = {m if isinstance(m, str) else repr(m): m for m in measures}
+        if not measures:
+            raise ValueError(f"measure={self.measure!r} is empty: name one measure at least.")
+        return {name: LeastSquaresRanker(measure=m)._measure() for name, m in measures.items()}
+
+    def _measure(self):
+        return next(iter(self._measures().values()))
+
+    def _positive_only(self):
+        try:
+            names = self._measures().values()
+        except (ValueError, TypeError):  # parameters are validated in fit
+            return False
+        return any(LeastSquaresRanker(measure=m)._positive_only() for m in names)
+
+    def _checked_alphas(self):
+        alphas = _ALPHAS if self.alphas is None else np.asarray(self.alphas)
+        if alphas.ndim != 1 or not len(alphas):
+            raise ValueError(f"alphas={self.alphas!r}: give a list of penalties.")
+        for alpha in alphas.tolist():
+            check_alpha(alpha)
+        return alphas.astype(float)
+
+    def fit(self, X, y, qid=None, sample_weight=None):
+        """Choose the penalty, and fit to all rows with it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, d)
+            Documents, or instances in the label-ranking form.
+        y : array-like of shape (n_rows,) or (n, r)
+            Relevances, higher is better, which may carry their queries.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row, of any hashable type, in any order. None with
+            one-dimensional y: all rows are one query.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weighs the squared error of a row, and in the scores a query by the mean of its rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the input is no ranking problem, labels do not fit a measure, or `cv` makes an empty
+            part.
+
+        Warns
+        -----
+        UndefinedMetricWarning
+            If a measure is undefined on the test part of every split; the first penalty is taken.
+        """
+        measures, alphas = self._measures(), self._checked_alphas()
+        pairwise = effective_loss(self.loss, None) == "pairwise_squared"
+        problem = self._check_problem(X, y, qid, sample_weight)
+        check_features(problem.X)
+        qid = carried_qid(y, qid)
+        splits = make_splits(self.cv, problem, None if qid is None else check_qid(qid, len(y)))
+        total, training = training_moments(problem, splits, measures.values(), pairwise)
+        scores = held_out_scores(problem, splits, training, list(measures.values()), alphas)
+        for name, undefined in zip(measures, np.isnan(scores).all(axis=(1, 2))):
+            if undefined:
+                warnings.warn(
+                    f"{name} is undefined (0/0) on the test part of every split, so nothing tells "
+                    "its penalties apart: the first is taken.",
+                    UndefinedMetricWarning,
+                    stacklevel=2,
+                )
+        self.n_splits_ = len(splits)
+        self.cv_results_, best = _results(alphas, dict(zip(measures, scores)))
+        self.rankers_, r = {}, problem.n_items or 1
+        for number, (name, measure) in enumerate(measures.items()):
+            moments = total.of_targets(slice(number * r, (number + 1) * r))
+            ranker = self._ranker(measure, float(alphas[best[name]]), moments, pairwise)
+            ranker._seen = ranker._names(problem.queries)
+            self.rankers_[name] = ranker
+        first = next(iter(measures))
+        self.estimator_ = self.rankers_[first].estimator_
+        self.alpha_ = self.estimator_.alpha
+        self.best_index_ = best[first]
+        self.best_score_ = float(_mean(scores[0])[best[first]])
+        return self
+
+    def _ranker(self, measure, alpha, moments, pairwise):
+        """A ranker with a penalty, as if fitted to all rows."""
+        ranker = LeastSquaresRanker(GramRidge(alpha), measure=measure, loss=self.loss)
+        within = pairwise and self.n_items_ is None
+        ranker.estimator_ = GramRidge(alpha, fit_intercept=not within)
+        ranker.estimator_.n_features_in_ = self.n_features_in_
+        ranker.estimator_._learn(moments, one_target=self.n_items_ is None)._solve()
+        for name in ("n_features_in_", "feature_names_in_", "n_items_", "_has_qid"):
+            if hasattr(self, name):
+                setattr(ranker, name, getattr(self, name))
+        return ranker
+
+
+def _results(alphas, scores):
+    """Results as of GridSearchCV, and which penalty is best for each measure."""
+    results = {
+        "param_alpha": MaskedArray(alphas, mask=np.zeros(len(alphas), dtype=bool)),
+        "params": [{"alpha": float(alpha)} for alpha in alphas],
+    }
+    best = {}
+    for name, values in scores.items():
+        key = "score" if len(scores) == 1 else name
+        results |= {f"split{i}_test_{key}": column for i, column in enumerate(values.T)}
+        mean = _mean(values)
+        # Penalties are undefined all together, or none is.
+        rank = rankdata(-np.nan_to_num(mean), method="min").astype(np.int32)
+        results[f"mean_test_{key}"] = mean
+        results[f"std_test_{key}"] = np.sqrt(_mean((values - mean[:, None]) ** 2))
+        results[f"rank_test_{key}"] = rank
+        best[name] = int(rank.argmin())
+    return results, best
+
+
+def _mean(values):
+    """Over the splits on which a measure is defined, the same for all penalties."""
+    defined = values[:, ~np.isnan(values).any(axis=0)]
+    return defined.mean(axis=1) if defined.size else np.full(len(values), np.nan)

@@ -1,0 +1,276 @@
+"""Cross-validated ridge regression of ranking targets from the moments of folds.
+
+Training moments of a split are merged from those of the other folds, so all of them cost one
+pass over the rows; a penalty then costs a matrix product, and the measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.model_selection import KFold
+
+from .._base import Problem
+from .._queries import Queries
+from .._ranked import Ranked
+from ..model_selection import QueryKFold
+from ..solvers import Moments, WithinQueries, merge_all, pooled_moments, product_of_rows, ridge_path
+
+__all__ = ["Split", "all_moments", "held_out_scores", "make_splits", "training_moments"]
+
+# Moments of folds are kept up to this many cells (512 MB); of more folds, some are made again.
+_KEPT_CELLS = 1 << 26
+
+# Held-out scores that are evaluated at a time (16 MB).
+_PART_CELLS = 1 << 21
+
+
+class Split(NamedTuple):
+    """Rows to score; rows to learn from, or None for all others."""
+
+    test: np.ndarray
+    train: np.ndarray | None
+
+
+# -- splits --------------------------------------------------------------------------------
+
+
+def make_splits(cv, problem: Problem, qid) -> list[Split]:
+    """Ask a splitter, or make folds of queries, or of rows where there is one query."""
+    X, n_rows = problem.X, problem.X.shape[0]
+    y = problem.queries.ungroup(problem.y)
+    y = y if problem.n_items is None else y.reshape(n_rows, -1)
+    if cv is None or isinstance(cv, Integral):
+        cv = _default_folds(cv, problem)
+    elif isinstance(cv, str) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
+        raise ValueError(
+            f"cv={cv!r}: give a number of folds, a splitter, or a list of (train, test) rows."
+        )
+    elif hasattr(cv, "split"):
+        cv = cv.split(X, y, groups=qid)
+    splits = [_check_split(train, test, n_rows) for train, test in cv]
+    if not splits:
+        raise ValueError("cv yields no splits.")
+    return splits
+
+
+def _default_folds(n_splits, problem):
+    of_rows = problem.n_items is not None or problem.queries.n_queries == 1
+    n_units = problem.X.shape[0] if of_rows else problem.queries.n_queries
+    n_splits = min(5, n_units) if n_splits is None else n_splits
+    if not 2 <= n_splits <= n_units:
+        raise ValueError(
+            f"cv={n_splits} folds of {n_units} {'rows' if of_rows else 'queries'} (n_samples="
+            f"{problem.X.shape[0]}): there must be two folds at least, and none empty."
+        )
+    if of_rows:
+        return KFold(n_splits).split(problem.X)
+    return QueryKFold(n_splits).split(problem.X, groups=problem.queries.codes)
+
+
+def _check_split(train, test, n_rows) -> Split:
+    train, test = (np.flatnonzero(p) if np.asarray(p).dtype == bool else p for p in (train, test))
+    train, test = np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp)
+    if not len(train) or not len(test):
+        raise ValueError(
+            f"cv yields a split of {len(train)} rows to train on and {len(test)} to test: "
+            "neither may be empty."
+        )
+    used = np.zeros(n_rows, dtype=bool)
+    used[train] = used[test] = True
+    # Training rows of every split would take more memory than X.
+    complement = len(train) + len(test) == n_rows and used.all()
+    return Split(test, None if complement else train)
+
+
+def _disjoint_folds(splits, problem):
+    """Number of the split that tests each row, -1 for none; None where folds cut or overlap."""
+    fold = np.full(problem.X.shape[0], -1)
+    for number, (test, train) in enumerate(splits):
+        if train is not None or (fold[test] >= 0).any():
+            return None
+        fold[test] = number
+    if problem.n_items is None:
+        codes, of_query = problem.queries.codes, np.empty(problem.queries.n_queries, dtype=int)
+        of_query[codes] = fold
+        if (of_query[codes] != fold).any():
+            return None
+    return fold
+
+
+# -- moments -------------------------------------------------------------------------------
+
+
+def all_moments(problem: Problem, measures, pairwise):
+    """Moments of X and the targets of the measures side by side, as a function of rows."""
+    columns = []
+    for measure in measures:
+        targets = measure.score_targets(measure.labels(problem.y), problem.queries)
+        if problem.n_items is None:
+            columns.append(problem.queries.ungroup(targets)[:, None])
+            continue
+        targets = targets.reshape(-1, problem.n_items)
+        columns.append(targets - targets.mean(axis=1, keepdims=True) if pairwise else targets)
+    targets = np.hstack(columns)
+    if pairwise and problem.n_items is None:
+        return WithinQueries(problem.X, targets, problem.queries, problem.weight).moments
+    return partial(pooled_moments, problem.X, targets, problem.weight)
+
+
+def training_moments(problem: Problem, splits, measures, pairwise):
+    """Moments of all rows, and an iterator over those of the training rows of each split."""
+    moments = all_moments(problem, measures, pairwise)
+    fold = _disjoint_folds(splits, problem)
+    if fold is None:
+        # Targets and centres of a query that is cut are those of its training rows.
+        trained = (_take(problem, _training_rows(split, problem)) for split in splits)
+        return moments(), (all_moments(part, measures, pairwise)() for part in trained)
+    by_fold = np.argsort(fold, kind="stable")
+    bounds = np.searchsorted(fold[by_fold], np.arange(len(splits)))
+    never, *parts = np.split(by_fold, bounds)
+    outside = moments(never) if len(never) else None
+    turns = _outside(parts, lambda rows: moments(np.concatenate(rows)), outside)
+    first, own = next(turns)
+    return first.merge(own), chain([first], (part for part, _ in turns))
+
+
+def _outside(parts, pool, outside=None) -> Iterator[tuple[Moments, Moments]]:
+    """For each part the moments of all others, and its own.
+
+    Sums of the others throughout: taking a part from the total would cancel.
+    """
+    if len(parts) == 1:
+        yield outside, pool(parts)
+        return
+    if pool is not merge_all:
+        first = pool(parts[:1])
+        if len(parts) * (first.gram.size + first.moment.size) <= _KEPT_CELLS:
+            parts, pool = [first, *(pool([part]) for part in parts[1:])], merge_all
+    half = len(parts) // 2
+    for mine, others in ((parts[:half], parts[half:]), (parts[half:], parts[:half])):
+        pooled = pool(others)
+        yield from _outside(mine, pool, pooled if outside is None else outside.merge(pooled))
+
+
+def _training_rows(split, problem):
+    if split.train is not None:
+        return split.train
+    return np.setdiff1d(np.arange(problem.X.shape[0]), split.test)
+
+
+def _take(problem: Problem, rows) -> Problem:
+    """The problem of some of the rows."""
+    weight = None if problem.weight is None else problem.weight[rows]
+    if problem.n_items is not None:
+        y = problem.y.reshape(-1, problem.n_items)[rows].ravel()
+        queries = Queries.equal(len(rows), problem.n_items)
+    else:
+        queries = Queries.from_qid(problem.queries.codes[rows])
+        y = queries.group(problem.queries.ungroup(problem.y)[rows])
+    return Problem(problem.X[rows], y, queries, weight, problem.n_items)
+
+
+# -- held-out scores -----------------------------------------------------------------------
+
+
+def held_out_scores(problem: Problem, splits, training, measures, alphas) -> np.ndarray:
+    """Value of each measure on the test rows, of the model that regresses its targets.
+
+    Parameters
+    ----------
+    problem : Problem
+    splits : list of Split
+    training : iterable of Moments
+        Of each split.
+    measures : list of PositionalMeasure
+    alphas : ndarray of shape (n_alphas,)
+
+    Returns
+    -------
+    scores : ndarray of shape (n_measures, n_alphas, n_splits)
+        Means over the queries on which the measure is defined; NaN where there is none.
+    """
+    gained = np.zeros((len(measures), len(alphas), len(splits)))
+    counted = np.zeros_like(gained)
+    y = problem.queries.ungroup(problem.y)
+    for pieces in _batches(_parts(problem, splits, training, alphas)):
+        weight, values = _values(problem, y, pieces, measures)
+        weight = np.where(np.isnan(values), 0.0, weight)
+        values = weight * np.nan_to_num(values)
+        starts = np.cumsum([0] + [len(piece.sizes) for piece in pieces[:-1]])
+        sums = np.add.reduceat(values, starts, axis=-1), np.add.reduceat(weight, starts, axis=-1)
+        for number, piece in enumerate(pieces):
+            gained[..., piece.split] += sums[0][..., number]
+            counted[..., piece.split] += sums[1][..., number]
+    with np.errstate(invalid="ignore"):
+        return gained / counted
+
+
+class _Piece(NamedTuple):
+    """Test rows of a split in whole queries: their sizes, and scores of shape (rows, -1)."""
+
+    split: int
+    rows: np.ndarray
+    sizes: np.ndarray
+    scores: np.ndarray
+
+
+def _parts(problem, splits, training, alphas) -> Iterator[_Piece]:
+    codes = problem.queries.codes if problem.n_items is None else None
+    for number, (split, moments) in enumerate(zip(splits, training)):
+        coefs = ridge_path(moments, alphas)
+        levels = (moments.level - moments.mean @ coefs).ravel()
+        coefs = coefs.transpose(1, 0, 2).reshape(len(moments.mean), -1)
+        test = split.test
+        if codes is None:
+            queries = Queries.equal(len(test), 1)
+        else:
+            test = test[np.argsort(codes[test], kind="stable")]
+            queries = Queries.from_qid(codes[test])
+        for _, rows, those in queries.parts(_PART_CELLS // len(levels)):
+            scores = product_of_rows(problem.X, coefs, test[rows]) + levels
+            yield _Piece(number, test[rows], those.sizes, scores)
+
+
+def _batches(pieces) -> Iterator[list[_Piece]]:
+    """So many pieces at a time that small ones are ranked side by side."""
+    batch, n_cells = [], 0
+    for piece in pieces:
+        batch.append(piece)
+        n_cells += piece.scores.size
+        if 2 * n_cells > _PART_CELLS:
+            yield batch
+            batch, n_cells = [], 0
+    if batch:
+        yield batch
+
+
+def _values(problem, y, pieces, measures):
+    """Weight of each query, and values (n_measures, n_alphas, n_queries), NaN where undefined."""
+    rows = np.concatenate([piece.rows for piece in pieces])
+    sizes = np.concatenate([piece.sizes for piece in pieces])
+    scores = np.concatenate([piece.scores for piece in pieces])
+    weight = np.ones(len(rows)) if problem.weight is None else problem.weight[rows]
+    if problem.n_items is None:
+        y, queries = y[rows], Queries(np.append(0, np.cumsum(sizes)))
+        weight = queries.mean(weight)
+    else:
+        y = y.reshape(-1, problem.n_items)[rows].ravel()
+        queries = Queries.equal(len(rows), problem.n_items)
+    scores = scores.reshape(len(rows), -1, len(measures), problem.n_items or 1)
+    # Documents last: of each measure and alpha, the scores of all side by side.
+    scores = scores.transpose(2, 1, 0, 3).reshape(len(measures), scores.shape[1], -1)
+    values = np.empty((*scores.shape[:2], queries.n_queries))
+    for m, measure in enumerate(measures):
+        labels = measure.labels(y)
+        targets, offset = measure.targets(labels, queries), measure.offset(labels, queries)
+        for a, of_alpha in enumerate(scores[m]):
+            ranked = Ranked(of_alpha, queries, "average")
+            values[m, a] = measure.evaluate_targets(targets, offset, ranked)
+        values[m][:, measure.undefined(labels, queries)] = np.nan
+    return weight, values

@@ -1,0 +1,373 @@
+r"""Sufficient statistics of least squares: one pass over the rows, in bounded memory.
+
+Of features x and targets t with weights w, ridge regression sees
+
+.. math:: W = \sum w, \quad m = \sum w x / W, \quad l = \sum w t / W, \quad
+    \sum w (x - m)(x - m)', \quad \sum w (x - m)(t - l)'
+
+and nothing else. Rows are shifted before they are squared, so that features far from zero do
+not cancel, and what is added up is in double precision whatever the precision of X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import diags, issparse
+
+from .._queries import Queries
+
+__all__ = [
+    "Moments",
+    "WithinQueries",
+    "check_features",
+    "merge_all",
+    "pooled_moments",
+    "product_of_rows",
+]
+
+# Rows are worked on by the thousand, at which products are fast, and by so many cells that a few
+# of these stay in cache.
+_CHUNK_ROWS = 1 << 10
+_CHUNK_CELLS = 1 << 17
+
+# One row of so many tells about where the mean of a chunk is.
+_SAMPLED = 8
+
+# Means of a query are off by a few times the machine precision; this much is taken for nothing.
+_ROUNDING = 64
+
+# The largest d x d matrix that is made: 2 GB.
+_MOST_CELLS = 1 << 28
+
+# Where centring leaves less than this share of a feature's squares, it is done before squaring.
+_CANCELLED = 1e-6
+
+
+class Moments(NamedTuple):
+    """Sufficient statistics of weighted least squares with an intercept.
+
+    Attributes
+    ----------
+    total : float
+        Sum of the weights.
+    mean : ndarray of shape (d,)
+        Weighted means of the features.
+    level : ndarray of shape (n_targets,)
+        Weighted means of the targets.
+    gram : ndarray of shape (d, d)
+        Weighted products of the features, about their means.
+    moment : ndarray of shape (d, n_targets)
+        Weighted products of features and targets, about their means.
+    """
+
+    total: float
+    mean: np.ndarray
+    level: np.ndarray
+    gram: np.ndarray
+    moment: np.ndarray
+
+    def merge(self, other: Moments) -> Moments:
+        """Moments of the rows of both (Chan, Golub and LeVeque 1983): sums, no differences."""
+        if self.total == 0.0 or other.total == 0.0:
+            return other if self.total == 0.0 else self
+        total = self.total + other.total
+        share = other.total / total
+        step, rise = other.mean - self.mean, other.level - self.level
+        return Moments(
+            total,
+            self.mean + share * step,
+            self.level + share * rise,
+            self.gram + other.gram + np.outer(self.total * share * step, step),
+            self.moment + other.moment + np.outer(self.total * share * step, rise),
+        )
+
+    def normal(self, fit_intercept: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """Both sides of the normal equations, about the means or about zero."""
+        if fit_intercept:
+            return self.gram, self.moment
+        weighted = self.total * self.mean
+        return (
+            self.gram + np.outer(weighted, self.mean),
+            self.moment + np.outer(weighted, self.level),
+        )
+
+    def of_targets(self, columns) -> Moments:
+        """The same of some of the targets."""
+        return self._replace(level=self.level[columns], moment=self.moment[:, columns])
+
+
+def check_features(X):
+    """Raise for features so many that moments of them do not fit."""
+    if X.shape[1] ** 2 > _MOST_CELLS:
+        raise ValueError(
+            f"X has {X.shape[1]} features, and a d x d matrix of them takes more than 2 GB: "
+            "sklearn.linear_model.Ridge has solvers without one."
+        )
+
+
+def merge_all(parts) -> Moments:
+    """Moments of the rows of all parts."""
+    return reduce(Moments.merge, parts)
+
+
+def pooled_moments(X, targets, weight=None, rows=None) -> Moments:
+    """Moments about the common mean.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, d)
+    targets : ndarray of shape (n_rows, n_targets)
+    weight : ndarray of shape (n_rows,), default=None
+    rows : ndarray of int, default=None
+        Which rows; None = all.
+
+    Returns
+    -------
+    moments : Moments
+
+    Raises
+    ------
+    ValueError
+        If squares of X overflow.
+    """
+    pick = slice(None) if rows is None else rows
+    weights = np.ones(len(targets)) if weight is None else weight
+    total = float(weights[pick].sum())
+    level = weights[pick] @ targets[pick] / (total or 1.0)
+    if issparse(X):
+        return _pooled_sparse(X[pick], targets[pick] - level, weights[pick], level)
+    unit = _largest(targets)
+
+    # About the mean, by some of the rows; from one row on, so that nothing at all is left of a
+    # constant feature, and from that of the largest weight, which is near the others if any is.
+    # A last column of ones tells how far from the mean that was.
+    def shifted(pick, chunk):
+        w, some = weights[pick], slice(None, None, _SAMPLED)
+        first = chunk[w.argmax()]
+        share = w[some] / (w[some].sum() + w.max() or 1.0)
+        shift = first + share.astype(chunk.dtype) @ (chunk[some] - first)
+        columns = np.column_stack([(targets[pick] - level) / unit, np.ones(len(w))])
+        return shift, columns, None if weight is None else np.sqrt(w)
+
+    d, width = X.shape[1], X.shape[1] + targets.shape[1] + 1
+    within, ends, shifts = np.zeros((width, width)), [], []
+    for products, shift in _products(X, pick, width - d, shifted):
+        within += products
+        ends.append(products[-1].copy())
+        shifts.append(shift)
+    mean, products = _about_the_mean(within, np.array(ends), np.array(shifts, dtype=float))
+    return Moments(
+        total, mean[:d], level + mean[d:] * unit, products[:d, :d], products[:d, d:] * unit
+    )
+
+
+def _about_the_mean(within, ends, shifts):
+    """Mean and products about it, from those of chunks that each were shifted on their own."""
+    totals = np.maximum(ends[:, -1:], np.finfo(float).tiny)
+    means = ends[:, :-1] / totals
+    products = within[:-1, :-1] - means.T @ (totals * means)
+    means[:, : shifts.shape[1]] += shifts
+    # From one of them on, again so that a constant stays what it is.
+    start = means[totals.argmax()].copy()
+    means -= start
+    mean = (totals * means).sum(axis=0) / totals.sum()
+    means -= mean
+    return start + mean, products + means.T @ (totals * means)
+
+
+class WithinQueries:
+    """Features and targets centred within their queries, each query weighed by its size.
+
+    What pairwise squared regresses. X is not copied to centre it.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, d)
+        In row order.
+    targets : ndarray of shape (n_rows, n_targets)
+        In row order.
+    queries : Queries
+    weight : ndarray of shape (n_rows,), default=None
+        In row order.
+
+    Attributes
+    ----------
+    means : ndarray of shape (n_queries, d)
+        Of X, weighted.
+    levels : ndarray of shape (n_queries, n_targets)
+        Of the targets.
+    codes : ndarray of int of shape (n_rows,)
+        The query of each row.
+    """
+
+    def __init__(self, X, targets, queries: Queries, weight=None):
+        grouped = np.ones(queries.n_rows) if weight is None else queries.group(weight)
+        total = queries.sum(grouped)
+        share = grouped / queries.repeat(np.where(total > 0, total, 1.0))
+        self.X, self.targets = X, targets
+        self.codes = queries.codes
+        self.means = queries.indicator(share if issparse(X) else share.astype(X.dtype)) @ X
+        if issparse(X):
+            self.means = self.means.toarray()
+        self.levels = queries.indicator(share) @ targets
+        self._sizes, self._weight = queries.sizes.astype(float), weight
+        self._totals, self._unit = total * self._sizes, _largest(targets)
+
+    def weight(self, rows=slice(None)) -> np.ndarray:
+        """Weights of rows, times the sizes of their queries."""
+        weight = self._sizes[self.codes[rows]]
+        return weight if self._weight is None else weight * self._weight[rows]
+
+    def centred_targets(self, rows=slice(None)) -> np.ndarray:
+        """Targets of rows, centred within their queries."""
+        return self.targets[rows] - self.levels.take(self.codes[rows], axis=0)
+
+    def moments(self, rows=None) -> Moments:
+        """Moments about zero, of whole queries; ``rows=None`` = of all."""
+        totals = self._totals
+        if rows is not None:
+            totals = np.bincount(self.codes[rows], self.weight(rows), len(totals))
+        products = self._sparse_products if issparse(self.X) else self._dense_products
+        gram, moment = products(slice(None) if rows is None else rows)
+        _drop_constants(gram, moment, totals, self.means, self.X.dtype)
+        zeros = np.zeros(len(gram)), np.zeros(moment.shape[1])
+        return Moments(float(totals.sum()), *zeros, gram, moment)
+
+    def _dense_products(self, rows):
+        def centred(pick, chunk):
+            shift = self.means.take(self.codes[pick], axis=0)
+            return shift, self.centred_targets(pick) / self._unit, np.sqrt(self.weight(pick))
+
+        d, t = self.X.shape[1], self.targets.shape[1]
+        products = sum(both for both, _ in _products(self.X, rows, t, centred))
+        return products[:d, :d], products[:d, d:] * self._unit
+
+    def _sparse_products(self, rows):
+        targets, weight = self.centred_targets(rows), self.weight(rows)
+        return _sparse_products(self.X[rows], targets, weight, self.means, self.codes[rows])
+
+
+def _largest(targets) -> float:
+    """Largest size of a target: divided by it, the squares of large gains do not overflow."""
+    return float(max(targets.max(initial=0.0), -targets.min(initial=0.0)) or 1.0)
+
+
+def _drop_constants(gram, moment, totals, means, dtype):
+    """Clear what the rounding of their means leaves of features that are constant in a group.
+
+    Returns which they are.
+    """
+    rounding = _ROUNDING * np.finfo(dtype).eps
+    squares = totals @ np.square(means, dtype=float)
+    constant = gram.diagonal() <= rounding**2 * squares
+    gram[constant] = gram[:, constant] = moment[constant] = 0.0
+    return constant
+
+
+def _pooled_sparse(X, targets, weight, level) -> Moments:
+    total = weight.sum()
+    mean = (X.T @ weight) / (total or 1.0)
+    one_group = np.zeros(len(weight), dtype=int)
+    gram, moment = _sparse_products(X, targets, weight, mean[None, :], one_group)
+    constant = _drop_constants(gram, moment, total[None], mean[None, :], X.dtype)
+    # Their value itself, so that means of several chunks are the same.
+    mean[constant] = X[[weight.argmax()]].toarray()[0, constant]
+    return Moments(float(total), mean, level, gram, moment)
+
+
+def _sparse_products(X, targets, weight, means, codes):
+    """Products about the means of groups of rows, of sparse X and centred targets."""
+    scaled = diags(weight) @ X
+    gram, moment = (X.T @ scaled).toarray().astype(float, copy=False), scaled.T @ targets
+    raw = gram.diagonal().copy()
+    # Centring would fill the zeros, so subtract: sum w (x-m)(x-m)' = sum w x x' - W m m'.
+    totals = np.bincount(codes, weight, len(means))
+    gram -= means.T @ (totals[:, None] * means)
+    lost = np.flatnonzero(gram.diagonal() < _CANCELLED * raw)
+    if not len(lost):
+        return gram, moment
+    # Little but rounding is left of some features: these are centred first, as a few columns.
+    gram[:, lost] = moment[lost] = 0.0
+    columns, among = X[:, lost], np.zeros((len(lost),) * 2)
+    step = max(_CHUNK_CELLS // len(lost), 1)
+    for start in range(0, X.shape[0], step):
+        pick = slice(start, start + step)
+        part = columns[pick].toarray() - means[codes[pick]][:, lost]
+        scaled = part * weight[pick, None]
+        among += part.T @ scaled
+        moment[lost] += scaled.T @ targets[pick]
+        gram[:, lost] += X[pick].T @ scaled
+    gram[lost] = gram[:, lost].T
+    gram[np.ix_(lost, lost)] = among
+    return gram, moment
+
+
+def _products(X, rows, n_columns, prepare) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """``Z'Z`` of a chunk of rows ``z = root * [x - shift, columns]``, and the shift, by turns.
+
+    Features and targets side by side: one product gives both, at the speed of a large one.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, d)
+    rows : slice or ndarray of int
+        Which rows; a slice is all of them.
+    n_columns : int
+    prepare : callable
+        Given the row numbers of a chunk and the chunk of X: shift, columns, and root (square
+        roots of the weights, or None).
+
+    Yields
+    ------
+    products : ndarray of float of shape (d + n_columns, d + n_columns)
+    shift : ndarray
+    """
+    d, n_rows = X.shape[1], X.shape[0] if isinstance(rows, slice) else len(rows)
+    step = max(_CHUNK_CELLS // (d + n_columns) // _CHUNK_ROWS, 1) * _CHUNK_ROWS
+    # At least as many rows as columns, or adding up the products would cost most.
+    step = max(step, d + n_columns)
+    buffer = np.empty((min(step, n_rows), d + n_columns), dtype=X.dtype)
+    for start in range(0, n_rows, step):
+        pick = slice(start, start + step)
+        pick = pick if isinstance(rows, slice) else _as_slice(rows[pick])
+        chunk = X[pick]
+        part = buffer[: len(chunk)]
+        # Squares that overflow single precision may not in double.
+        for dtype in (X.dtype, np.dtype(float)):
+            chunk, part = chunk.astype(dtype, copy=False), part.astype(dtype, copy=False)
+            with np.errstate(over="ignore", invalid="ignore"):
+                shift, columns, root = prepare(pick, chunk)
+                np.subtract(chunk, shift, out=part[:, :d])
+                part[:, d:] = columns
+                if root is not None:
+                    part *= root[:, None].astype(dtype)
+                products = part.T @ part
+            if np.isfinite(products.diagonal()).all():
+                break
+        else:
+            raise ValueError("X holds values whose squares overflow: scale the features.")
+        yield products.astype(float, copy=False), shift
+
+
+def product_of_rows(X, coefs, rows=None) -> np.ndarray:
+    """``X[rows] @ coefs`` in double precision, without a copy of those rows."""
+    if issparse(X):
+        return np.asarray((X if rows is None else X[rows]) @ coefs, dtype=float)
+    out = np.empty((X.shape[0] if rows is None else len(rows), *coefs.shape[1:]))
+    step = max(_CHUNK_CELLS // X.shape[1] // _CHUNK_ROWS, 1) * _CHUNK_ROWS
+    for start in range(0, len(out), step):
+        pick = slice(start, start + step)
+        chunk = X[pick if rows is None else _as_slice(rows[pick])]
+        out[pick] = chunk.astype(float, copy=False) @ coefs
+    return out
+
+
+def _as_slice(rows):
+    """Consecutive rows as a slice, which copies nothing."""
+    first, last = int(rows[0]), int(rows[-1])
+    consecutive = last - first == len(rows) - 1 and (np.diff(rows) == 1).all()
+    return slice(first, last + 1) if consecutive else rows

@@ -1,0 +1,123 @@
+"""Ridge regression from moments."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.linalg import eigh, svd
+from scipy.linalg import lapack
+
+from ._moments import Moments
+
+__all__ = ["ridge", "ridge_path", "square_root"]
+
+_EPS = np.finfo(float).eps
+
+# Products of unit vectors below this are taken for rounding.
+_ROUNDING = 1e-12
+
+# Where equations of features on one scale have a smaller reciprocal condition, singular
+# directions are left out instead of solved for.
+_WELL_CONDITIONED = 1e-8
+
+
+def ridge(moments: Moments, alpha, fit_intercept=True) -> np.ndarray:
+    """Coefficients of ridge regression.
+
+    Parameters
+    ----------
+    moments : Moments
+    alpha : float or ndarray of shape (n_targets,)
+        Penalty, of all targets or of each.
+    fit_intercept : bool, default=True
+
+    Returns
+    -------
+    coef : ndarray of shape (d, n_targets)
+        Of least norm where several are best.
+    """
+    coef = None
+    if np.ndim(alpha) == 0:
+        coef = _solve(*moments.normal(fit_intercept), alpha)
+    if coef is None:
+        return ridge_path(moments, np.asarray(alpha)[None], fit_intercept)[0]
+    return coef
+
+
+def _solve(gram, moment, alpha):
+    """By Cholesky's factors; None where that is not safe."""
+    scale = np.sqrt(gram.diagonal() + alpha)
+    if not (scale > 0.0).all():
+        return None
+    # On columns of one scale, so that the condition is not one of units.
+    matrix = gram / scale
+    matrix /= scale[:, None]
+    np.fill_diagonal(matrix, 1.0)
+    norm = np.abs(matrix).sum(axis=0).max()
+    factor, coef, failed = lapack.dposv(matrix.T, moment / scale[:, None], overwrite_a=True)
+    if failed or lapack.dpocon(factor, norm)[0] < _WELL_CONDITIONED:
+        return None
+    return coef / scale[:, None]
+
+
+def ridge_path(moments: Moments, alphas, fit_intercept=True) -> np.ndarray:
+    """Coefficients under each of many penalties, from one decomposition.
+
+    Parameters
+    ----------
+    moments : Moments
+    alphas : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
+    fit_intercept : bool, default=True
+
+    Returns
+    -------
+    coefs : ndarray of shape (n_alphas, d, n_targets)
+    """
+    root, right = square_root(moments, fit_intercept)
+    left, values, directions = svd(root, full_matrices=False)
+    values = values[:, None]
+    penalty = np.reshape(alphas, (len(alphas), 1, -1))
+    # What is left out is nothing but rounding.
+    kept = values > max(root.shape) * _EPS * values.max()
+    squares = np.where(kept, values**2, np.inf)
+    return directions.T @ (values / (squares + penalty) * (left.T @ right))
+
+
+def square_root(moments: Moments, fit_intercept=True) -> tuple[np.ndarray, np.ndarray]:
+    """A and b with ``A'A`` and ``A'b`` the two sides of the normal equations.
+
+    Least squares on (A, b) without an intercept, with any penalty, is the regression that the
+    moments stand for. A has about as many rows as their rank.
+    """
+    root, right = _factors(moments.gram, moments.moment)
+    if fit_intercept:
+        return root, right
+    # A row more instead of adding its square, in which a mean far from zero drowns the others.
+    weight = np.sqrt(moments.total)
+    return np.vstack([root, weight * moments.mean]), np.vstack([right, weight * moments.level])
+
+
+def _factors(gram, moment):
+    # On columns of one scale, so that a feature of large values does not drown the others.
+    scale = np.sqrt(np.maximum(gram.diagonal(), 0.0))
+    units = np.where(scale > 0.0, scale, 1.0)[:, None]
+    correlation, moment = gram / units / units.T, moment / units
+    values, vectors = eigh(correlation)
+    null = values <= len(values) * _EPS * max(values[-1], 0.0)
+    if null.any():
+        # Of these directions the values are rounding, and so is the moment if features depend on
+        # each other exactly; but features that nearly do are told by it.
+        told = _told_directions(vectors[:, null], moment)
+        vectors = np.hstack([vectors[:, ~null], told])
+        least = np.maximum(np.einsum("ij,ij->j", told, correlation @ told), _EPS)
+        values = np.append(values[~null], least)
+    if not len(values):
+        return np.zeros((1, len(gram))), np.zeros((1, moment.shape[1]))
+    root = np.sqrt(values)
+    return (vectors * root).T * scale, (vectors.T @ moment) / root[:, None]
+
+
+def _told_directions(null, moment):
+    """Orthonormal directions among `null` along which a moment is more than rounding."""
+    size = np.sqrt((moment**2).sum(axis=0))
+    left, values, _ = svd(null.T @ (moment / np.where(size > 0.0, size, 1.0)), full_matrices=False)
+    return null @ left[:, values > _ROUNDING]

@@ -1,0 +1,622 @@
+"""Ridge regression from sufficient statistics, against scikit-learn's and sums written out."""
+
+import pickle
+import sys
+import tracemalloc
+from functools import reduce
+
+import numpy as np
+import pytest
+from cases import make_data, rankers
+from scipy.sparse import csc_matrix, csr_array, csr_matrix
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, Ridge, SGDRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skcalrank import (
+    AveragePrecisionRanker,
+    ERRRanker,
+    LeastSquaresRanker,
+    LowRankLossClassifier,
+    MissingQidError,
+    NDCGRanker,
+    PairwiseDisagreementRanker,
+    PreferenceTarget,
+    RankingTarget,
+    SpearmanRanker,
+)
+from skcalrank._base import ScoreRanker
+from skcalrank._queries import Queries
+from skcalrank.linear_model import GramRidge
+from skcalrank.solvers import SQUARED_LOSSES, WithinQueries, pooled_moments, ridge_path
+
+moments_module = sys.modules["skcalrank.solvers._moments"]
+
+CLOSE = {"rtol": 1e-8, "atol": 1e-12}
+weighted_or_not = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+intercept_or_not = pytest.mark.parametrize("fit_intercept", [True, False])
+
+
+@parametrize_with_checks([GramRidge(), GramRidge(alpha=0.0, fit_intercept=False)])
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(params=[False, True], ids=["one chunk", "many chunks"])
+def chunked(request, monkeypatch):
+    """Rows are worked on a few at a time, or at once."""
+    if request.param:
+        monkeypatch.setattr(moments_module, "_CHUNK_ROWS", 8)
+        monkeypatch.setattr(moments_module, "_CHUNK_CELLS", 1)
+
+
+def draw(rng, n_rows=120, n_features=6, n_targets=None, weighted=False):
+    X = rng.normal(size=(n_rows, n_features)) + rng.normal(size=n_features)
+    shape = (n_features,) if n_targets is None else (n_features, n_targets)
+    y = X @ rng.normal(size=shape) + rng.normal(size=(n_rows, *shape[1:])) + 3
+    weight = rng.uniform(0, 2, n_rows) * (rng.random(n_rows) < 0.9) if weighted else None
+    return X, y, weight
+
+
+def check_close(model, ridge, X, **near):
+    near = near or CLOSE
+    assert model.coef_.shape == ridge.coef_.shape
+    np.testing.assert_allclose(model.coef_, ridge.coef_, **near)
+    np.testing.assert_allclose(model.intercept_, ridge.intercept_, **near)
+    np.testing.assert_allclose(model.predict(X), ridge.predict(X), **near)
+
+
+# -- scikit-learn's Ridge --------------------------------------------------------------
+
+
+@intercept_or_not
+@weighted_or_not
+@pytest.mark.parametrize("n_targets", [None, 3])
+@pytest.mark.parametrize("alpha", [1e-6, 1.0, 1e4])
+@pytest.mark.usefixtures("chunked")
+def test_is_ridge(fit_intercept, weighted, n_targets, alpha, rng):
+    X, y, weight = draw(rng, n_targets=n_targets, weighted=weighted)
+    model = GramRidge(alpha, fit_intercept=fit_intercept).fit(X, y, weight)
+    ridge = Ridge(alpha, fit_intercept=fit_intercept, solver="svd").fit(X, y, weight)
+    check_close(model, ridge, X)
+
+
+@weighted_or_not
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_single_precision(weighted, offset, rng):
+    X, y, weight = draw(rng, n_rows=5000, weighted=weighted)
+    X = (X + offset).astype(np.float32)
+    model = GramRidge().fit(X, y, weight)
+    wide = Ridge(solver="svd").fit(X.astype(float), y, weight)
+    np.testing.assert_allclose(
+        model.coef_, wide.coef_, rtol=1e-5, atol=1e-5 * abs(wide.coef_).max()
+    )
+    assert model.coef_.dtype == model.predict(X).dtype == float
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_x_is_not_copied(dtype, rng):
+    X = rng.normal(size=(50_000, 20)).astype(dtype)
+    y = X[:, 0].astype(float)
+    model = GramRidge()
+    for call in (lambda: model.fit(X, y), lambda: model.predict(X)):
+        call()
+        tracemalloc.start()
+        call()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < X.nbytes / 2
+
+
+@intercept_or_not
+@weighted_or_not
+@pytest.mark.parametrize("container", [csr_matrix, csr_array, csc_matrix, np.asfortranarray])
+def test_containers(container, fit_intercept, weighted, rng):
+    X, y, weight = draw(rng, n_targets=2, weighted=weighted)
+    X = X * (abs(X) > 0.7)
+    model = GramRidge(0.1, fit_intercept=fit_intercept)
+    check_close(clone(model).fit(container(X), y, weight), model.fit(X, y, weight), X)
+    np.testing.assert_allclose(model.predict(container(X)), model.predict(X), **CLOSE)
+
+
+def test_one_target_in_two_dimensions(rng):
+    X, y, _ = draw(rng)
+    model = GramRidge().fit(X, y[:, None])
+    assert model.coef_.shape == (1, 6) and model.intercept_.shape == (1,)
+    np.testing.assert_allclose(model.predict(X)[:, 0], GramRidge().fit(X, y).predict(X), **CLOSE)
+
+
+def test_one_penalty_for_each_target(rng):
+    X, y, _ = draw(rng, n_targets=3)
+    alphas = [0.0, 1.0, 100.0]
+    model = GramRidge(alphas).fit(X, y)
+    for alpha, coef, target in zip(alphas, model.coef_, y.T):
+        np.testing.assert_allclose(coef, Ridge(alpha, solver="svd").fit(X, target).coef_, **CLOSE)
+
+
+# -- hard features ---------------------------------------------------------------------
+
+
+@intercept_or_not
+@weighted_or_not
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.usefixtures("chunked")
+def test_features_far_from_zero(fit_intercept, weighted, sparse, rng):
+    X, y, weight = draw(rng, weighted=weighted)
+    X[:, 2:] += 1e6
+    ridge = Ridge(fit_intercept=fit_intercept, solver="svd").fit(X, y, weight)
+    X_ = csr_matrix(X) if sparse else X
+    model = GramRidge(fit_intercept=fit_intercept).fit(X_, y, weight)
+    scale = {"rtol": 1e-6, "atol": 1e-6}
+    np.testing.assert_allclose(model.predict(X), ridge.predict(X), **scale)
+
+
+def test_chunks_far_from_each_other(rng):
+    X, y, _ = draw(rng, n_rows=200)
+    X[100:] += 1e4
+    model = GramRidge().partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+    ridge = Ridge(solver="svd").fit(X, y)
+    np.testing.assert_allclose(model.predict(X), ridge.predict(X), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-12, 1.0])
+@pytest.mark.parametrize("shape", [(60, 4), (8, 12)], ids=["tall", "wide"])
+def test_rank_deficient(alpha, shape, rng):
+    X, y, _ = draw(rng, *shape)
+    X = np.column_stack([X, X[:, 0], X[:, 1] - 2 * X[:, 2], np.ones(len(X)), np.zeros(len(X))])
+    model = GramRidge(alpha).fit(X, y)
+    reference = LinearRegression() if alpha < 1e-9 else Ridge(alpha, solver="svd")
+    np.testing.assert_allclose(model.predict(X), reference.fit(X, y).predict(X), rtol=1e-6)
+    # Of least norm, up to what rounding makes of "the same".
+    np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-5, atol=1e-6)
+    assert np.array_equal(model.coef_[-2:], [0.0, 0.0])
+
+
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.usefixtures("chunked")
+def test_nothing_is_left_of_a_constant_feature(container, dtype, rng):
+    X, y, weight = draw(rng, n_rows=3000, weighted=True)
+    X = X.astype(dtype)
+    X[:, 1], X[:, 4] = 5.1, -1e-7
+    model = GramRidge(0.0)
+    for start in range(0, 3000, 700):
+        pick = slice(start, start + 700)
+        model.partial_fit(container(X[pick]), y[pick], weight[pick])
+    np.testing.assert_allclose(model.coef_[[1, 4]], 0.0, atol=1e-12)
+    kept = [0, 2, 3, 5]
+    ridge = LinearRegression().fit(X[:, kept].astype(float), y, weight)
+    np.testing.assert_allclose(model.coef_[kept], ridge.coef_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-3])
+def test_features_of_any_scale(alpha, rng):
+    X, y, _ = draw(rng)
+    X = X * [1e-6, 1, 1e6, 1e3, 1e-3, 1e9]
+    model, ridge = GramRidge(alpha).fit(X, y), Ridge(alpha, solver="svd").fit(X, y)
+    expected = LinearRegression().fit(X / abs(X).max(axis=0), y) if alpha == 0 else ridge
+    scaled = X / abs(X).max(axis=0) if alpha == 0 else X
+    np.testing.assert_allclose(model.predict(X), expected.predict(scaled), rtol=1e-6)
+
+
+def test_what_a_weight_of_zero_hides(rng):
+    X, y, _ = draw(rng)
+    weight = np.ones(len(X))
+    hidden = X.copy()
+    hidden[[0, 50]], weight[[0, 50]] = 1e12, 0
+    shown = weight > 0
+    check_close(GramRidge().fit(hidden, y, weight), GramRidge().fit(X[shown], y[shown]), X)
+
+
+def test_squares_that_overflow(rng):
+    X, y, _ = draw(rng)
+    far = (X * 1e25).astype(np.float32)
+    model = GramRidge().fit(far, y)
+    expected = Ridge(1e-50, solver="svd").fit(X.astype(np.float32).astype(float), y)
+    np.testing.assert_allclose(model.predict(far), expected.predict(X), rtol=1e-3)
+    with pytest.raises(ValueError, match="squares overflow: scale the features"):
+        GramRidge().fit(X * 1e200, y)
+    large = GramRidge().fit(X.astype(np.float32), y * 1e200)
+    np.testing.assert_allclose(large.coef_ / 1e200, GramRidge().fit(X, y).coef_, rtol=1e-4)
+
+
+def test_features_by_the_ten_thousand_are_an_error():
+    X = csr_matrix((3, 20_000))
+    with pytest.raises(ValueError, match=r"20000 features.*more than 2 GB.*Ridge"):
+        GramRidge().fit(X, [0, 1, 2])
+
+
+# -- chunks and merging ----------------------------------------------------------------
+
+
+@intercept_or_not
+@weighted_or_not
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+def test_chunks_are_the_whole(container, fit_intercept, weighted, rng):
+    X, y, weight = draw(rng, n_targets=2, weighted=weighted)
+    model = GramRidge(0.5, fit_intercept=fit_intercept)
+    parts, chunks = [], clone(model)
+    for rows in np.split(rng.permutation(len(X)), [1, 30, 31, 90]):
+        of_rows = container(X[rows]), y[rows], None if weight is None else weight[rows]
+        assert chunks.partial_fit(*of_rows) is chunks
+        parts.append(clone(model).fit(*of_rows))
+    model.fit(X, y, weight)
+    check_close(chunks, model, X)
+    check_close(parts[0].merge(*parts[1:]), model, X)
+    check_close(reduce(GramRidge.merge, parts), model, X)
+    check_close(parts[4].merge(parts[2].merge(parts[0], parts[1]), parts[3]), model, X)
+
+
+def test_merging_leaves_the_models_alone(rng):
+    X, y, _ = draw(rng)
+    one, two = GramRidge(2.0).fit(X[:50], y[:50]), GramRidge(7.0).fit(X[50:], y[50:])
+    before = [model.coef_.copy() for model in (one, two)]
+    both = one.merge(two).partial_fit(X, y)
+    for model, coef in zip((one, two), before):
+        assert np.array_equal(model.coef_, coef)
+        np.testing.assert_allclose(model.path([model.alpha])[0][0], coef, **CLOSE)
+    assert both.alpha == 2.0
+    check_close(both, GramRidge(2.0).fit(np.r_[X, X], np.r_[y, y]), X)
+    check_close(one.merge(), one, X)
+
+
+def test_fit_forgets(rng):
+    X, y, _ = draw(rng)
+    model = GramRidge().fit(X[:40, :3], y[:40])
+    assert model.fit(X, y).coef_.shape == (6,)
+    check_close(model, Ridge(solver="svd").fit(X, y), X)
+
+
+def test_chunks_that_do_not_fit(rng):
+    X, y, _ = draw(rng)
+    model = GramRidge().fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(X[:, :2], y)
+    with pytest.raises(ValueError, match=r"y has 2 targets, two-dimensional.*before had 1"):
+        model.partial_fit(X, np.c_[y, y])
+    with pytest.raises(ValueError, match="one shape"):
+        model.partial_fit(X, y[:, None])
+    with pytest.raises(ValueError, match="2 features cannot be merged with one of 6"):
+        model.merge(GramRidge().fit(X[:, :2], y))
+    with pytest.raises(ValueError, match="one shape"):
+        model.merge(GramRidge().fit(X, np.c_[y, y]))
+    with pytest.raises(NotFittedError):
+        model.merge(GramRidge())
+    assert not hasattr(GramRidge(), "coef_")
+
+
+def test_names_of_features(rng):
+    pandas = pytest.importorskip("pandas")
+    X, y, _ = draw(rng, n_features=2)
+    frames = [pandas.DataFrame(X, columns=list(names)) for names in ("ab", "ab", "ba")]
+    one, two, three = (GramRidge().fit(frame, y) for frame in frames)
+    assert list(one.merge(two).feature_names_in_) == ["a", "b"]
+    with pytest.raises(ValueError, match="different names"):
+        one.merge(three)
+    with pytest.raises(ValueError, match="feature names"):
+        one.partial_fit(frames[2], y)
+
+
+def test_pickling_between_chunks(rng):
+    X, y, _ = draw(rng)
+    model = GramRidge().partial_fit(X[:50], y[:50])
+    model = pickle.loads(pickle.dumps(model)).partial_fit(X[50:], y[50:])
+    check_close(pickle.loads(pickle.dumps(model)), Ridge(solver="svd").fit(X, y), X)
+
+
+@pytest.mark.parametrize(
+    "alpha, message",
+    [(-1.0, "alpha=-1.0"), (np.inf, "alpha=inf"), ([1.0, 2.0], r"shape \(2,\) for 1 targets")],
+    ids=str,
+)
+def test_bad_penalties(alpha, message, rng):
+    X, y, _ = draw(rng)
+    with pytest.raises(ValueError, match=message):
+        GramRidge(alpha).fit(X, y)
+
+
+# -- paths -----------------------------------------------------------------------------
+
+
+@intercept_or_not
+@pytest.mark.parametrize("n_targets", [None, 3])
+def test_path_is_one_fit_each(fit_intercept, n_targets, rng):
+    X, y, weight = draw(rng, n_targets=n_targets, weighted=True)
+    X = np.column_stack([X, X[:, 0]])
+    model = GramRidge(fit_intercept=fit_intercept).fit(X, y, weight)
+    alphas = [1e-3, 1.0, 50.0, 1e7]
+    coefs, intercepts = model.path(alphas)
+    for alpha, coef, intercept in zip(alphas, coefs, intercepts):
+        ridge = Ridge(alpha, fit_intercept=fit_intercept, solver="svd").fit(X, y, weight)
+        np.testing.assert_allclose(coef, ridge.coef_, **CLOSE)
+        np.testing.assert_allclose(intercept, ridge.intercept_, **CLOSE)
+
+
+def test_path_leaves_out_what_is_rounding(rng):
+    X, y, _ = draw(rng)
+    X[:, [1, 4]] *= 1e-25
+    coefs, intercepts = GramRidge().fit(X, y).path([0.0, 1e-9])
+    seen = LinearRegression().fit(X[:, [0, 2, 3, 5]], y).predict(X[:, [0, 2, 3, 5]])
+    for coef, intercept in zip(coefs, intercepts):
+        np.testing.assert_allclose(X @ coef + intercept, seen, rtol=1e-7)
+
+
+def test_bad_paths(rng):
+    X, y, _ = draw(rng)
+    model = GramRidge()
+    with pytest.raises(NotFittedError):
+        model.path([1.0])
+    model.fit(X, y)
+    with pytest.raises(ValueError, match=r"alpha=-2\.0"):
+        model.path([1.0, -2.0])
+    with pytest.raises(ValueError, match=r"shape \(\)"):
+        model.path(1.0)
+
+
+# -- moments ---------------------------------------------------------------------------
+
+
+@weighted_or_not
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("some", [False, True], ids=["all rows", "some rows"])
+@pytest.mark.usefixtures("chunked")
+def test_pooled_moments(container, weighted, some, rng):
+    X, y, weight = draw(rng, n_targets=2, weighted=weighted)
+    X[:, 3] += 1e5
+    rows = rng.permutation(len(X))[:70] if some else None
+    found = pooled_moments(container(X), y, weight, rows)
+    w = np.ones(len(X)) if weight is None else weight
+    X, y, w = (a if rows is None else a[rows] for a in (X, y, w))
+    mean, level = w @ X / w.sum(), w @ y / w.sum()
+    expected = w.sum(), mean, level, (X - mean).T * w @ (X - mean), (X - mean).T * w @ (y - level)
+    for ours, theirs in zip(found, expected):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-7)
+
+
+@weighted_or_not
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("some", [False, True], ids=["all rows", "some rows"])
+@pytest.mark.usefixtures("chunked")
+def test_moments_within_queries(container, weighted, some, rng):
+    X, _, qid = make_data(rng, sizes=(6, 1, 9, 4, 7, 50, 2))
+    y, weight = rng.normal(size=(len(X), 2)) + 4, rng.uniform(0, 2, len(X)) if weighted else None
+    X[:, 1], X[:, 2] = X[:, 1] + 1e5 * qid, qid / 3.0
+    rows = rng.permutation(np.flatnonzero(np.isin(qid, [11, 12, 14, 15]))) if some else None
+    queries = Queries.from_qid(qid)
+    found = WithinQueries(container(X), y, queries, weight).moments(rows)
+    gram, moment = np.zeros((4, 4)), np.zeros((4, 2))
+    for q in np.unique(qid if rows is None else qid[rows]):
+        of_query = qid == q
+        w = np.ones(of_query.sum()) if weight is None else weight[of_query]
+        x, t = X[of_query] - w @ X[of_query] / w.sum(), y[of_query] - w @ y[of_query] / w.sum()
+        gram += len(w) * (x.T * w @ x)
+        moment += len(w) * (x.T * w @ t)
+    np.testing.assert_allclose(found.gram, gram, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found.moment, moment, rtol=1e-6, atol=1e-6)
+    assert not found.gram[2].any() and not found.moment[2].any()
+
+
+def test_rows_out_of_order(rng):
+    X, y, _ = draw(rng, n_targets=1)
+    for rows in ([0, 5, 2, 3], [3, 2, 1, 0], [4, 5, 6, 7]):
+        found, expected = (
+            pooled_moments(X, y, None, np.array(rows)),
+            pooled_moments(X[rows], y[rows]),
+        )
+        np.testing.assert_allclose(found.gram, expected.gram, rtol=1e-12)
+
+
+def test_merging_what_weighs_nothing(rng):
+    X, y, weight = draw(rng, n_targets=1, weighted=True)
+    far, nothing = np.full((5, 6), 1e12), np.zeros(5)
+    empty, some = pooled_moments(far, y[:5], nothing), pooled_moments(X, y, weight)
+    for merged in (some.merge(empty), empty.merge(some), empty.merge(empty).merge(some)):
+        for ours, theirs in zip(merged, some):
+            assert np.array_equal(ours, theirs)
+
+
+# -- inside rankers --------------------------------------------------------------------
+
+SCORE_RANKERS = [
+    r for r in rankers() if isinstance(r, ScoreRanker) and "estimator" in r.get_params()
+]
+every_score_ranker = pytest.mark.parametrize(
+    "ranker", SCORE_RANKERS, ids=lambda r: type(r).__name__
+)
+every_loss = pytest.mark.parametrize("loss", SQUARED_LOSSES)
+
+
+def with_gram(ranker, loss, alpha=2.0):
+    ranker = clone(ranker).set_params(estimator=GramRidge(alpha), loss=loss)
+    if isinstance(ranker, ERRRanker):
+        ranker.set_params(max_grade=2)
+    return ranker
+
+
+@every_loss
+@every_score_ranker
+def test_rankers_take_it_for_ridge(ranker, loss, rng):
+    X, y, qid = make_data(rng)
+    weight = rng.uniform(0, 2, len(y))
+    ours = with_gram(ranker, loss)
+    ridge = clone(ours).set_params(estimator=Ridge(2.0, solver="svd"))
+    check_close(ours.fit(X, y, qid, weight), ridge.fit(X, y, qid, weight), X)
+    rows = X[:, None] + rng.normal(size=4)
+    labels = np.clip(np.round(rows[:, 0] + 1), 0, 2)
+    check_close(ours.fit(X, labels), ridge.fit(X, labels), X)
+
+
+def test_its_default_loss_is_pairwise_squared(rng):
+    X, y, qid = make_data(rng)
+    ours, default = NDCGRanker(GramRidge()).fit(X, y, qid), NDCGRanker().fit(X, y, qid)
+    check_close(ours, default, X)
+    assert not hasattr(default, "partial_fit")
+
+
+@pytest.mark.parametrize("features", ["concat", "difference"])
+@intercept_or_not
+def test_regression_of_pairs(features, fit_intercept, rng):
+    X, y, qid = make_data(rng)
+    X = X + 1000.0
+    params = {"surrogate": "pairwise", "pair_features": features}
+    inner = {"alpha": 0.5, "fit_intercept": fit_intercept}
+    ours = AveragePrecisionRanker(GramRidge(**inner), relevance_level=1, **params)
+    ridge = clone(ours).set_params(estimator=Ridge(**inner))
+    found, expected = (r.fit(X, y, qid).decision_function(X, qid) for r in (ours, ridge))
+    for a, b in zip(found, expected):
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-8)
+
+
+def test_classifier(rng):
+    X, y, _ = make_data(rng)
+    ours, ridge = (LowRankLossClassifier(estimator=e).fit(X, y) for e in (GramRidge(), Ridge()))
+    np.testing.assert_allclose(ours.expected_loss(X), ridge.expected_loss(X), **CLOSE)
+
+
+@pytest.mark.parametrize("alpha", [1e3, 1e5])
+def test_features_that_nearly_depend_on_each_other(alpha, rng):
+    # As in raw LETOR data: every scale, exact dependences, and one whose squares are lost in the
+    # rounding of the others, but which the targets tell.
+    X, _, qid = make_data(rng, sizes=(30, 50, 20, 40), n_features=8)
+    small = rng.normal(size=len(X))
+    X *= 10.0 ** np.arange(-1, 7)
+    X = np.column_stack([X, X[:, 6] + X[:, 7], X[:, 7] + 3e-2 * small, np.full(len(X), 3.3)])
+    y = np.abs(small + rng.normal(size=len(X)))
+    rows = np.argsort(qid, kind="stable")
+    centred, target = X[rows], y[rows]
+    for part in np.split(np.arange(len(X)), np.flatnonzero(np.diff(qid[rows])) + 1):
+        for values in (centred, target):
+            values[part] = np.sqrt(len(part)) * (values[part] - values[part].mean(axis=0))
+    exact = centred @ ridge_on_one_scale(centred, target, alpha)
+    for regressor in (Ridge(alpha), GramRidge(alpha)):
+        coef = LeastSquaresRanker(regressor, measure="eru").fit(X, y, qid).coef_
+        np.testing.assert_allclose(centred @ coef, exact, atol=1e-5 * abs(exact).max())
+    path = WithinQueries(X, y[:, None], Queries.from_qid(qid)).moments()
+    found = centred @ ridge_path(path, [alpha])[0, :, 0]
+    np.testing.assert_allclose(found, exact, atol=1e-5 * abs(exact).max())
+
+
+def ridge_on_one_scale(X, target, alpha):
+    """Least squares of the penalty stacked below the features, on columns of one scale."""
+    scale = np.sqrt((X**2).sum(axis=0) + alpha)
+    stacked = np.vstack([X, np.sqrt(alpha) * np.eye(X.shape[1])]) / scale
+    return np.linalg.lstsq(stacked, np.append(target, 0 * scale), rcond=None)[0] / scale
+
+
+# -- rankers in chunks -----------------------------------------------------------------
+
+
+def chunks_of_queries(qid, rng, n_chunks=3):
+    """Rows in chunks of whole queries, in any order."""
+    for names in np.array_split(rng.permutation(np.unique(qid)), n_chunks):
+        yield rng.permutation(np.flatnonzero(np.isin(qid, names)))
+
+
+@every_loss
+@every_score_ranker
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+def test_ranker_in_chunks_is_the_whole(ranker, loss, container, rng):
+    X, y, qid = make_data(rng)
+    X = X + 20.0
+    weight = rng.uniform(0, 2, len(y))
+    whole, chunks = with_gram(ranker, loss), with_gram(ranker, loss)
+    for number, rows in enumerate(chunks_of_queries(qid, rng)):
+        # A target that carries its queries, and a qid beside it, may take turns.
+        target = (RankingTarget(y[rows], qid[rows]), None) if number == 1 else (y[rows], qid[rows])
+        chunks.partial_fit(container(X[rows]), *target, sample_weight=weight[rows])
+    check_close(chunks, whole.fit(container(X), y, qid, weight), X)
+    assert np.array_equal(chunks.rank(X, qid), whole.rank(X, qid))
+    with pytest.raises(MissingQidError):
+        chunks.rank(X)
+
+
+@every_loss
+def test_label_form_in_chunks(loss, rng):
+    X = rng.normal(size=(30, 3))
+    y = rng.normal(size=(30, 4))
+    whole, chunks = (SpearmanRanker(GramRidge(), loss=loss) for _ in range(2))
+    for rows in np.split(rng.permutation(30), [3, 20]):
+        chunks.partial_fit(X[rows], y[rows])
+    check_close(chunks, whole.fit(X, y), X)
+    with pytest.raises(ValueError, match=r"3 items in a row.*before had 4"):
+        chunks.partial_fit(X, y[:, :3])
+    with pytest.raises(ValueError, match=r"no items in a row.*before had 4"):
+        chunks.partial_fit(X, y[:, 0])
+
+
+def test_preferences_in_chunks(rng):
+    X, y, qid = make_data(rng)
+    whole = PairwiseDisagreementRanker(GramRidge()).fit(X, PreferenceTarget.from_relevance(y, qid))
+    chunks = PairwiseDisagreementRanker(GramRidge())
+    for rows in chunks_of_queries(qid, rng):
+        chunks.partial_fit(X[rows], PreferenceTarget.from_relevance(y[rows], qid[rows]))
+    check_close(chunks, whole, X)
+    assert chunks.score(X, PreferenceTarget.from_relevance(y, qid)) <= 0
+
+
+def test_chunks_after_fit(rng):
+    X, y, qid = make_data(rng)
+    first = qid < 13
+    ranker = NDCGRanker(GramRidge()).fit(X[first], y[first], qid[first])
+    ranker.partial_fit(X[~first], y[~first], qid[~first])
+    check_close(ranker, NDCGRanker().fit(X, y, qid), X)
+    with pytest.raises(ValueError, match="Query 10 was in an earlier chunk"):
+        ranker.partial_fit(X, y, qid)
+    ranker.fit(X, y, qid)
+    check_close(ranker, NDCGRanker().fit(X, y, qid), X)
+
+
+@pytest.mark.parametrize(
+    "names", [str, lambda q: (q, "x"), lambda q: q], ids=["str", "tuple", "int"]
+)
+def test_a_query_in_two_chunks_is_named(names, rng):
+    X, y, qid = make_data(rng)
+    qid = [names(int(q)) for q in np.sort(qid)]
+    ranker = NDCGRanker(GramRidge()).partial_fit(X[:10], y[:10], qid[:10])
+    before = ranker.coef_.copy()
+    again = str(qid[9]).replace("(", r"\(").replace(")", r"\)")
+    with pytest.raises(ValueError, match=f"Query '?{again}'? was in an earlier chunk.*whole|one"):
+        ranker.partial_fit(X[9:], y[9:], qid[9:])
+    assert np.array_equal(ranker.coef_, before)
+    ranker.partial_fit(X[10:], y[10:], [f"another {q}" for q in qid[10:]])
+
+
+def test_forms_of_chunks_must_agree(rng):
+    X, y, qid = make_data(rng)
+    ranker = NDCGRanker(GramRidge()).partial_fit(X, y, qid)
+    with pytest.raises(MissingQidError, match="chunks before had a qid"):
+        ranker.partial_fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        ranker.partial_fit(X[:, :2], y, qid + 100)
+    one_query_each = NDCGRanker(GramRidge()).partial_fit(X, y).partial_fit(X[:5], y[:5])
+    with pytest.raises(ValueError, match="chunks before had none"):
+        one_query_each.partial_fit(X, y, qid)
+    both = np.r_[X, X[:5]], np.r_[y, y[:5]], np.r_[np.zeros(len(y)), np.ones(5)]
+    check_close(one_query_each, NDCGRanker().fit(*both), X)
+
+
+def test_targets_that_a_chunk_does_not_know():
+    with pytest.raises(ValueError, match="set max_grade"):
+        ERRRanker(GramRidge()).partial_fit([[0.0], [1.0]], [0, 1], [7, 7])
+
+
+def test_who_has_partial_fit():
+    assert hasattr(NDCGRanker(GramRidge()), "partial_fit")
+    assert hasattr(NDCGRanker(SGDRegressor()), "partial_fit")
+    assert not hasattr(NDCGRanker(Ridge()), "partial_fit")
+    assert hasattr(AveragePrecisionRanker(GramRidge()), "partial_fit")
+    assert not hasattr(AveragePrecisionRanker(GramRidge(), surrogate="pairwise"), "partial_fit")
+    with pytest.raises(ValueError, match="pred='exact' is a map of pairs"):
+        AveragePrecisionRanker(GramRidge(), pred="exact").partial_fit([[0.0]], [0], [1])
+
+
+@every_loss
+def test_regressors_that_learn_by_steps_see_queries_again(loss, rng):
+    X, y, qid = make_data(rng)
+    ranker = LeastSquaresRanker(SGDRegressor(random_state=0, eta0=1e-3), loss=loss)
+    steps = [ranker.partial_fit(X, y, qid).coef_.copy() for _ in range(3)]
+    assert not np.allclose(steps[0], steps[2])
+    labels = rng.normal(size=(len(X), 3))
+    of_items = SpearmanRanker(SGDRegressor(random_state=0), loss=loss)
+    assert of_items.partial_fit(X, labels).partial_fit(X, labels).predict(X).shape == labels.shape
