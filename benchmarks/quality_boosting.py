@@ -256,7 +256,7 @@ def print_targets(results):
         for group in ([n for n in results if n not in own], list(own))
     )
     print(f"Picked on the validation part: {name}, and {theirs} among the libraries' own.")
-    print(f"Target: {compared(results, name, theirs)}")
+    print(f"Picked against picked: {compared(results, name, theirs)}")
     for other in sorted(own, key=lambda n: -mean(own[n])):
         print(f"  against {other}: {compared(results, name, other)}")
 
