@@ -15,6 +15,7 @@ from ._targets import RankingTarget
 __all__ = [
     "carried_qid",
     "check_alpha",
+    "check_count",
     "check_cutoff",
     "check_option",
     "check_queries",
@@ -207,6 +208,12 @@ def check_alpha(alpha):
     """Raise unless the penalty is a finite non-negative number."""
     if not isinstance(alpha, (int, float, np.number)) or not 0 <= alpha < np.inf:
         raise ValueError(f"alpha={alpha!r}: the ridge penalty is a finite number from 0.")
+
+
+def check_count(name, value, what=""):
+    """Raise unless the value is an integer from 1; ``what`` it is, for the error."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name}={value!r}: choose an integer from 1{what and f', {what}'}.")
 
 
 def check_cutoff(k, name="k"):

@@ -334,6 +334,20 @@ def test_preference_losses(name, margin, rng):
     np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", PREFERENCE_LOSSES)
+def test_curvatures_of_preference_losses(name, rng):
+    loss = PREFERENCE_LOSSES[name]()
+    # Some of them in the rounded corner of the hinge.
+    ahead = np.append(rng.normal(size=30), 1.0 - loss_width(loss) * rng.uniform(0.1, 0.9, 5))
+    step = 1e-6
+    numeric = (loss.slopes(ahead + step) - loss.slopes(ahead - step)) / (2 * step)
+    np.testing.assert_allclose(loss.curvatures(ahead), numeric, rtol=1e-5, atol=1e-6)
+
+
+def loss_width(loss):
+    return getattr(loss, "smoothing", 0.5)
+
+
 def test_the_corner_of_the_hinge():
     for bad in (0, 2, "1"):
         with pytest.raises(ValueError, match="smoothing="):

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 
 from .._clicks import ClickSessions
 from .._preferences import PreferenceTarget
+from .._validation import check_count
 from ._counting import borda, win_rate
 from ._judgments import judgments_of, places
 
@@ -71,8 +72,8 @@ def mean_over_subsets(
     if not isinstance(y, (PreferenceTarget, ClickSessions)):
         raise TypeError(f"y must be a PreferenceTarget or ClickSessions, got {type(y).__name__}.")
     if order is not None:
-        _check_count("order", order, "the number of judgements of a subset, or None for all")
-    _check_count("n_draws", n_draws, "the number of subsets that are drawn")
+        check_count("order", order, "the number of judgements of a subset, or None for all")
+    check_count("n_draws", n_draws, "the number of subsets that are drawn")
     queries = y.queries()
 
     def evaluate(target, queries):
@@ -162,8 +163,3 @@ def _runs(ids, sizes):
 
 def _is_linear(structure, options):
     return structure in (borda, win_rate) and not options.get("conditional")
-
-
-def _check_count(name, value, what):
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name}={value!r}: choose an integer from 1, {what}.")

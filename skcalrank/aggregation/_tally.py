@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
 from .._queries import Queries
+from .._validation import check_count
 
 __all__ = ["Tally", "check_iteration", "check_smoothing", "solve_in_parts", "warn_of"]
 
@@ -158,8 +159,7 @@ def check_iteration(tol, max_iter):
     """Raise unless an iteration can end."""
     if not isinstance(tol, (int, float, np.number)) or not 0 < tol < np.inf:
         raise ValueError(f"tol={tol!r}: choose a finite number above 0.")
-    if not isinstance(max_iter, (int, np.integer)) or max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r}: choose an integer from 1.")
+    check_count("max_iter", max_iter)
 
 
 def warn_of(tally: Tally, which, text: str, category=UserWarning, stacklevel=4):

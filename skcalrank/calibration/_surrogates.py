@@ -13,10 +13,17 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from scipy.special import expit
 
 from .._queries import Queries
-from ..losses import LOSSES, Loss, PreferenceLogistic, PreferenceLoss, get_loss
+from ..losses import (
+    LOSSES,
+    Loss,
+    PreferenceExponential,
+    PreferenceHinge,
+    PreferenceLogistic,
+    PreferenceSquaredHinge,
+    get_loss,
+)
 from ..measures import AveragePrecision, Kendall, PairMeasure, PairwiseDisagreement
 from ._cones import (
     algorithm_cones,
@@ -28,9 +35,6 @@ from ._cones import (
 from ._orders import all_positions, documents_in_order, pooled
 
 __all__ = ["SURROGATES", "ConditionalRisk", "conditional_risk"]
-
-# Exponentials of larger numbers are cut: a step that went too far is huge and not infinite.
-_EXPONENT = 250.0
 
 
 class ConditionalRisk(ABC):
@@ -186,48 +190,19 @@ _PAIR_PREDS = {
 }
 
 
-class _Hinge(PreferenceLoss):
-    """``(1 - x)_+`` with its corner: programmes, unlike solvers of rankers, want it sharp."""
+class _SharpHinge(PreferenceHinge):
+    """``(1 - x)_+`` with its corner: a linear programme, unlike L-BFGS, does not mind it."""
 
     def terms(self, ahead):
         return np.maximum(1.0 - ahead, 0.0)
 
-    def slopes(self, ahead):
-        return -(ahead < 1.0) * 1.0
-
-
-class _Logistic(PreferenceLogistic):
-    def curvatures(self, ahead):
-        return expit(ahead) * expit(-ahead)
-
-
-class _SquaredHinge(PreferenceLoss):
-    def terms(self, ahead):
-        return np.maximum(1.0 - ahead, 0.0) ** 2
-
-    def slopes(self, ahead):
-        return -2.0 * np.maximum(1.0 - ahead, 0.0)
-
-    def curvatures(self, ahead):
-        return 2.0 * (ahead < 1.0)
-
-
-class _Exponential(PreferenceLoss):
-    def terms(self, ahead):
-        return np.exp(-np.maximum(ahead, -_EXPONENT))
-
-    def slopes(self, ahead):
-        return -self.terms(ahead)
-
-    curvatures = terms
-
 
 # Losses of single preferences, and how they are minimised on cones.
 _OF_PREFERENCES = {
-    "hinge": (_Hinge(), minimise_hinge),
-    "logistic": (_Logistic(), minimise_smooth),
-    "exponential": (_Exponential(), minimise_smooth),
-    "squared_hinge": (_SquaredHinge(), minimise_smooth),
+    "hinge": (_SharpHinge(), minimise_hinge),
+    "logistic": (PreferenceLogistic(), minimise_smooth),
+    "exponential": (PreferenceExponential(), minimise_smooth),
+    "squared_hinge": (PreferenceSquaredHinge(), minimise_smooth),
 }
 
 

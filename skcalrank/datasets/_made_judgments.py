@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from .._clicks import ClickSessions
 from .._preferences import PreferenceTarget
 from .._queries import Queries, check_qid
-from .._validation import carried_qid, check_target
+from .._validation import carried_qid, check_count, check_target
 
 __all__ = ["sample_comparisons", "sample_sessions"]
 
@@ -58,7 +58,7 @@ def sample_comparisons(y, qid=None, *, n_comparisons=1000, temperature=1.0, rand
     >>> mean_log_odds(y).round(1)
     array([ 1.5, -1.5,  0. ])
     """
-    _check_count("n_comparisons", n_comparisons)
+    check_count("n_comparisons", n_comparisons)
     if not isinstance(temperature, Real) or not 0 < temperature < np.inf:
         raise ValueError(f"temperature={temperature!r}: choose a finite number above 0.")
     qid = carried_qid(y, qid)
@@ -132,9 +132,9 @@ def sample_sessions(
     >>> cascade(y).round(2)
     array([0.1, 0.5, 0.3])
     """
-    _check_count("n_sessions", n_sessions)
+    check_count("n_sessions", n_sessions)
     if n_shown is not None:
-        _check_count("n_shown", n_shown)
+        check_count("n_shown", n_shown)
     qid = carried_qid(p, qid)
     qid = np.zeros(len(p), dtype=int) if qid is None else check_qid(qid, len(p))
     p, queries = check_target(np.asarray(p), qid, name="p")
@@ -148,11 +148,6 @@ def sample_sessions(
     clicked = _first_true(rng.random_sample(len(shown)) < p[shown], ptr)
     rows = shown if queries.order is None else queries.order[shown]
     return ClickSessions._of(qid, rows, ptr, clicked)
-
-
-def _check_count(name, value):
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name}={value!r}: choose an integer from 1.")
 
 
 def _orders(scores, queries, query, n_shown, rng):

@@ -17,7 +17,7 @@ from .._validation import (
 )
 from ..measures import MEASURES, get_measure
 from ..metrics import evaluate
-from ..metrics._scorer import _predict
+from ..metrics._scorer import predict_with_queries
 from ._base import Display, check_matplotlib_support, styled
 
 __all__ = ["MeasureAtKDisplay"]
@@ -200,7 +200,7 @@ class MeasureAtKDisplay(Display):
             )
         return cls.from_predictions(
             y,
-            _predict(estimator, X, qid),
+            predict_with_queries(estimator, X, qid),
             qid=qid,
             measure=measure,
             k=k,

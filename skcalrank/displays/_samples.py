@@ -8,10 +8,10 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._targets import RankingTarget
-from .._validation import check_queries
+from .._validation import check_count, check_queries
 from ..datasets import LabelRankingData
 from ..measures import PositionalMeasure
-from ..metrics._scorer import _predict
+from ..metrics._scorer import predict_with_queries
 
 __all__ = ["best_value", "reached_values"]
 
@@ -36,8 +36,7 @@ def reached_values(
     n_queries = int(codes.max()) + 1
     if sizes[-1] > n_queries:
         raise ValueError(f"n_samples asks for {sizes[-1]} queries, data has {n_queries}.")
-    if n_repeats < 1:
-        raise ValueError(f"n_repeats={n_repeats!r}: choose an integer from 1.")
+    check_count("n_repeats", n_repeats)
     rng = check_random_state(random_state)
     repeat = delayed(_one_repeat)
     repeats = (
@@ -76,5 +75,5 @@ def _one_repeat(estimators, X, y, place, test, measure, sizes):
         sample = np.flatnonzero(place < size)
         for row, estimator in enumerate(estimators):
             fitted = clone(estimator).fit(X[sample], y[sample])
-            values[row, column] = test.law.value(measure, _predict(fitted, test.X, qid))
+            values[row, column] = test.law.value(measure, predict_with_queries(fitted, test.X, qid))
     return values

@@ -50,6 +50,10 @@ class PreferenceLoss(ABC):
     def slopes(self, ahead):
         """First derivative of each term."""
 
+    @abstractmethod
+    def curvatures(self, ahead):
+        """Second derivative of each term."""
+
     def value_and_gradient(self, s, winner, loser, stated, *, factor=None, margin=False):
         """Loss summed over the preferences, and its gradient in the scores.
 
@@ -102,6 +106,9 @@ class PreferenceHinge(PreferenceLoss):
     def slopes(self, ahead):
         return -np.clip((1.0 - ahead) / self.smoothing, 0.0, 1.0)
 
+    def curvatures(self, ahead):
+        return ((ahead < 1.0) & (ahead > 1.0 - self.smoothing)) / self.smoothing
+
 
 @dataclass(frozen=True)
 class PreferenceLogistic(PreferenceLoss):
@@ -114,6 +121,9 @@ class PreferenceLogistic(PreferenceLoss):
 
     def slopes(self, ahead):
         return -expit(-ahead)
+
+    def curvatures(self, ahead):
+        return expit(ahead) * expit(-ahead)
 
 
 @dataclass(frozen=True)
@@ -128,6 +138,8 @@ class PreferenceExponential(PreferenceLoss):
     def slopes(self, ahead):
         return -self.terms(ahead)
 
+    curvatures = terms
+
 
 @dataclass(frozen=True)
 class PreferenceSquaredHinge(PreferenceLoss):
@@ -140,3 +152,6 @@ class PreferenceSquaredHinge(PreferenceLoss):
 
     def slopes(self, ahead):
         return -2.0 * np.maximum(1.0 - ahead, 0.0)
+
+    def curvatures(self, ahead):
+        return 2.0 * (ahead < 1.0)

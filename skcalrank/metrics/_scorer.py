@@ -85,7 +85,7 @@ class RankingScorer:
         return measure_score(
             self.measure,
             y,
-            _predict(estimator, X, qid),
+            predict_with_queries(estimator, X, qid),
             qid=qid,
             ties=self.ties,
             empty=self.empty,
@@ -93,7 +93,7 @@ class RankingScorer:
         )
 
 
-def _predict(estimator, X, qid):
+def predict_with_queries(estimator, X, qid):
     """Predict, telling the queries to an estimator that asks for them."""
     while hasattr(estimator, "best_estimator_"):
         # The predict of a search takes X alone.

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 
 from .._base import BaseRanker, fit_targets
 from .._clicks import ClickSessions
 from .._preferences import PreferenceTarget
 from .._queries import Queries
-from .._validation import carried_qid, check_alpha, check_cutoff, check_option
+from .._validation import carried_qid, check_alpha, check_count, check_cutoff, check_option
 from ..aggregation import STRUCTURES
 from ..aggregation._judgments import judgments_of
 from ..aggregation._subsets import mean_over_subsets, structure_scores
@@ -26,7 +24,7 @@ from ..losses import get_loss
 from ..measures import get_measure
 from ..metrics import measure_score
 from ..solvers import SQUARED_LOSSES, AveragedDescent, effective_loss, takes_nan, takes_sparse
-from ._linear import document_weights
+from ._linear import document_weights, linear_scores
 from ._order_preserving import OrderPreservingRanker
 
 __all__ = ["AggregatedRanker"]
@@ -72,7 +70,8 @@ class AggregatedRanker(BaseRanker):
     measure : str or Measure, default="ndcg@10"
         Whose targets are learnt, of the structure's scores minus their minimum in the query.
     estimator : regressor, default=None
-        Of the squared losses; None is ``Ridge(alpha)``.
+        Of the squared losses; None is a linear scorer, which squared losses solve as
+        ``Ridge(alpha)`` does.
     loss : str or Loss, default=None
         ``"squared"`` or ``"pairwise_squared"`` with any regressor, as in
         :class:`LeastSquaresRanker`; any other order-preserving loss of :mod:`skcalrank.losses`
@@ -81,7 +80,7 @@ class AggregatedRanker(BaseRanker):
         :math:`\sum_j v_j \sum_{l \ne j} \phi(a_l - a_j)` with the increasing
         :math:`\phi(x) = \log(1 + e^x)` and :math:`e^x` (the paper writes "nonincreasing").
     alpha : float, default=1.0
-        Ridge penalty where there is no estimator. It stands against the sum over the queries of
+        Ridge penalty of the linear scorer. It stands against the sum over the queries of
         :math:`n_q / r` times the loss.
     structure_options : dict, default=None
         Options of the structure, such as ``{"c": 0.1}``.
@@ -100,7 +99,7 @@ class AggregatedRanker(BaseRanker):
         the penalty makes the objective strongly convex, and as 1/sqrt(t) for losses that are not
         squared; squared ones without a penalty keep theirs.
     fit_intercept : bool, default=True
-        Of "sgd" and of losses that are not squared; no part in pairwise losses.
+        Of the linear scorer; no part in pairwise losses.
     random_state : int, RandomState instance or None, default=None
         Draws subsets and gradients.
     verbose : int, default=0
@@ -109,7 +108,7 @@ class AggregatedRanker(BaseRanker):
     Attributes
     ----------
     estimator_ : regressor
-        Of the squared losses, solved exactly.
+        Fitted, where one was given.
     coef_, intercept_
         Of a linear scorer.
     targets_ : ndarray of shape (n_rows,) or (n, r)
@@ -188,22 +187,16 @@ class AggregatedRanker(BaseRanker):
             )
         return STRUCTURES[self.structure], options
 
-    def _is_linear(self):
-        """Whether a linear scorer is fitted here, and not a regressor."""
-        squares = self.loss is None or self.loss in SQUARED_LOSSES
-        return self.solver == "sgd" or not squares
-
     def _check_parameters(self):
         check_option("solver", self.solver, SOLVERS)
         check_cutoff(self.order, "order")
         check_alpha(self.alpha)
         for name in ("n_draws", "n_updates", "batch_size"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or value < 1:
-                raise ValueError(f"{name}={value!r}: choose an integer from 1.")
+            check_count(name, getattr(self, name))
         if self.step is not None and not (isinstance(self.step, Real) and 0 < self.step < np.inf):
             raise ValueError(f"step={self.step!r}: choose a positive number, or None.")
-        if self._is_linear() and self.estimator is not None:
+        squares = self.loss is None or self.loss in SQUARED_LOSSES
+        if self.estimator is not None and (self.solver == "sgd" or not squares):
             raise ValueError(
                 f"estimator={self.estimator!r} was given, but solver={self.solver!r} with "
                 f"loss={self.loss!r} fits a linear scorer: leave the estimator None, or take "
@@ -229,8 +222,7 @@ class AggregatedRanker(BaseRanker):
     def _targets_of(self, scores, queries):
         """Targets of the measure, of scores moved so that the lowest of a query is 0."""
         measure = self._measure()
-        labels = measure.labels(scores + queries.repeat(queries.max(-scores)))
-        return measure.score_targets(labels, queries)
+        return measure.score_targets(measure.labels(_above_lowest(scores, queries)), queries)
 
     def fit(self, X, y, qid=None, sample_weight=None):
         """Aggregate the judgements, and learn the targets.
@@ -306,20 +298,17 @@ class AggregatedRanker(BaseRanker):
         return self._learn(self._weighted(problem, counts), targets)
 
     def _learn(self, problem, targets):
-        if not self._is_linear():
-            regressor = Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
-            pairwise = effective_loss(self.loss, regressor) == "pairwise_squared"
-            if pairwise and self.estimator is None and problem.n_items is not None:
-                # The pairs of r items are r times the centred squares.
-                regressor = Ridge(self.alpha / problem.n_items)
-            self.estimator_ = fit_targets(regressor, problem, targets, pairwise=pairwise)
+        if self.estimator is not None:
+            pairwise = effective_loss(self.loss, self.estimator) == "pairwise_squared"
+            self.estimator_ = fit_targets(
+                clone(self.estimator), problem, targets, pairwise=pairwise
+            )
             self.n_iter_ = 1
             return self
         scorer = OrderPreservingRanker(
-            loss=self.loss, alpha=self.alpha, fit_intercept=self.fit_intercept
+            loss=self._loss(), alpha=self.alpha, fit_intercept=self.fit_intercept
         )
-        found = scorer._solve_targets(problem, targets, None)
-        self._coef, self._intercept, self.n_iter_ = found
+        self._coef, self._intercept, self.n_iter_ = scorer._solve_targets(problem, targets, None)
         return self
 
     # -- stochastic gradients -----------------------------------------------------
@@ -449,8 +438,7 @@ class AggregatedRanker(BaseRanker):
         X, _ = self._check_rows(X, qid)
         if hasattr(self, "estimator_"):
             return self.estimator_.predict(X).astype(np.float64, copy=False)
-        scores = safe_sparse_dot(X, self._coef.T, dense_output=True)
-        return scores.astype(np.float64, copy=False) + self._intercept
+        return linear_scores(X, self._coef, self._intercept)
 
     def score(self, X, y, qid=None, sample_weight=None):
         """Mean of the measure over the queries, higher is better.
@@ -475,7 +463,7 @@ class AggregatedRanker(BaseRanker):
         structure, options = self._structure()
         queries = y.queries()
         scores = structure_scores(structure, y, queries, options)
-        labels = queries.ungroup(scores + queries.repeat(queries.max(-scores)))
+        labels = queries.ungroup(_above_lowest(scores, queries))
         return measure_score(
             self._measure(),
             labels if y.n_items is None else labels.reshape(-1, y.n_items),
@@ -498,6 +486,11 @@ class AggregatedRanker(BaseRanker):
     def feature_importances_(self):
         """Feature importances of the fitted regressor, where it has them."""
         return self.estimator_.feature_importances_
+
+
+def _above_lowest(scores, queries):
+    """Scores minus the lowest of their query: gains of them are not negative."""
+    return scores + queries.repeat(queries.max(-scores))
 
 
 def _loss_for(loss, targets, queries):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
 from .._preferences import PreferenceTarget, check_preference_weights
@@ -51,9 +53,9 @@ class _PreferenceRanker(LinearScorer):
     def _measure(self):
         return PairwiseDisagreement(weights=self.weights)
 
+    @abstractmethod
     def _losses(self) -> list[PreferenceLoss]:
         """The loss, and before it smoother ones whose minimisers lead to its own."""
-        raise NotImplementedError
 
     def _solve(self, problem, start):
         check_preference_weights(self.weights)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from .._base import BaseRanker, Problem
-from .._validation import check_alpha
+from .._validation import check_alpha, check_count
 from ..solvers import ScorerFit, fit_scorer
 
 __all__ = ["LinearScorer"]
@@ -81,8 +81,7 @@ class LinearScorer(BaseRanker):
             If the solver stops before `tol` is reached.
         """
         check_alpha(self.alpha)
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter={self.max_iter!r}: choose an integer from 1.")
+        check_count("max_iter", self.max_iter)
         if not isinstance(self.tol, Real) or not self.tol > 0:
             raise ValueError(f"tol={self.tol!r}: choose a positive number.")
         problem = self._check_problem(X, y, qid, sample_weight)
@@ -147,8 +146,13 @@ class LinearScorer(BaseRanker):
         scores : ndarray of shape (n_rows,) or (n, r)
         """
         X, _ = self._check_rows(X, qid)
-        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
-        return scores.astype(np.float64, copy=False) + self.intercept_
+        return linear_scores(X, self.coef_, self.intercept_)
+
+
+def linear_scores(X, coef, intercept):
+    """Scores of rows, of one output or of several."""
+    scores = safe_sparse_dot(X, coef.T, dense_output=True)
+    return scores.astype(np.float64, copy=False) + intercept
 
 
 def document_weights(problem: Problem):

@@ -10,9 +10,10 @@ from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from .._base import fit_targets
 from ..losses import Logistic, PairwiseSquared, Squared, get_loss
 from ..measures import get_measure
-from ..solvers import ScorerFit, fit_centred, fit_outputs, fit_regressor
+from ..solvers import ScorerFit, fit_regressor
 from ._linear import LinearScorer, document_weights
 
 __all__ = ["OrderPreservingRanker"]
@@ -163,20 +164,10 @@ class OrderPreservingRanker(LinearScorer):
 
     def _solve_squares(self, problem, targets):
         pairwise = isinstance(self.loss_, PairwiseSquared)
-        ridge = Ridge(self.alpha, fit_intercept=self.fit_intercept, tol=self.tol)
-        if problem.n_items is not None:
-            targets = targets.reshape(-1, problem.n_items)
-            if pairwise:
-                # The pairs of r items are r times the centred squares.
-                ridge.set_params(alpha=self.alpha / problem.n_items)
-                targets = targets - targets.mean(axis=1, keepdims=True)
-            fit_outputs(ridge, problem.X, targets, problem.weight)
-        else:
-            targets = problem.queries.ungroup(targets)
-            if pairwise:
-                fit_centred(ridge, problem.X, targets, problem.queries, problem.weight)
-            else:
-                fit_regressor(ridge, problem.X, targets, problem.weight)
+        # The pairs of r items are r times the centred squares.
+        alpha = self.alpha / (problem.n_items or 1) if pairwise else self.alpha
+        ridge = Ridge(alpha, fit_intercept=self.fit_intercept, tol=self.tol)
+        fit_targets(ridge, problem, targets, pairwise=pairwise)
         return ScorerFit(ridge.coef_, ridge.intercept_, 1)
 
     def _solve_logistic(self, problem, targets, start):
