@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import partial
 from numbers import Real
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -15,7 +14,6 @@ from sklearn.utils.metaestimators import available_if
 from .._base import BaseRanker, fit_targets
 from .._clicks import ClickSessions
 from .._preferences import PreferenceTarget
-from .._queries import Queries
 from .._validation import carried_qid, check_alpha, check_count, check_cutoff, check_option
 from ..aggregation import STRUCTURES
 from ..aggregation._judgments import judgments_of
@@ -24,18 +22,16 @@ from ..losses import get_loss
 from ..measures import get_measure
 from ..metrics import measure_score
 from ..solvers import SQUARED_LOSSES, AveragedDescent, effective_loss, takes_nan, takes_sparse
-from ._linear import document_weights, linear_scores
+from ._draws import Draws, step_lengths
+from ._linear import linear_scores
 from ._order_preserving import OrderPreservingRanker
 
 __all__ = ["AggregatedRanker"]
 
 SOLVERS = ("exact", "sgd")
 
-# Draws of judgements that are aggregated at a time.
-_DRAWS_AT_A_TIME = 1024
-
-# Updates before steps fall as 1/sqrt(t).
-_STEPS_BEFORE = 100
+# Updates between two lines of the verbose descent.
+_TOLD_EVERY = 1000
 
 
 class AggregatedRanker(BaseRanker):
@@ -321,76 +317,36 @@ class AggregatedRanker(BaseRanker):
             fit_intercept = bool(self.fit_intercept) and sees_shift
             self._descent = AveragedDescent((X.shape[1], *outputs), fit_intercept)
             self._rng = check_random_state(self.random_state)
-        total = counts.sum()
-        penalty, step = self.alpha / total, None
-        last = self._descent.n_updates + self.n_updates
-        for loss, batches in self._chunks(problem, judged, counts / total):
-            for rows, *draws in batches:
-                slope_of, curvature = _slopes(loss, *draws, n_items)
-                if step is None:
-                    step = self._steps(X, problem.queries, curvature(), penalty)
-                self._descent.update(X[rows], slope_of, step, penalty)
-                if self._descent.n_updates == last:
-                    return self._finish()
-            if self.verbose:
-                print(f"[AggregatedRanker] update {self._descent.n_updates} of {last}")
-
-    def _finish(self):
+        penalty, last = self.alpha / counts.sum(), self._descent.n_updates + self.n_updates
+        draws = Draws(
+            problem,
+            judgments_of(judged, judged.queries()),
+            counts / counts.sum(),
+            partial(self._targets_of_subsets, *self._structure()),
+            order=self.order,
+            batch_size=self.batch_size,
+            rng=self._rng,
+        )
+        step = None
+        for batch in draws.batches(self._loss()):
+            if step is None:
+                step = step_lengths(batch, problem, penalty, self.step)
+            self._descent.update(X[batch.rows], batch.slope, step, penalty)
+            done = self._descent.n_updates
+            if self.verbose and (done % _TOLD_EVERY == 0 or done == last):
+                print(f"[AggregatedRanker] update {done} of {last}")
+            if done == last:
+                break
         mean = self._descent.mean_coef, self._descent.mean_intercept
         self._coef, self._intercept = mean[0].T, mean[1] if mean[1].ndim else float(mean[1])
-        self.n_iter_ = self._descent.n_updates
+        self.n_iter_ = last
         return self
+
+    def _targets_of_subsets(self, structure, options, chosen, queries):
+        return self._targets_of(structure_scores(structure, chosen, queries, options), queries)
 
     def _loss(self):
         return get_loss("pairwise_squared" if self.loss is None else self.loss)
-
-    def _chunks(self, problem, judged, share):
-        """Batches of draws without end, some of them made at a time."""
-        structure, options = self._structure()
-        queries, n_items = problem.queries, problem.n_items
-        judgments = judgments_of(judged, judged.queries())
-        weight = document_weights(problem)
-        size = max(1, min(_DRAWS_AT_A_TIME, (1 << 18) // int(queries.sizes.max())))
-        size = max(self.batch_size, size - size % self.batch_size)
-        while True:
-            ids = self._rng.choice(len(share), size=size, p=share)
-            part = judgments.keep(ids)
-            chosen = part.draw(self.order or int(part.counts.max()), self._rng)
-            scores = structure_scores(structure, part.choose(chosen), part.queries, options)
-            targets = self._targets_of(scores, part.queries)
-            loss = _loss_for(self._loss(), targets, part.queries)
-            yield loss, self._batches(ids, part.queries, targets, queries, weight, n_items)
-
-    def _batches(self, ids, drawn, targets, queries, weight, n_items):
-        places = np.repeat(queries.ptr[ids] - drawn.ptr[:-1], drawn.sizes) + np.arange(drawn.n_rows)
-        rows = ids if n_items is not None else places
-        if n_items is None and queries.order is not None:
-            rows = queries.order[places]
-        for first in range(0, len(ids), self.batch_size):
-            last = first + self.batch_size
-            a, b = drawn.ptr[first], drawn.ptr[min(last, len(ids))]
-            part = Queries(drawn.ptr[first : last + 1] - a)
-            yield (
-                rows[first:last] if n_items is not None else rows[a:b],
-                part,
-                targets[a:b],
-                None if weight is None else weight[places[a:b]],
-            )
-
-    def _steps(self, X, queries, curvature, penalty):
-        """Length of each step: 1/t where the penalty says so, 1/sqrt(t) beside other losses."""
-        squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
-        norms = np.asarray(squares, dtype=float).ravel() + 1.0
-        if len(norms) == queries.n_rows:
-            norms = queries.mean(queries.group(norms))
-        first = self.step or 0.5 / max(curvature * norms.max(), np.finfo(float).tiny)
-        slow = self._loss().name not in SQUARED_LOSSES
-
-        def step(t):
-            convex = np.sqrt(1.0 + t / _STEPS_BEFORE) if slow else 1.0
-            return first / max(convex, 1.0 + 2.0 * first * penalty * t)
-
-        return step
 
     @available_if(lambda self: self.solver == "sgd")
     def partial_fit(self, X, y, qid=None, sample_weight=None):
@@ -491,31 +447,3 @@ class AggregatedRanker(BaseRanker):
 def _above_lowest(scores, queries):
     """Scores minus the lowest of their query: gains of them are not negative."""
     return scores + queries.repeat(queries.max(-scores))
-
-
-def _loss_for(loss, targets, queries):
-    """The loss, checked against some targets: an ``eta`` of None is 1, where that is enough."""
-    if getattr(loss, "eta", 0.0) is not None:
-        return loss.scaled_to(targets, queries)
-    try:
-        return replace(loss, eta=1.0).scaled_to(targets, queries)
-    except ValueError as error:
-        raise ValueError(
-            f"solver='sgd' sees some targets at a time, and takes eta=1 where loss={loss.name!r} "
-            f"has none; these are larger: give a loss of skcalrank.losses with its eta. ({error})"
-        ) from None
-
-
-def _slopes(loss, queries, targets, weight, n_items):
-    """Gradient, and curvature at 0, of the mean over the draws of loss / number of documents."""
-    scale = queries.repeat(1.0 / (queries.n_queries * queries.sizes))
-
-    def slope_of(scores):
-        slope = loss.value_and_gradient(targets, scores.ravel(), queries, weight)[1] * scale
-        return slope if n_items is None else slope.reshape(-1, n_items)
-
-    def curvature():
-        curved = loss.derivatives(targets, np.zeros(len(targets)), queries, weight)[1]
-        return float(queries.mean(curved).max())
-
-    return slope_of, curvature

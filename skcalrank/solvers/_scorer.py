@@ -9,6 +9,8 @@ sphere: features of any scale, and correlated ones, take few iterations.
 from __future__ import annotations
 
 import warnings
+from functools import partial
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +26,9 @@ __all__ = ["ScorerFit", "fit_scorer"]
 
 # Rows that are read at a time: their float64 copy stays in cache.
 _CHUNK_CELLS = 1 << 17
+
+# Of the solver: it stops by the gradient, or where rounding does.
+_OPTIONS = {"ftol": 8 * np.finfo(float).eps, "maxcor": 20}
 
 # With more features only their scales are evened out.
 _MOST_FEATURES = 2000
@@ -92,26 +97,18 @@ def fit_scorer(
     """
     rows = _Rows(X, queries, fit_intercept)
     shape = (X.shape[1] + fit_intercept, n_outputs or 1)
-
-    def direct(w):
-        """Value and gradient in the coefficients; the last row is the intercept."""
-        value, slope = objective(rows.scores(w).ravel())
-        gradient = rows.back(slope.reshape(-1, shape[1]))
-        gradient[: X.shape[1]] += 2.0 * alpha * w[: X.shape[1]]
-        return value + alpha * np.sum(w[: X.shape[1]] ** 2), gradient
-
-    zero = np.zeros(shape)
-    at_zero = direct(zero)[1]
+    penalised = partial(_penalised, objective, rows, alpha)
+    at_zero = penalised(np.zeros(shape))[1]
     basis = _basis(rows, objective, alpha, at_zero)
     size = float(np.linalg.norm(basis.T @ at_zero))
     if not 0.0 < size < np.inf:
-        return _result(zero, rows, n_outputs, 0)
+        return _result(np.zeros(shape), rows, n_outputs, 0)
 
     def scaled(z):
-        value, gradient = direct(basis @ z.reshape(-1, shape[1]) * size)
+        value, gradient = penalised(basis @ z.reshape(-1, shape[1]) * size)
         return value / size**2, (basis.T @ gradient).ravel() / size
 
-    first = np.zeros((basis.shape[1], shape[1]))
+    first = np.zeros(shape)
     if start is not None:
         first = _coordinates(basis, rows.stack(start, shape)) / size
     found = minimize(
@@ -120,22 +117,29 @@ def fit_scorer(
         jac=True,
         method="L-BFGS-B",
         callback=_printer(scaled, size) if verbose else None,
-        options={
-            "maxiter": max_iter,
-            "maxfun": 20 * max_iter,
-            "gtol": tol,
-            "ftol": 8 * np.finfo(float).eps,
-            "maxcor": 20,
-        },
+        options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, **_OPTIONS},
     )
+    _warn_if_unfinished(found, tol)
+    return _result(basis @ found.x.reshape(-1, shape[1]) * size, rows, n_outputs, found.nit)
+
+
+def _penalised(objective, rows, alpha, w):
+    """Value and gradient in the coefficients; the last row is the intercept."""
+    coef = w[: rows.d]
+    value, slope = objective(rows.scores(w).ravel())
+    gradient = rows.back(slope.reshape(-1, w.shape[1]))
+    gradient[: rows.d] += 2.0 * alpha * coef
+    return value + alpha * np.sum(coef**2), gradient
+
+
+def _warn_if_unfinished(found, tol):
     if not found.success and not _is_rounding(found):
         warnings.warn(
             f"L-BFGS stopped after {found.nit} iterations without reaching tol={tol:g}: "
             f"increase max_iter, alpha or tol. ({_text(found.message)})",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    return _result(basis @ found.x.reshape(-1, shape[1]) * size, rows, n_outputs, found.nit)
 
 
 def _is_rounding(found):
@@ -148,12 +152,12 @@ def _text(message):
 
 
 def _printer(scaled, size):
-    count = iter(range(1, 10**9))
+    number = count(1)
 
     def tell(z):
         value, gradient = scaled(z)
         steep = np.abs(gradient).max()
-        print(f"iteration {next(count)}: objective {value * size**2:.10g}, gradient {steep:.3g}")
+        print(f"iteration {next(number)}: objective {value * size**2:.10g}, gradient {steep:.3g}")
 
     return tell
 

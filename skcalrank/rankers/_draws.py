@@ -1,0 +1,132 @@
+"""Random subsets of judgements as the terms of stochastic gradients (DMJ13, section 6.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .._base import Problem
+from .._queries import Queries
+from ..losses import Loss
+from ..solvers import SQUARED_LOSSES
+from ._linear import document_weights
+
+__all__ = ["Batch", "Draws", "step_lengths"]
+
+# Draws of judgements, and documents of them, that are aggregated at a time.
+_MOST_DRAWS, _MOST_ROWS = 1024, 1 << 18
+
+# Updates before steps fall as 1/sqrt(t).
+_STEPS_BEFORE = 100
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some draws: rows of X, and the mean over the draws of loss / number of documents."""
+
+    rows: np.ndarray
+    queries: Queries
+    targets: np.ndarray
+    weight: np.ndarray | None
+    loss: Loss
+
+    def slope(self, scores):
+        """Gradient in the scores, of their shape."""
+        queries = self.queries
+        slope = self.loss.value_and_gradient(self.targets, scores.ravel(), queries, self.weight)[1]
+        slope *= queries.repeat(1.0 / (queries.n_queries * queries.sizes))
+        return slope.reshape(scores.shape)
+
+    def curvature(self):
+        """Largest curvature of a query at scores of 0."""
+        zero = np.zeros(len(self.targets))
+        curved = self.loss.derivatives(self.targets, zero, self.queries, self.weight)[1]
+        return float(self.queries.mean(curved).max())
+
+
+class Draws:
+    """Subsets of judgements of queries drawn at random, many of them aggregated at a time.
+
+    Parameters
+    ----------
+    problem : Problem
+    judgments : Judgments
+        Of all queries.
+    share : ndarray of shape (n_queries,)
+        Probability of each query.
+    targets_of : callable
+        From the chosen judgements and their queries to targets.
+    order : int or None
+        Judgements of a subset; None = all.
+    batch_size : int
+    rng : RandomState
+    """
+
+    def __init__(self, problem: Problem, judgments, share, targets_of, *, order, batch_size, rng):
+        self.problem, self.judgments, self.share = problem, judgments, share
+        self.targets_of, self.order, self.batch_size, self.rng = targets_of, order, batch_size, rng
+        self.weight = document_weights(problem)
+
+    def batches(self, loss: Loss) -> Iterator[Batch]:
+        """Batches without end."""
+        size = min(_MOST_DRAWS, max(1, _MOST_ROWS // int(self.problem.queries.sizes.max())))
+        size = max(self.batch_size, size - size % self.batch_size)
+        while True:
+            ids = self.rng.choice(len(self.share), size=size, p=self.share)
+            part = self.judgments.keep(ids)
+            chosen = part.draw(self.order or int(part.counts.max()), self.rng)
+            targets = self.targets_of(part.choose(chosen), part.queries)
+            yield from self._cut(ids, part.queries, targets, _checked(loss, targets, part.queries))
+
+    def _cut(self, ids, drawn, targets, loss):
+        queries, of_items = self.problem.queries, self.problem.n_items is not None
+        places = np.repeat(queries.ptr[ids] - drawn.ptr[:-1], drawn.sizes) + np.arange(drawn.n_rows)
+        rows = places if queries.order is None else queries.order[places]
+        for first in range(0, len(ids), self.batch_size):
+            last = first + self.batch_size
+            a, b = drawn.ptr[first], drawn.ptr[min(last, len(ids))]
+            yield Batch(
+                ids[first:last] if of_items else rows[a:b],
+                Queries(drawn.ptr[first : last + 1] - a),
+                targets[a:b],
+                None if self.weight is None else self.weight[places[a:b]],
+                loss,
+            )
+
+
+def step_lengths(batch: Batch, problem: Problem, penalty, first=None):
+    """Length of each step: 1/t where the penalty says so, 1/sqrt(t) for losses not squared.
+
+    The first, unless given, is half of what the curvature of a batch allows.
+    """
+    X: Any = problem.X
+    queries = problem.queries
+    squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+    norms = np.asarray(squares, dtype=float).ravel() + 1.0
+    if problem.n_items is None:
+        norms = queries.mean(queries.group(norms))
+    first = first or 0.5 / max(batch.curvature() * norms.max(), np.finfo(float).tiny)
+    slow = batch.loss.name not in SQUARED_LOSSES
+
+    def length(t):
+        convex = np.sqrt(1.0 + t / _STEPS_BEFORE) if slow else 1.0
+        return first / max(convex, 1.0 + 2.0 * first * penalty * t)
+
+    return length
+
+
+def _checked(loss, targets, queries):
+    """The loss, checked against some targets: an ``eta`` of None is 1, where that is enough."""
+    if getattr(loss, "eta", 0.0) is not None:
+        return loss.scaled_to(targets, queries)
+    try:
+        return replace(loss, eta=1.0).scaled_to(targets, queries)
+    except ValueError as error:
+        raise ValueError(
+            f"solver='sgd' sees some targets at a time, and takes eta=1 where loss={loss.name!r} "
+            f"has none; these are larger: give a loss of skcalrank.losses with its eta. ({error})"
+        ) from None
