@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._queries import Queries
 from ._least_squares import centred_gram
+from ._moments import pooled_moments
 
 __all__ = ["ScorerFit", "fit_scorer"]
 
@@ -29,6 +30,9 @@ _CHUNK_CELLS = 1 << 17
 
 # Of the solver: it stops by the gradient, or where rounding does.
 _OPTIONS = {"ftol": 8 * np.finfo(float).eps, "maxcor": 20}
+
+# Features whose squared mean is so many times their variance are far from zero.
+_FAR = 1e6
 
 # With more features only their scales are evened out.
 _MOST_FEATURES = 2000
@@ -188,13 +192,20 @@ class _Rows:
     def __init__(self, X, queries, fit_intercept):
         self.X, self.d, self.queries, self.fit_intercept = X, X.shape[1], queries, fit_intercept
         self.mean = np.zeros(self.d)
-        if fit_intercept:
-            self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+        self.gram = self._learn_gram()
+        diagonal = self.gram if self.gram.ndim == 1 else self.gram.diagonal()
+        # There scores would be differences of large numbers, unless rows are centred first.
+        far = (diagonal > 0) & (X.shape[0] * self.mean**2 > _FAR * diagonal)
+        self.is_far = bool(far.any()) and not issparse(X)
 
     def _chunks(self):
         n = self.X.shape[0]
-        step = n if self.X.dtype == np.float64 else max(1, _CHUNK_CELLS // self.d)
-        return [slice(i, i + step) for i in range(0, n, step)]
+        whole = self.X.dtype == np.float64 and not self.is_far
+        step = n if whole else max(1, _CHUNK_CELLS // self.d)
+        for start in range(0, n, step):
+            part = slice(start, start + step)
+            chunk = self.X[part].astype(float, copy=False)
+            yield part, chunk - self.mean if self.is_far else chunk
 
     def scores(self, w):
         """Scores of the rows, of shape (n_rows, n_outputs)."""
@@ -202,10 +213,10 @@ class _Rows:
         if issparse(self.X):
             out = self.X @ coef
         else:
-            out = np.concatenate(
-                [self.X[part].astype(float, copy=False) @ coef for part in self._chunks()]
-            )
-        return out + (w[-1] - self.mean @ coef) if self.fit_intercept else out
+            out = np.concatenate([chunk @ coef for _, chunk in self._chunks()])
+        if not self.fit_intercept:
+            return out
+        return out + (w[-1] if self.is_far else w[-1] - self.mean @ coef)
 
     def back(self, slope):
         """Gradient in the coefficients and the intercept, from that in the scores."""
@@ -213,11 +224,12 @@ class _Rows:
         if issparse(self.X):
             out[: self.d] = self.X.T @ slope
         else:
-            for part in self._chunks():
-                out[: self.d] += self.X[part].T.astype(float, copy=False) @ slope[part]
+            for part, chunk in self._chunks():
+                out[: self.d] += chunk.T @ slope[part]
         if self.fit_intercept:
             total = slope.sum(axis=0)
-            out[: self.d] -= np.outer(self.mean, total)
+            if not self.is_far:
+                out[: self.d] -= np.outer(self.mean, total)
             out[-1] = total
         return out
 
@@ -229,22 +241,20 @@ class _Rows:
             w[-1] = np.ravel(start[1]) + self.mean @ w[: self.d]
         return w
 
-    def gram(self):
+    def _learn_gram(self):
         """``X_c' X_c``, centred as the objective sees it; its diagonal for many features."""
         X, n = self.X, self.X.shape[0]
         if self.d > _MOST_FEATURES:
+            if self.fit_intercept:
+                self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
             squares = X.multiply(X).sum(axis=0) if issparse(X) else np.einsum("ij,ij->j", X, X)
             return np.asarray(squares, dtype=float).ravel() - n * self.mean**2
         if self.queries is not None:
             return centred_gram(X, self.queries)
-        if issparse(X):
-            return np.asarray((X.T @ X).todense(), dtype=float) - n * np.outer(self.mean, self.mean)
-        out = np.zeros((self.d, self.d))
-        step = max(1, 8 * _CHUNK_CELLS // self.d)
-        for start in range(0, n, step):
-            part = X[start : start + step] - self.mean
-            out += part.T @ part
-        return out
+        moments = pooled_moments(X, np.zeros((n, 0)))
+        if self.fit_intercept:
+            self.mean = moments.mean
+        return moments.normal(self.fit_intercept)[0]
 
 
 def _basis(rows, objective, alpha, at_zero):
@@ -268,7 +278,7 @@ def _basis(rows, objective, alpha, at_zero):
 
 def _with_intercept(rows):
     """The Gram matrix, or its diagonal, with a constant feature behind the others."""
-    gram, n = rows.gram(), rows.X.shape[0]
+    gram, n = rows.gram, rows.X.shape[0]
     if not rows.fit_intercept:
         return gram
     if gram.ndim == 1:
