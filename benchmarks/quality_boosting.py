@@ -30,15 +30,7 @@ On made data the time of a round alone follows: all objectives in turn, trees of
 Policy: gain 2^y - 1, and label 1 is relevant in MAP; queries without a relevant document are
 left out; ties count their exact expectation.
 
-Made data: a query has 50 to 150 documents. Features are standard normal; the first half of them
-also has an offset in each query, as features of the match of query and text have. The utility of
-a document is a linear part of 12 features, a few nonlinear ones (a wave, a hinge, a cap,
-a product, a step that switches another feature on), a feature that counts by a property of
-the query, and noise. The utilities of a query are spread by a factor of its own and moved by a
-level of its own, which no feature shows: they are then cut into grades 0 to 4, of shares near 55,
-27, 13, 3 and 1.5 per cent. The law is fixed; training, validation and test queries are drawn.
-The standard deviation of the noise is 1.5, and 3.5 in made-noisy, where NDCG@10 is near .5; that of
-the rest is 2.7.
+Made data: see `_made.py`; 2,500 queries to learn from, 400 to validate, 1,000 to test.
 """
 
 from __future__ import annotations
@@ -51,6 +43,7 @@ import numpy as np
 from _boosters import LIBRARIES, TARGETS, Budget, Choice, LightGBM, Size, XGBoost, cpu_seconds
 from _common import data_folder, describe_environment, optional, parser, print_table
 from _letor import SETS, Part, Split, sizes_line
+from _made import MADE, made_part
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
@@ -58,8 +51,6 @@ from skcalrank import DCGRanker, NDCGRanker, PrecisionRanker
 from skcalrank.measures import NDCG, AveragePrecision
 from skcalrank.metrics import evaluate, ndcg_score
 
-# Noise, and where the utilities are cut into grades.
-MADE = {"made": (1.5, [1.6, 4.3, 7.3, 9.7]), "made-noisy": (3.5, [1.7, 5.3, 9.4, 12.8])}
 MEASURES = {"NDCG@10": NDCG(k=10), "MAP": AveragePrecision(relevance_level=1)}
 
 
@@ -69,29 +60,7 @@ MEASURES = {"NDCG@10": NDCG(k=10), "MAP": AveragePrecision(relevance_level=1)}
 def made_split(noise, cuts):
     """Training, validation and test queries of one law."""
     n_queries = {"train": 2500, "valid": 400, "test": 1000}
-    return Split(*(_made_part(n, seed, noise, cuts) for seed, n in enumerate(n_queries.values())))
-
-
-def _made_part(n_queries, seed, noise, cuts):
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(50, 151, n_queries)
-    qid = np.repeat(np.arange(n_queries), sizes)
-    X = rng.normal(size=(len(qid), 136))
-    X[:, :68] += rng.normal(size=(n_queries, 68))[qid]
-    topic = X[:, 135] = rng.normal(size=n_queries)[qid]
-    level, spread = rng.normal(size=n_queries), np.exp(0.3 * rng.normal(size=n_queries))
-    utility = _utility(X, topic) + noise * rng.normal(size=len(qid))
-    utility = level[qid] + spread[qid] * utility
-    y = np.digitize(utility, cuts)
-    return Part(X.astype(np.float32), y.astype(float), qid)
-
-
-def _utility(X, topic):
-    linear = X[:, :12] @ np.linspace(0.6, 0.1, 12)
-    match, rest = X[:, 12:20].T, X[:, 68:78].T
-    waves = np.sin(2 * match[0]) + np.maximum(match[1], 0) + np.minimum(rest[0], 0.5)
-    products = 0.7 * match[2] * rest[1] + (match[3] > 0.5) * rest[2] + np.abs(rest[3])
-    return linear + waves + products + np.tanh(topic) * rest[4]
+    return Split(*(made_part(n, seed, noise, cuts) for seed, n in enumerate(n_queries.values())))
 
 
 def share_of_queries(part, share):

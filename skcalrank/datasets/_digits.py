@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.datasets import load_digits
 from sklearn.utils import check_random_state
 
 from ._container import RankingData
@@ -43,6 +42,8 @@ def load_digits_queries(n_queries=200, n_documents=50, *, random_state=0):
     >>> X.shape
     (200, 83)
     """
+    from sklearn.datasets import load_digits  # takes a while, and most users never need it
+
     images, digits = load_digits(return_X_y=True)
     for name, value, most in (
         ("n_queries", n_queries, len(images)),
