@@ -8,6 +8,7 @@ in both. Optional libraries are not imported until they are used.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -16,13 +17,15 @@ import numpy as np
 from _common import describe_environment, parser, print_table
 
 ASKED = 1.15
+# An installed package is compiled.
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 MODULES = ("sklearn.linear_model", "skcalrank")
 
 
 def seconds(module):
     """Of a process that imports a module and ends."""
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
+    subprocess.run([sys.executable, "-c", f"import {module}"], check=True, env=ENVIRONMENT)
     return time.perf_counter() - start
 
 
