@@ -18,7 +18,10 @@ LEVELS = {
     0: ("_clicks", "_exceptions", "_preferences", "_queries", "_ranked", "_targets", "_validation"),
     1: ("measures", "losses", "preds", "aggregation", "solvers"),
     2: ("metrics", "linear_model", "_base"),
-    3: ("rankers", "calibration", "datasets", "model_selection", "boosting", "testing"),
+    3: (
+        *("rankers", "calibration", "datasets", "model_selection", "boosting", "testing"),
+        "inspection",
+    ),
     4: ("__init__", "__main__", "_cli", "displays"),
 }
 LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}

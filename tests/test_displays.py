@@ -31,6 +31,7 @@ from skcalrank import (
 from skcalrank.calibration import LabelDistribution, regret_bound
 from skcalrank.datasets import make_label_ranking, make_subset_ranking
 from skcalrank.displays import (
+    ContributionDisplay,
     MeasureAtKDisplay,
     PairMatrixDisplay,
     RegretBoundDisplay,
@@ -58,11 +59,17 @@ def regret_bound_of():
     return RegretBoundDisplay.from_regrets([0.1, 0.4], [0.1, 0.2], bound=np.sqrt, name="points")
 
 
+def contributions():
+    X = [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0]]
+    return ContributionDisplay.from_estimator(NDCGRanker().fit(X, [0, 1, 2]), X, 1, 0)
+
+
 def pair_matrix():
     return PairMatrixDisplay.from_matrix([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
 
 MADE = {
+    ContributionDisplay: contributions,
     MeasureAtKDisplay: at_k,
     RegretCurveDisplay: regret_curve,
     RegretBoundDisplay: regret_bound_of,
@@ -728,3 +735,22 @@ def test_pair_matrix_of_a_ranker_says_what_is_wrong(rng):
 def test_pair_matrix_says_what_is_wrong(u, positions, match):
     with pytest.raises(ValueError, match=match):
         PairMatrixDisplay.from_matrix(u, positions)
+
+
+# -- contributions -------------------------------------------------------------------
+
+
+def test_bars_are_the_contributions(rng):
+    X, y, qid = make_data(rng)
+    ranker = NDCGRanker().fit(X, y, qid)
+    display = ContributionDisplay.from_estimator(ranker, X, 0, qid=qid, n_features=2)
+    found = display.explanation
+    widths = [bar.get_width() for bar in display.bars_]
+    assert len(widths) == 3
+    np.testing.assert_allclose(widths[:2], found.contributions[found.order()[:2]])
+    assert sum(widths) == pytest.approx(found.total)
+    # Largest at the top.
+    assert display.bars_[0].get_y() > display.bars_[1].get_y()
+    again = ContributionDisplay.from_explanation(found, name="why", bar_kwargs={"fc": "green"})
+    assert again.ax_.get_title() == "why"
+    assert again.bars_[0].get_facecolor()[:3] == plt.matplotlib.colors.to_rgb("green")

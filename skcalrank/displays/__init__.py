@@ -10,12 +10,14 @@ matplotlib is needed to plot only: ``pip install skcalrank[plot]``.
 
 from __future__ import annotations
 
+from ._contribution import ContributionDisplay
 from ._measure_at_k import MeasureAtKDisplay
 from ._pair_matrix import PairMatrixDisplay
 from ._regret_bound import RegretBoundDisplay
 from ._regret_curve import RegretCurveDisplay
 
 __all__ = [
+    "ContributionDisplay",
     "MeasureAtKDisplay",
     "PairMatrixDisplay",
     "RegretBoundDisplay",

@@ -1,0 +1,162 @@
+"""Why a document stands before another."""
+
+from __future__ import annotations
+
+from .._validation import check_count
+from ..inspection import Explanation, explain_order
+from ._base import Display, check_matplotlib_support, styled
+
+__all__ = ["ContributionDisplay"]
+
+
+class ContributionDisplay(Display):
+    """Bars of what each feature adds to a difference of two scores.
+
+    Use :meth:`from_estimator` or :meth:`from_explanation` to make one. The parameters are stored
+    as attributes.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        See :func:`skcalrank.inspection.explain_order`.
+    name : str, default=None
+        Title of the axes; None = what is compared.
+
+    Attributes
+    ----------
+    bars_ : matplotlib BarContainer
+        A bar for each feature with a line of its own, largest at the top, and one for the rest.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    See Also
+    --------
+    skcalrank.inspection.explain_order : The numbers.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skcalrank import NDCGRanker, load_digits_queries
+    >>> from skcalrank.displays import ContributionDisplay
+    >>> X, y, qid = load_digits_queries(n_queries=50)
+    >>> ranker = NDCGRanker(k=10).fit(X, y, qid)
+    >>> display = ContributionDisplay.from_estimator(ranker, X, 3, qid=qid, n_features=5)
+    >>> len(display.bars_)
+    6
+    >>> plt.show()
+    """
+
+    def __init__(self, *, explanation: Explanation, name=None):
+        self.explanation = explanation
+        self.name = name
+
+    def plot(self, ax=None, *, name=None, n_features=10, bar_kwargs=None):
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None = new ones.
+        name : str, default=None
+            Title of the axes; None = the one of the display.
+        n_features : int, default=10
+            How many features have a bar of their own; the others share one, and so does the
+            constant of two items.
+        bar_kwargs : dict, default=None
+            Style of the bars, for matplotlib's ``barh``. Without a colour, those for the first
+            and those against it have two.
+
+        Returns
+        -------
+        display : ContributionDisplay
+        """
+        check_count("n_features", n_features)
+        ax = self._open(ax)
+        from matplotlib.patches import Rectangle
+
+        labels, widths = self._bars(n_features)
+        color = ["tab:blue" if width >= 0 else "tab:red" for width in widths]
+        style = styled(Rectangle, bar_kwargs)
+        if "facecolor" not in style:
+            style.setdefault("color", color)
+        places = range(len(widths), 0, -1)
+        self.bars_ = ax.barh(places, widths, **style)
+        ax.set_yticks(places, labels)
+        ax.axvline(0.0, color="black", linewidth=0.8)
+        found = self.explanation
+        title = f"{found.first} against {found.second}: {found.total:+.3g}"
+        given = self.name if name is None else name
+        ax.set(xlabel="contribution to the difference of scores", title=given or title)
+        return self
+
+    def _bars(self, n_features):
+        """What is written at each bar, and its length; from the top."""
+        found, by_size = self.explanation, self.explanation.order()
+        parts = found.contributions
+        bars = [(str(found.feature_names[k]), parts[k]) for k in by_size[:n_features]]
+        left = by_size[n_features:]
+        if len(left):
+            bars.append((f"{len(left)} others", parts[left].sum()))
+        if found.constant:
+            bars.append(("constant", found.constant))
+        return zip(*bars)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X,
+        first,
+        second=None,
+        *,
+        qid=None,
+        instance=None,
+        ax=None,
+        name=None,
+        n_features=10,
+        bar_kwargs=None,
+    ):
+        """Explain an order of a fitted ranker, and draw it.
+
+        Parameters
+        ----------
+        estimator : fitted ranker, or a pipeline or search that ends in one
+            Its score must be linear.
+        X, first, second, qid, instance
+            As in :func:`skcalrank.inspection.explain_order`.
+        ax, name, n_features, bar_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ContributionDisplay
+
+        Raises
+        ------
+        ValueError
+            If the score is not linear, or there is no such row or item.
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        found = explain_order(estimator, X, first, second, qid=qid, instance=instance)
+        return cls(explanation=found, name=name).plot(
+            ax, n_features=n_features, bar_kwargs=bar_kwargs
+        )
+
+    @classmethod
+    def from_explanation(cls, explanation, *, ax=None, name=None, n_features=10, bar_kwargs=None):
+        """Draw an explanation.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        ax, name, n_features, bar_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ContributionDisplay
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_explanation")
+        return cls(explanation=explanation, name=name).plot(
+            ax, n_features=n_features, bar_kwargs=bar_kwargs
+        )

@@ -1,0 +1,295 @@
+"""Why a document stands where it stands: exact parts of a linear score, feature by feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from ._exceptions import MissingQidError
+from ._validation import check_count, check_queries
+
+__all__ = ["Explanation", "explain_order"]
+
+# A score is linear in the features when it is so up to this, relative to its terms.
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    r"""A difference of two scores as a sum over the features, :math:`\sum_k w_k (x_k - z_k)`.
+
+    Attributes
+    ----------
+    feature_names : ndarray of str of shape (d,)
+    values : ndarray of shape (d,)
+        Features of what is explained, as the linear scorer sees them.
+    reference : ndarray of shape (d,)
+        Features of what it is compared with; 0 where two items of one instance are compared.
+    weights : ndarray of shape (d,)
+        Coefficients, or the difference of those of two items.
+    contributions : ndarray of shape (d,)
+        ``weights * (values - reference)``.
+    constant : float
+        What does not come from features: the difference of intercepts of two items, else 0.
+    first, second : str
+        What is compared, for tables and titles.
+
+    See Also
+    --------
+    explain_order : Makes one.
+    skcalrank.displays.ContributionDisplay : Draws it.
+    """
+
+    feature_names: np.ndarray
+    values: np.ndarray
+    reference: np.ndarray
+    weights: np.ndarray
+    constant: float
+    first: str
+    second: str
+
+    @property
+    def contributions(self):
+        """What each feature adds to the difference of the scores."""
+        return self.weights * (self.values - self.reference)
+
+    @property
+    def total(self) -> float:
+        """The difference of the scores: positive where the first stands before the second."""
+        return float(self.contributions.sum() + self.constant)
+
+    def order(self):
+        """Numbers of the features, largest contribution first, whatever its sign."""
+        return np.argsort(-np.abs(self.contributions), kind="stable")
+
+    def to_frame(self):
+        """The table as a pandas DataFrame, largest contribution first.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            Columns value, reference, weight, contribution; the index holds feature names.
+        """
+        import pandas as pd
+
+        columns = {
+            "value": self.values,
+            "reference": self.reference,
+            "weight": self.weights,
+            "contribution": self.contributions,
+        }
+        index = pd.Index(self.feature_names, name="feature")
+        return pd.DataFrame(columns, index=index).iloc[self.order()]
+
+    def to_string(self, n_features=10) -> str:
+        """The table as text.
+
+        Parameters
+        ----------
+        n_features : int, default=10
+            How many features have a line of their own; the others share one.
+
+        Returns
+        -------
+        table : str
+        """
+        check_count("n_features", n_features)
+        by_size, parts = self.order(), self.contributions
+        cells = [["feature", "value", "reference", "weight", "contribution"]]
+        for k in by_size[:n_features]:
+            numbers = self.values[k], self.reference[k], self.weights[k]
+            cells.append([str(self.feature_names[k]), *(f"{v:.4g}" for v in numbers)])
+            cells[-1].append(f"{parts[k]:+.4g}")
+        left = by_size[n_features:]
+        if len(left):
+            cells.append([f"{len(left)} others", "", "", "", f"{parts[left].sum():+.4g}"])
+        if self.constant:
+            cells.append(["constant", "", "", "", f"{self.constant:+.4g}"])
+        cells.append(["difference of scores", "", "", "", f"{self.total:+.4g}"])
+        widths = [max(map(len, column)) for column in zip(*cells)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            for row in cells
+        ]
+        return "\n".join([f"{self.first} against {self.second}", *lines])
+
+    __str__ = to_string
+
+    def __repr__(self):
+        return f"Explanation({self.first} against {self.second}: {self.total:+.4g})"
+
+
+def explain_order(ranker, X, first, second=None, *, qid=None, instance=None) -> Explanation:
+    r"""Why a document stands before another, or where it stands in its query.
+
+    A linear scorer puts x before z when :math:`w \cdot (x - z) > 0`: the sum has a term for each
+    feature, and nothing else counts. The contributions are exact, not an approximation of the
+    model around a point.
+
+    Parameters
+    ----------
+    ranker : fitted ranker, or a pipeline or search that ends in one
+        Its score must be linear: any ranker with ``coef_``. Features are those that the linear
+        scorer sees, behind the other steps of a pipeline.
+    X : array-like or sparse matrix of shape (n_rows, d)
+        Documents, or instances in the label-ranking form.
+    first : int
+        Row of the document to explain; in the label-ranking form, number of the item.
+    second : int, default=None
+        Row, or item, it is compared with. None = the average document of its query, or the
+        average item: then the total is by how much the score is above the mean of the query.
+    qid : array-like of shape (n_rows,), default=None
+        Query of each row. Wanted where ``second`` is None and the ranker was fitted with a qid.
+    instance : int, default=None
+        In the label-ranking form, the row of X whose items are compared.
+
+    Returns
+    -------
+    explanation : Explanation
+        Its ``contributions`` sum, with its ``constant``, to the difference of the scores.
+
+    Raises
+    ------
+    ValueError
+        If the score is not linear, rows are of two queries, or there is no such row or item.
+    MissingQidError
+        If a document is compared with its query, and there is no qid.
+
+    Examples
+    --------
+    >>> from skcalrank import NDCGRanker
+    >>> from skcalrank.inspection import explain_order
+    >>> X, y, qid = [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [3.0, 5.0]], [0, 1, 0, 1], [0, 0, 1, 1]
+    >>> ranker = NDCGRanker().fit(X, y, qid)
+    >>> found = explain_order(ranker, X, 1, 0)
+    >>> scores = ranker.predict(X)
+    >>> abs(found.total - float(scores[1] - scores[0])) < 1e-12
+    True
+    >>> print(explain_order(ranker, X, 3, qid=qid))
+    row 3 against the mean of its query
+    feature               value  reference   weight  contribution
+    x0                        3          2   0.4286       +0.4286
+    x1                        5          3  0.02381      +0.04762
+    difference of scores                                  +0.4762
+    """
+    ranker, steps = _unwrapped(ranker)
+    _check_linear(ranker)
+    if ranker.n_items_ is not None:
+        return _of_items(ranker, steps, X, first, second, instance)
+    if instance is not None:
+        raise ValueError(
+            f"instance={instance!r} is for the label-ranking form; this ranker was fitted to "
+            "documents: name rows as first and second."
+        )
+    return _of_documents(ranker, steps, X, first, second, qid)
+
+
+def _unwrapped(ranker):
+    """The ranker itself, and the transformers before it, or None."""
+    check_is_fitted(ranker)
+    steps = None
+    while hasattr(ranker, "best_estimator_"):
+        ranker = ranker.best_estimator_
+    if hasattr(ranker, "steps"):
+        if len(ranker.steps) > 1:
+            steps = ranker[:-1]
+        ranker = ranker[-1]
+    return ranker, steps
+
+
+def _check_linear(ranker):
+    if not hasattr(ranker, "n_items_") or not hasattr(ranker, "coef_"):
+        raise ValueError(
+            f"{type(ranker).__name__} has no score that is linear in the features (no coef_): "
+            "explanations are for rankers around Ridge, GramRidge and other linear regressors, "
+            "and for linear scorers."
+        )
+    if getattr(ranker, "surrogate_", "score") != "score":
+        raise ValueError("surrogate='pairwise' ranks by pairs, and has no scores to explain.")
+
+
+def _of_documents(ranker, steps, X, first, second, qid):
+    n_rows = _num_samples(X)
+    _check_number("first", first, n_rows, "row")
+    if second is not None:
+        _check_number("second", second, n_rows, "row")
+        queries = None if qid is None else check_queries(qid, n_rows).codes
+        if queries is not None and queries[first] != queries[second]:
+            raise ValueError(f"Rows {first} and {second} are of two queries: compare within one.")
+        rows, name = np.array([first, second]), f"row {second}"
+    else:
+        rows, name = _query_rows(ranker, first, qid, n_rows), "the mean of its query"
+    seen = _Seen(ranker, steps, X, rows)
+    seen.check(ranker)
+    values = seen.X[np.flatnonzero(rows == first)[0]]
+    reference = seen.X.mean(axis=0) if second is None else seen.X[1]
+    coef = np.ravel(ranker.coef_)
+    return Explanation(seen.names, values, reference, coef, 0.0, f"row {first}", name)
+
+
+def _query_rows(ranker, first, qid, n_rows):
+    if qid is None and ranker._has_qid:
+        raise MissingQidError(
+            "The ranker was fitted with a qid, and explain_order got none to tell the query of "
+            f"row {first}: pass qid=qid, or second= for the row to compare with."
+        )
+    codes = check_queries(qid, n_rows).codes
+    return np.flatnonzero(codes == codes[first])
+
+
+def _of_items(ranker, steps, X, first, second, instance):
+    if instance is None:
+        raise ValueError(
+            "The ranker was fitted in the label-ranking form: name the row of X as instance=, "
+            "and items as first and second."
+        )
+    _check_number("instance", instance, _num_samples(X), "row")
+    for name, item in (("first", first), ("second", second)):
+        if item is not None:
+            _check_number(name, item, ranker.n_items_, "item")
+    seen = _Seen(ranker, steps, X, np.array([instance]))
+    seen.check(ranker)
+    coef, level = ranker.coef_, np.broadcast_to(ranker.intercept_, ranker.n_items_)
+    other = slice(None) if second is None else slice(second, second + 1)
+    weights = coef[first] - coef[other].mean(axis=0)
+    constant = float(level[first] - level[other].mean())
+    against = "the mean of all items" if second is None else f"item {second}"
+    said = f"item {first} of row {instance}"
+    nothing = np.zeros(len(weights))
+    return Explanation(seen.names, seen.X[0], nothing, weights, constant, said, against)
+
+
+class _Seen:
+    """Rows as the linear scorer sees them."""
+
+    def __init__(self, ranker, steps, X, rows):
+        part = _safe_indexing(X, rows)
+        part = part if steps is None else steps.transform(part)
+        self.X = part.toarray() if issparse(part) else np.asarray(part, dtype=float)
+        self.scores = ranker.decision_function(part)
+        names = getattr(ranker, "feature_names_in_", None)
+        if names is None and hasattr(steps, "get_feature_names_out"):
+            names = steps.get_feature_names_out()
+        if names is None:
+            names = [f"x{k}" for k in range(self.X.shape[1])]
+        self.names = np.asarray(names, dtype=object)
+
+    def check(self, ranker):
+        """Raise where the scores are no linear function of the features."""
+        coef = np.asarray(ranker.coef_)
+        scale = 1.0 + np.abs(self.X).max() * np.abs(coef).sum()
+        gaps = self.X @ coef.reshape(-1, self.X.shape[1]).T + ranker.intercept_
+        gaps = gaps.reshape(self.scores.shape) - self.scores
+        if np.abs(gaps).max() > _TOLERANCE * scale:
+            raise ValueError(f"The scores of {type(ranker).__name__} are not linear in X.")
+
+
+def _check_number(name, value, most, what):
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ValueError(f"{name}={value!r}: give the number of one {what}.")
+    if not 0 <= value < most:
+        raise ValueError(f"{name}={value}: there are {what}s 0 to {most - 1}.")

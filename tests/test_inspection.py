@@ -1,0 +1,161 @@
+"""Explanations: their parts sum to what the ranker says."""
+
+import numpy as np
+import pytest
+from cases import make_data
+from scipy.sparse import csr_matrix
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import Ridge, SGDRegressor
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from skcalrank import (
+    AveragePrecisionRanker,
+    LeastSquaresRankerCV,
+    MissingQidError,
+    NDCGRanker,
+    OrderPreservingRanker,
+    PairwiseHingeRanker,
+    RankingTarget,
+    SpearmanRanker,
+    get_scorer,
+)
+from skcalrank.inspection import explain_order
+from skcalrank.linear_model import GramRidge
+
+LINEAR = [
+    NDCGRanker(),
+    NDCGRanker(SGDRegressor(random_state=0)),
+    NDCGRanker(GramRidge(), loss="squared"),
+    LeastSquaresRankerCV(alphas=[1.0, 10.0], cv=2),
+    OrderPreservingRanker(loss="logistic"),
+    PairwiseHingeRanker(),
+]
+PIPELINES = [
+    make_pipeline(StandardScaler(), NDCGRanker()),
+    make_pipeline(PolynomialFeatures(2, include_bias=False), StandardScaler(), NDCGRanker()),
+    make_pipeline(NDCGRanker()),
+]
+
+
+@pytest.fixture
+def data(rng):
+    X, y, qid = make_data(rng)
+    return X + [0.0, 1.0, -3.0, 10.0, 0.5][: X.shape[1]], y, qid
+
+
+def two_of_one_query(qid):
+    return [int(i) for i in np.flatnonzero(qid == qid[-1])[:2]]
+
+
+@pytest.mark.parametrize("ranker", [*LINEAR, *PIPELINES], ids=repr)
+def test_parts_sum_to_the_difference_of_scores(ranker, data):
+    X, y, qid = data
+    ranker.fit(X, RankingTarget(y, qid))
+    scores = ranker.predict(X)
+    first, second = two_of_one_query(qid)
+    pair = explain_order(ranker, X, first, second)
+    assert pair.total == pytest.approx(scores[first] - scores[second], rel=1e-9, abs=1e-12)
+    own = scores[qid == qid[first]]
+    place = explain_order(ranker, X, first, qid=qid)
+    assert place.total == pytest.approx(scores[first] - own.mean(), rel=1e-9, abs=1e-12)
+    assert place.constant == pair.constant == 0.0
+    # The other way round it is the same with the other sign.
+    back = explain_order(ranker, X, second, first, qid=qid)
+    np.testing.assert_allclose(back.contributions, -pair.contributions)
+
+
+def test_contributions_are_coefficients_times_differences(data):
+    X, y, qid = data
+    ranker = NDCGRanker().fit(X, y, qid)
+    first, second = two_of_one_query(qid)
+    found = explain_order(ranker, X, first, second)
+    np.testing.assert_allclose(found.contributions, ranker.coef_ * (X[first] - X[second]))
+    sparse = explain_order(ranker, csr_matrix(X), first, second)
+    np.testing.assert_allclose(sparse.contributions, found.contributions)
+    listed = explain_order(ranker, X.tolist(), first, second)
+    np.testing.assert_allclose(listed.contributions, found.contributions)
+
+
+@pytest.mark.parametrize("ranker", [SpearmanRanker(), SpearmanRanker(loss="squared")], ids=repr)
+def test_items_of_an_instance(ranker, rng):
+    X, y = rng.normal(size=(30, 3)), rng.normal(size=(30, 4))
+    ranker.fit(X, y)
+    scores = ranker.predict(X)
+    pair = explain_order(ranker, X, 2, 0, instance=5)
+    assert pair.total == pytest.approx(scores[5, 2] - scores[5, 0], rel=1e-9)
+    place = explain_order(ranker, X, 2, instance=5)
+    assert place.total == pytest.approx(scores[5, 2] - scores[5].mean(), rel=1e-9)
+    assert (place.constant != 0) and "constant" in str(place)
+
+
+def test_search_and_names(data):
+    pd = pytest.importorskip("pandas")
+    X, y, qid = data
+    frame = pd.DataFrame(X, columns=[f"feature {k}" for k in range(X.shape[1])])
+    pipe = make_pipeline(StandardScaler(), NDCGRanker(estimator=Ridge()))
+    search = GridSearchCV(
+        pipe,
+        {"ndcgranker__estimator__alpha": [1, 10]},
+        cv=GroupKFold(2),
+        scoring=get_scorer("ndcg@10"),
+    ).fit(frame, RankingTarget(y, qid), groups=qid)
+    found = explain_order(search, frame, 0, qid=qid)
+    assert list(found.feature_names) == list(frame.columns)
+    table = found.to_frame()
+    assert table["contribution"].abs().is_monotonic_decreasing
+    assert table["contribution"].sum() == pytest.approx(found.total)
+    assert list(NDCGRanker().fit(frame, y, qid).feature_names_in_) == list(frame.columns)
+
+
+def test_table_puts_the_rest_on_one_line(data):
+    X, y, qid = data
+    found = explain_order(NDCGRanker().fit(X, y, qid), X, 0, qid=qid)
+    lines = found.to_string(n_features=2).splitlines()
+    assert lines[0] == "row 0 against the mean of its query"
+    assert lines[4].startswith(f"{X.shape[1] - 2} others")
+    assert lines[-1].endswith(f"{found.total:+.4g}")
+    sizes = np.abs(found.contributions[found.order()])
+    assert (np.diff(sizes) <= 0).all()
+    with pytest.raises(ValueError, match="n_features=0"):
+        found.to_string(0)
+
+
+def test_errors(data, rng):
+    X, y, qid = data
+    ranker = NDCGRanker().fit(X, y, qid)
+    first, second = two_of_one_query(qid)
+    with pytest.raises(MissingQidError, match="second="):
+        explain_order(ranker, X, 0)
+    with pytest.raises(ValueError, match=f"rows 0 to {len(y) - 1}"):
+        explain_order(ranker, X, len(y), qid=qid)
+    with pytest.raises(ValueError, match="first=True"):
+        explain_order(ranker, X, True, qid=qid)
+    with pytest.raises(ValueError, match="two queries"):
+        explain_order(ranker, X, first, int(np.flatnonzero(qid != qid[first])[0]), qid=qid)
+    with pytest.raises(ValueError, match="label-ranking form"):
+        explain_order(ranker, X, first, second, instance=0)
+    with pytest.raises(ValueError, match="no coef_"):
+        forest = NDCGRanker(RandomForestRegressor(2, random_state=0)).fit(X, y, qid)
+        explain_order(forest, X, 0, qid=qid)
+    with pytest.raises(ValueError, match="pairs"):
+        pairs = AveragePrecisionRanker(surrogate="pairwise", relevance_level=1).fit(X, y, qid)
+        explain_order(pairs, X, 0, qid=qid)
+    labels = SpearmanRanker().fit(rng.normal(size=(9, 2)), rng.normal(size=(9, 3)))
+    with pytest.raises(ValueError, match="instance="):
+        explain_order(labels, np.zeros((1, 2)), 0)
+    with pytest.raises(ValueError, match="items 0 to 2"):
+        explain_order(labels, np.zeros((1, 2)), 3, instance=0)
+
+
+def test_a_score_that_is_not_linear_is_refused(data):
+    X, y, qid = data
+
+    class Squared(Ridge):
+        def predict(self, X):
+            return super().predict(X) ** 2
+
+    ranker = NDCGRanker(Squared(), loss="squared").fit(X, y, qid)
+    with pytest.raises(ValueError, match="not linear"):
+        explain_order(ranker, X, 0, qid=qid)
