@@ -123,7 +123,9 @@ class Explanation:
         return f"Explanation({self.first} against {self.second}: {self.total:+.4g})"
 
 
-def explain_order(ranker, X, first, second=None, *, qid=None, instance=None) -> Explanation:
+def explain_order(
+    ranker, X, first, second=None, *, qid=None, instance=None, feature_names=None
+) -> Explanation:
     r"""Why a document stands before another, or where it stands in its query.
 
     A linear scorer puts x before z when :math:`w \cdot (x - z) > 0`: the sum has a term for each
@@ -146,6 +148,8 @@ def explain_order(ranker, X, first, second=None, *, qid=None, instance=None) -> 
         Query of each row. Wanted where ``second`` is None and the ranker was fitted with a qid.
     instance : int, default=None
         In the label-ranking form, the row of X whose items are compared.
+    feature_names : array-like of str of shape (d,), default=None
+        Of the columns of X; None = those that fit has seen, else x0, x1, ...
 
     Returns
     -------
@@ -179,13 +183,13 @@ def explain_order(ranker, X, first, second=None, *, qid=None, instance=None) -> 
     ranker, steps = _unwrapped(ranker)
     _check_linear(ranker)
     if ranker.n_items_ is not None:
-        return _of_items(ranker, steps, X, first, second, instance)
+        return _of_items(ranker, steps, X, first, second, instance, feature_names)
     if instance is not None:
         raise ValueError(
             f"instance={instance!r} is for the label-ranking form; this ranker was fitted to "
             "documents: name rows as first and second."
         )
-    return _of_documents(ranker, steps, X, first, second, qid)
+    return _of_documents(ranker, steps, X, first, second, qid, feature_names)
 
 
 def _unwrapped(ranker):
@@ -212,7 +216,7 @@ def _check_linear(ranker):
         raise ValueError("surrogate='pairwise' ranks by pairs, and has no scores to explain.")
 
 
-def _of_documents(ranker, steps, X, first, second, qid):
+def _of_documents(ranker, steps, X, first, second, qid, names):
     n_rows = _num_samples(X)
     _check_number("first", first, n_rows, "row")
     if second is not None:
@@ -220,15 +224,15 @@ def _of_documents(ranker, steps, X, first, second, qid):
         queries = None if qid is None else check_queries(qid, n_rows).codes
         if queries is not None and queries[first] != queries[second]:
             raise ValueError(f"Rows {first} and {second} are of two queries: compare within one.")
-        rows, name = np.array([first, second]), f"row {second}"
+        rows, against = np.array([first, second]), f"row {second}"
     else:
-        rows, name = _query_rows(ranker, first, qid, n_rows), "the mean of its query"
-    seen = _Seen(ranker, steps, X, rows)
+        rows, against = _query_rows(ranker, first, qid, n_rows), "the mean of its query"
+    seen = _Seen(ranker, steps, X, rows, names)
     seen.check(ranker)
     values = seen.X[np.flatnonzero(rows == first)[0]]
     reference = seen.X.mean(axis=0) if second is None else seen.X[1]
     coef = np.ravel(ranker.coef_)
-    return Explanation(seen.names, values, reference, coef, 0.0, f"row {first}", name)
+    return Explanation(seen.names, values, reference, coef, 0.0, f"row {first}", against)
 
 
 def _query_rows(ranker, first, qid, n_rows):
@@ -241,7 +245,7 @@ def _query_rows(ranker, first, qid, n_rows):
     return np.flatnonzero(codes == codes[first])
 
 
-def _of_items(ranker, steps, X, first, second, instance):
+def _of_items(ranker, steps, X, first, second, instance, names):
     if instance is None:
         raise ValueError(
             "The ranker was fitted in the label-ranking form: name the row of X as instance=, "
@@ -251,7 +255,7 @@ def _of_items(ranker, steps, X, first, second, instance):
     for name, item in (("first", first), ("second", second)):
         if item is not None:
             _check_number(name, item, ranker.n_items_, "item")
-    seen = _Seen(ranker, steps, X, np.array([instance]))
+    seen = _Seen(ranker, steps, X, np.array([instance]), names)
     seen.check(ranker)
     coef, level = ranker.coef_, np.broadcast_to(ranker.intercept_, ranker.n_items_)
     other = slice(None) if second is None else slice(second, second + 1)
@@ -266,17 +270,23 @@ def _of_items(ranker, steps, X, first, second, instance):
 class _Seen:
     """Rows as the linear scorer sees them."""
 
-    def __init__(self, ranker, steps, X, rows):
+    def __init__(self, ranker, steps, X, rows, names):
         part = _safe_indexing(X, rows)
         part = part if steps is None else steps.transform(part)
         self.X = part.toarray() if issparse(part) else np.asarray(part, dtype=float)
         self.scores = ranker.decision_function(part)
-        names = getattr(ranker, "feature_names_in_", None)
-        if names is None and hasattr(steps, "get_feature_names_out"):
-            names = steps.get_feature_names_out()
-        if names is None:
-            names = [f"x{k}" for k in range(self.X.shape[1])]
-        self.names = np.asarray(names, dtype=object)
+        self.names = np.asarray(self._names(ranker, steps, names), dtype=object)
+        if self.names.shape != self.X.shape[1:]:
+            raise ValueError(
+                f"feature_names has shape {self.names.shape} for {self.X.shape[1]} features."
+            )
+
+    def _names(self, ranker, steps, names):
+        if names is None and hasattr(ranker, "feature_names_in_"):
+            return ranker.feature_names_in_
+        if hasattr(steps, "get_feature_names_out"):
+            return steps.get_feature_names_out(names)
+        return [f"x{k}" for k in range(self.X.shape[1])] if names is None else names
 
     def check(self, ranker):
         """Raise where the scores are no linear function of the features."""

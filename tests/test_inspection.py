@@ -109,6 +109,20 @@ def test_search_and_names(data):
     assert list(NDCGRanker().fit(frame, y, qid).feature_names_in_) == list(frame.columns)
 
 
+def test_names_that_are_given(data):
+    X, y, qid = data
+    names = [f"f{k}" for k in range(X.shape[1])]
+    plain = NDCGRanker().fit(X, y, qid)
+    assert list(explain_order(plain, X, 0, qid=qid).feature_names)[:2] == ["x0", "x1"]
+    given = explain_order(plain, X, 0, qid=qid, feature_names=names)
+    assert list(given.feature_names) == names
+    squares = PIPELINES[1].fit(X, RankingTarget(y, qid))
+    made = explain_order(squares, X, 0, qid=qid, feature_names=names)
+    assert "f0^2" in made.feature_names
+    with pytest.raises(ValueError, match="feature_names"):
+        explain_order(plain, X, 0, qid=qid, feature_names=names[1:])
+
+
 def test_table_puts_the_rest_on_one_line(data):
     X, y, qid = data
     found = explain_order(NDCGRanker().fit(X, y, qid), X, 0, qid=qid)

@@ -111,6 +111,7 @@ class ContributionDisplay(Display):
         *,
         qid=None,
         instance=None,
+        feature_names=None,
         ax=None,
         name=None,
         n_features=10,
@@ -122,7 +123,7 @@ class ContributionDisplay(Display):
         ----------
         estimator : fitted ranker, or a pipeline or search that ends in one
             Its score must be linear.
-        X, first, second, qid, instance
+        X, first, second, qid, instance, feature_names
             As in :func:`skcalrank.inspection.explain_order`.
         ax, name, n_features, bar_kwargs
             As in :meth:`plot`.
@@ -137,7 +138,9 @@ class ContributionDisplay(Display):
             If the score is not linear, or there is no such row or item.
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimator")
-        found = explain_order(estimator, X, first, second, qid=qid, instance=instance)
+        found = explain_order(
+            estimator, X, first, second, qid=qid, instance=instance, feature_names=feature_names
+        )
         return cls(explanation=found, name=name).plot(
             ax, n_features=n_features, bar_kwargs=bar_kwargs
         )
