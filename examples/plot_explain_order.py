@@ -10,7 +10,7 @@ feature, so the answer to "why" is exact: it is a table that sums to the differe
 # A search over digits
 # --------------------
 # A query is an image of a digit, its documents are other images, and the features compare the
-# two: pixel by pixel, by the ink in rows and columns, and by three similarities of the whole. Scaled to
+# two: pixel by pixel, by the ink in rows and columns, and by three similarities. Scaled to
 # a common spread, their weights can be compared as well.
 
 import matplotlib.pyplot as plt
