@@ -15,8 +15,11 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._by_partition import fit_by_partition, map_partitions, refuse_lazy, score_by_partition
+from ._chunks import check_new, names_that_count
 from ._clicks import ClickSessions
 from ._exceptions import MissingQidError
+from ._partitions import is_lazy
 from ._preferences import PreferenceTarget
 from ._queries import Queries
 from ._ranked import positions
@@ -34,7 +37,7 @@ from .solvers import (
     fit_centred,
     fit_outputs,
     fit_regressor,
-    is_closed_form,
+    predict_rows,
     takes_nan,
     takes_sparse,
 )
@@ -92,6 +95,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True) -> Problem:
         """Validate the input of fit, or of a chunk that is added (``reset=False``)."""
+        refuse_lazy(self, X=X, y=y, qid=qid, sample_weight=sample_weight)
         qid = carried_qid(y, qid)
         checks = x_checks(self) | {"reset": reset}
         if isinstance(y, (PreferenceTarget, ClickSessions)):
@@ -161,6 +165,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _check_rows(self, X, qid):
         """Validate the rows to be ranked."""
         check_is_fitted(self)
+        refuse_lazy(self, X=X, qid=qid)
         X = validate_data(self, X, reset=False, **x_checks(self))
         if qid is not None and self.n_items_ is not None:
             raise ValueError(
@@ -197,8 +202,11 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         scores : ndarray of shape (n_rows,) or (n, r)
-            Higher is better.
+            Higher is better. Of a dask array a lazy one, of a dask DataFrame a lazy Series with
+            its index; :meth:`rank` likewise, whose partitions must hold whole queries.
         """
+        if is_lazy(X, qid):
+            return map_partitions(self, "predict", X, qid)
         return self.decision_function(X, qid)
 
     def rank(self, X, qid=None):
@@ -223,6 +231,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             If the ranker was fitted with a qid and gets none.
         """
         self._require_qid(qid, "rank")
+        if is_lazy(X, qid):
+            return map_partitions(self, "rank", X, qid)
         scores = self.predict(X, qid)
         if scores.ndim == 2:
             return positions(scores.ravel(), Queries.equal(*scores.shape)).reshape(scores.shape)
@@ -246,6 +256,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             label-ranking form the numbers of the items, a row for each instance.
         """
         check_cutoff(k)
+        refuse_lazy(self, "rank(X, qid) <= k tells which rows they are.", X=X, qid=qid)
         k = np.inf if k is None else k
         place = self.rank(X, qid)
         if place.ndim == 2:
@@ -278,11 +289,15 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             If the ranker was fitted with a qid and there is none.
         """
         check_is_fitted(self)
+        return self._score_by(self._measure(), X, y, qid, sample_weight)
+
+    def _score_by(self, measure, X, y, qid, sample_weight):
+        if is_lazy(X, y, qid, sample_weight):
+            return score_by_partition(self, measure, X, y, qid, sample_weight)
         qid = carried_qid(y, qid)
         self._require_qid(qid, "score")
-        return measure_score(
-            self._measure(), y, self.predict(X, qid), qid=qid, sample_weight=sample_weight
-        )
+        scores = self.predict(X, qid)
+        return measure_score(measure, y, scores, qid=qid, sample_weight=sample_weight)
 
 
 def fit_targets(regressor, problem: Problem, targets, *, pairwise, method="fit"):
@@ -337,7 +352,11 @@ class ScoreRanker(BaseRanker):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, d)
-            Documents, or instances in the label-ranking form.
+            Documents, or instances in the label-ranking form. With a dask array or DataFrame here
+            and in the other arguments, statistics are computed where its partitions live, for
+            `Ridge` (also None, which then is fitted as `GramRidge`), `LinearRegression` and
+            `GramRidge`; a partition holds whole queries, see
+            :func:`skcalrank.dask.partition_by_query`.
         y : array-like of shape (n_rows,) or (n, r)
             Relevances, higher is better. May carry its queries: a
             :class:`~skcalrank.RankingTarget`, or a pandas Series with an index named
@@ -361,6 +380,8 @@ class ScoreRanker(BaseRanker):
             regressor cannot do what is asked.
         """
         self._check_params()
+        if is_lazy(X, y, qid, sample_weight):
+            return fit_by_partition(self, X, y, qid, sample_weight)
         problem = self._check_problem(X, y, qid, sample_weight)
         regressor = Ridge() if self.estimator is None else clone(self.estimator)
         self.estimator_ = self._regress(regressor, problem, "fit")
@@ -396,12 +417,7 @@ class ScoreRanker(BaseRanker):
         first = not hasattr(self, "estimator_")
         problem = self._check_problem(X, y, qid, sample_weight, reset=first)
         names, seen = self._names(problem.queries), set() if first else self._seen
-        if seen & names:
-            again = next(n for n in problem.queries.names.tolist() if n in seen)
-            raise ValueError(
-                f"Query {again!r} was in an earlier chunk: all rows of a query must come in one "
-                "chunk, and queries of different files need different names."
-            )
+        check_new(problem.queries, names & seen)
         regressor = clone(self.estimator) if first else self.estimator_
         self.estimator_ = self._regress(regressor, problem, "partial_fit")
         seen |= names
@@ -420,8 +436,7 @@ class ScoreRanker(BaseRanker):
 
     def _names(self, queries) -> set:
         """The queries, where one that comes again would count twice."""
-        exact = self._can_add_chunks() and is_closed_form(self._inner())
-        return set(queries.names.tolist()) if exact and queries.names is not None else set()
+        return names_that_count(self._inner(), queries) if self._can_add_chunks() else set()
 
     def _regress(self, regressor, problem: Problem, method):
         """Fit the regressor to the targets, or update it."""
@@ -444,8 +459,10 @@ class ScoreRanker(BaseRanker):
         u : ndarray of shape (n_rows,) or (n, r)
             Under the loss "pairwise_squared", up to a constant of each query.
         """
+        if is_lazy(X, qid):
+            return map_partitions(self, "decision_function", X, qid)
         X, _ = self._check_rows(X, qid)
-        return self.estimator_.predict(X).astype(np.float64, copy=False)
+        return predict_rows(self.estimator_, X)
 
     @property
     def coef_(self):

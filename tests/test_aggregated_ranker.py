@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, SGDRegressor
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from skcalrank import (
@@ -25,6 +25,7 @@ from skcalrank import (
 )
 from skcalrank._queries import Queries
 from skcalrank.aggregation import STRUCTURES, borda, cascade, mean_log_odds
+from skcalrank.linear_model import GramRidge
 from skcalrank.losses import LOSSES, PREFERENCE_LOSSES, Logistic, get_loss
 from skcalrank.measures import ERR, NDCG
 from skcalrank.metrics import err_score
@@ -470,3 +471,90 @@ def test_a_ranker_of_clicks_is_scored_on_grades_by_their_own_scale(rng):
     ranker = ERRRanker(max_grade=5).fit(X, y)
     expected = err_score(grades, ranker.predict(X), qid=qid, max_grade=5)
     assert ranker.score(X, grades, qid) == pytest.approx(expected)
+
+
+# -- chunks of queries, with a regressor that has partial_fit ------------------------------
+
+
+def chunks_of_queries(y, rng, n_chunks=3):
+    """Rows in chunks of whole queries, in any order."""
+    for names in np.array_split(rng.permutation(np.unique(y.qid)), n_chunks):
+        yield np.flatnonzero(np.isin(y.qid, names))
+
+
+@pytest.mark.parametrize("loss", ["squared", "pairwise_squared"])
+@pytest.mark.parametrize("order", [None, 2])
+def test_chunks_are_one_fit(loss, order, rng):
+    X, y, qid, _ = make(rng, n_comparisons=60)
+    weight = rng.uniform(0.2, 2, len(y))
+    # As many draws as list every subset: the targets are exact.
+    ranker = AggregatedRanker(
+        "borda", order, "ndcg@3", estimator=GramRidge(0.7), loss=loss, n_draws=10**4
+    )
+    whole, chunks = clone(ranker).fit(X, y, sample_weight=weight), clone(ranker)
+    for rows in chunks_of_queries(y, rng):
+        assert chunks.partial_fit(X[rows], y[rows], sample_weight=weight[rows]) is chunks
+        np.testing.assert_allclose(chunks.targets_, whole.targets_[rows], **CLOSE)
+    np.testing.assert_allclose(chunks.coef_, whole.coef_, rtol=1e-8, atol=1e-10)
+    assert chunks.score(X, y) == pytest.approx(whole.score(X, y))
+    assert np.array_equal(chunks.rank(X, qid), whole.rank(X, qid))
+    ridge = clone(ranker).set_params(estimator=Ridge(0.7)).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(chunks.coef_, ridge.coef_, rtol=1e-8, atol=1e-10)
+
+
+def test_sessions_in_chunks_are_one_fit(rng):
+    qid = np.repeat(np.arange(6), 5)
+    X = rng.normal(size=(30, 3))
+    y = sample_sessions(1 / (1 + np.exp(-X[:, 0])), qid, n_sessions=300, random_state=0)
+    whole, chunks = (AggregatedRanker("cascade", estimator=GramRidge()) for _ in range(2))
+    for rows in np.array_split(np.arange(30), 3):
+        chunks.partial_fit(X[rows], y[rows])
+    np.testing.assert_allclose(chunks.coef_, whole.fit(X, y).coef_, rtol=1e-8, atol=1e-10)
+
+
+def test_label_form_in_chunks_is_one_fit(rng):
+    X = rng.normal(size=(40, 3))
+    y = PreferenceTarget.from_orders(rng.random((40, 4)).argsort(axis=1) + 1)
+    whole, chunks = (AggregatedRanker("borda", estimator=GramRidge()) for _ in range(2))
+    for rows in np.array_split(rng.permutation(40), 3):
+        chunks.partial_fit(X[rows], y[rows])
+    np.testing.assert_allclose(chunks.coef_, whole.fit(X, y).coef_, rtol=1e-8, atol=1e-10)
+
+
+def test_chunks_after_a_fit(rng):
+    X, y, qid, _ = make(rng)
+    first = qid < 7
+    ranker = AggregatedRanker(estimator=GramRidge()).fit(X[first], y[first])
+    ranker.partial_fit(X[~first], y[~first])
+    whole = AggregatedRanker(estimator=GramRidge()).fit(X, y)
+    np.testing.assert_allclose(ranker.coef_, whole.coef_, rtol=1e-8)
+    before = ranker.coef_.copy()
+    with pytest.raises(ValueError, match=r"Query . was in an earlier chunk"):
+        ranker.partial_fit(X[first], y[first])
+    with pytest.raises(ValueError, match="no judgement"):
+        ranker.partial_fit(X[:3], PreferenceTarget.from_comparisons([], [], [97, 98, 98]))
+    assert np.array_equal(ranker.coef_, before)
+    np.testing.assert_allclose(ranker.fit(X, y).coef_, whole.coef_)
+
+
+def test_who_adds_chunks(rng):
+    X, y, _, _ = make(rng)
+    assert hasattr(AggregatedRanker(estimator=GramRidge()), "partial_fit")
+    assert hasattr(AggregatedRanker(solver="sgd"), "partial_fit")
+    assert not hasattr(AggregatedRanker(), "partial_fit")
+    assert not hasattr(AggregatedRanker(estimator=Ridge()), "partial_fit")
+    # Regressors that learn by steps may see queries again.
+    by_steps = AggregatedRanker(estimator=SGDRegressor(random_state=0, eta0=1e-3))
+    steps = [by_steps.partial_fit(X, y).coef_.copy() for _ in range(2)]
+    assert not np.allclose(*steps)
+
+
+def test_a_descent_after_chunks_begins_anew(rng):
+    X, y, _, _ = make(rng)
+    ranker = AggregatedRanker(estimator=GramRidge(), n_updates=20, random_state=0)
+    ranker.partial_fit(X, y).set_params(estimator=None, solver="sgd").partial_fit(X, y)
+    fresh = clone(ranker).fit(X, y)
+    np.testing.assert_array_equal(ranker.coef_, fresh.coef_)
+    exact = AggregatedRanker(estimator=GramRidge()).fit(X, y)
+    ranker.set_params(estimator=GramRidge(), solver="exact").partial_fit(X, y)
+    np.testing.assert_allclose(ranker.coef_, exact.coef_)

@@ -15,9 +15,12 @@ from skcalrank.testing import all_rankers
 
 ROOT = Path(skcalrank.__file__).parent
 LEVELS = {
-    0: ("_clicks", "_exceptions", "_preferences", "_queries", "_ranked", "_targets", "_validation"),
+    0: (
+        *("_clicks", "_exceptions", "_partitions", "_preferences", "_queries", "_ranked"),
+        *("_targets", "_validation", "dask"),
+    ),
     1: ("measures", "losses", "preds", "aggregation", "solvers"),
-    2: ("metrics", "linear_model", "_base"),
+    2: ("metrics", "linear_model", "_base", "_by_partition", "_chunks"),
     3: (
         *("rankers", "calibration", "datasets", "model_selection", "boosting", "testing"),
         "inspection",
@@ -25,7 +28,16 @@ LEVELS = {
     4: ("__init__", "__main__", "_cli", "displays"),
 }
 LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}
-OPTIONAL = {"pandas", "polars", "matplotlib", "lightgbm", "xgboost", "catboost", "dask"}
+OPTIONAL = {
+    "pandas",
+    "polars",
+    "matplotlib",
+    "lightgbm",
+    "xgboost",
+    "catboost",
+    "dask",
+    "distributed",
+}
 
 FILES = sorted(ROOT.rglob("*.py"))
 MODULES = sorted(

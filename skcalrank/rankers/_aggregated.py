@@ -10,8 +10,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from .._base import BaseRanker, fit_targets
+from .._chunks import check_new, names_that_count
 from .._clicks import ClickSessions
 from .._preferences import PreferenceTarget
 from .._validation import carried_qid, check_alpha, check_count, check_cutoff, check_option
@@ -20,18 +22,20 @@ from ..aggregation._judgments import judgments_of
 from ..aggregation._subsets import mean_over_subsets, structure_scores
 from ..losses import get_loss
 from ..measures import get_measure
-from ..metrics import measure_score
-from ..solvers import SQUARED_LOSSES, AveragedDescent, effective_loss, takes_nan, takes_sparse
-from ._draws import Draws, step_lengths
+from ..solvers import (
+    SQUARED_LOSSES,
+    effective_loss,
+    predict_rows,
+    takes_nan,
+    takes_sparse,
+)
+from ._draws import Draws, descend, new_descent
 from ._linear import linear_scores
 from ._order_preserving import OrderPreservingRanker
 
 __all__ = ["AggregatedRanker"]
 
 SOLVERS = ("exact", "sgd")
-
-# Updates between two lines of the verbose descent.
-_TOLD_EVERY = 1000
 
 
 class AggregatedRanker(BaseRanker):
@@ -249,7 +253,7 @@ class AggregatedRanker(BaseRanker):
         self._forget()
         if self.solver == "sgd":
             return self._descend(problem, judged)
-        return self._fit_exactly(problem, judged)
+        return self._fit_exactly(problem, judged, "fit", seen=set())
 
     def _forget(self):
         """Drop what another solver has learnt."""
@@ -277,7 +281,10 @@ class AggregatedRanker(BaseRanker):
 
     # -- the mean target ----------------------------------------------------------
 
-    def _fit_exactly(self, problem, judged):
+    def _fit_exactly(self, problem, judged, method, seen):
+        names = names_that_count(self.estimator, problem.queries)
+        check_new(problem.queries, names & seen)
+        counts = self._counts(problem, judged)
         structure, options = self._structure()
         found = mean_over_subsets(
             judged,
@@ -290,56 +297,42 @@ class AggregatedRanker(BaseRanker):
         )
         self.targets_, self.standard_error_ = found
         targets = problem.queries.group(np.ravel(found.mean))
-        counts = self._counts(problem, judged)
-        return self._learn(self._weighted(problem, counts), targets)
+        self._learn(self._weighted(problem, counts), targets, method)
+        self._seen = seen | names
+        return self
 
-    def _learn(self, problem, targets):
+    def _learn(self, problem, targets, method):
         if self.estimator is not None:
             pairwise = effective_loss(self.loss, self.estimator) == "pairwise_squared"
+            regressor = getattr(self, "estimator_", None)
+            regressor = clone(self.estimator) if regressor is None else regressor
             self.estimator_ = fit_targets(
-                clone(self.estimator), problem, targets, pairwise=pairwise
+                regressor, problem, targets, pairwise=pairwise, method=method
             )
             self.n_iter_ = 1
-            return self
+            return
         scorer = OrderPreservingRanker(
             loss=self._loss(), alpha=self.alpha, fit_intercept=self.fit_intercept
         )
         self._coef, self._intercept, self.n_iter_ = scorer._solve_targets(problem, targets, None)
-        return self
 
     # -- stochastic gradients -----------------------------------------------------
 
     def _descend(self, problem, judged):
-        X, n_items, counts = problem.X, problem.n_items, self._counts(problem, judged)
+        counts = self._counts(problem, judged)
         if not hasattr(self, "_descent"):
-            outputs = () if n_items is None else (n_items,)
-            sees_shift = n_items is not None or self._loss().needs_intercept
-            fit_intercept = bool(self.fit_intercept) and sees_shift
-            self._descent = AveragedDescent((X.shape[1], *outputs), fit_intercept)
+            self._descent = new_descent(problem, self._loss(), bool(self.fit_intercept))
             self._rng = check_random_state(self.random_state)
-        penalty, last = self.alpha / counts.sum(), self._descent.n_updates + self.n_updates
-        draws = Draws(
-            problem,
-            judgments_of(judged, judged.queries()),
-            counts / counts.sum(),
-            partial(self._targets_of_subsets, *self._structure()),
-            order=self.order,
-            batch_size=self.batch_size,
-            rng=self._rng,
-        )
-        step = None
-        for batch in draws.batches(self._loss()):
-            if step is None:
-                step = step_lengths(batch, problem, penalty, self.step)
-            self._descent.update(X[batch.rows], batch.slope, step, penalty)
-            done = self._descent.n_updates
-            if self.verbose and (done % _TOLD_EVERY == 0 or done == last):
-                print(f"[AggregatedRanker] update {done} of {last}")
-            if done == last:
-                break
+        targets_of = partial(self._targets_of_subsets, *self._structure())
+        shares, penalty = counts / counts.sum(), self.alpha / counts.sum()
+        judgments = judgments_of(judged, judged.queries())
+        options = {"order": self.order, "batch_size": self.batch_size, "rng": self._rng}
+        draws = Draws(problem, judgments, shares, targets_of, **options)
+        options = {"n_updates": self.n_updates, "step": self.step, "verbose": self.verbose}
+        descend(self._descent, draws, self._loss(), penalty=penalty, **options)
         mean = self._descent.mean_coef, self._descent.mean_intercept
         self._coef, self._intercept = mean[0].T, mean[1] if mean[1].ndim else float(mean[1])
-        self.n_iter_ = last
+        self.n_iter_ = self._descent.n_updates
         return self
 
     def _targets_of_subsets(self, structure, options, chosen, queries):
@@ -348,12 +341,16 @@ class AggregatedRanker(BaseRanker):
     def _loss(self):
         return get_loss("pairwise_squared" if self.loss is None else self.loss)
 
-    @available_if(lambda self: self.solver == "sgd")
+    @available_if(lambda self: self.solver == "sgd" or hasattr(self.estimator, "partial_fit"))
     def partial_fit(self, X, y, qid=None, sample_weight=None):
-        """Go on with new judgements, of ``solver="sgd"``.
+        """Go on with new judgements.
 
-        Another ``n_updates`` are made on the judgements given, of these or other documents. After
-        a fit of the exact solver it begins anew.
+        There for ``solver="sgd"`` and for an `estimator` that has `partial_fit`. "sgd" makes
+        another ``n_updates`` on the judgements given, of these or other documents. The exact
+        solver adds queries: a chunk holds whole queries with all their judgements, and with
+        :class:`~skcalrank.linear_model.GramRidge` the result is that of one fit to all chunks
+        where the targets are exact. Then `targets_` and `standard_error_` are of the last chunk.
+        After a fit of the other solver it begins anew.
 
         Parameters
         ----------
@@ -367,14 +364,19 @@ class AggregatedRanker(BaseRanker):
         Raises
         ------
         ValueError
-            If the judgements are about other features or items than before.
+            If the judgements are about other features or items than before, there is none, or
+            with `GramRidge` a query was in an earlier chunk.
         """
         self._check_parameters()
-        first = not hasattr(self, "_descent")
+        first = not hasattr(self, "_descent" if self.solver == "sgd" else "estimator_")
         problem = self._check_problem(X, y, qid, sample_weight, reset=first)
+        judged = self._judgments_of(problem, y)
         if first:
             self._forget()
-        return self._descend(problem, self._judgments_of(problem, y))
+        if self.solver == "sgd":
+            return self._descend(problem, judged)
+        seen = set() if first else self._seen
+        return self._fit_exactly(problem, judged, "partial_fit", seen)
 
     # -- predictions --------------------------------------------------------------
 
@@ -393,7 +395,7 @@ class AggregatedRanker(BaseRanker):
         """
         X, _ = self._check_rows(X, qid)
         if hasattr(self, "estimator_"):
-            return self.estimator_.predict(X).astype(np.float64, copy=False)
+            return predict_rows(self.estimator_, X)
         return linear_scores(X, self._coef, self._intercept)
 
     def score(self, X, y, qid=None, sample_weight=None):
@@ -414,19 +416,14 @@ class AggregatedRanker(BaseRanker):
         """
         if not isinstance(y, self._judgments):
             return super().score(X, y, qid, sample_weight)
+        check_is_fitted(self)
         qid = carried_qid(y, qid)
-        self._require_qid(qid, "score")
         structure, options = self._structure()
         queries = y.queries()
         scores = structure_scores(structure, y, queries, options)
         labels = queries.ungroup(_above_lowest(scores, queries))
-        return measure_score(
-            self._measure(),
-            labels if y.n_items is None else labels.reshape(-1, y.n_items),
-            self.predict(X, qid),
-            qid=qid,
-            sample_weight=sample_weight,
-        )
+        labels = labels if y.n_items is None else labels.reshape(-1, y.n_items)
+        return self._score_by(self._measure(), X, labels, qid, sample_weight)
 
     @property
     def coef_(self):

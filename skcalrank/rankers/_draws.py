@@ -12,13 +12,16 @@ from scipy.sparse import issparse
 from .._base import Problem
 from .._queries import Queries
 from ..losses import Loss
-from ..solvers import SQUARED_LOSSES
+from ..solvers import SQUARED_LOSSES, AveragedDescent
 from ._linear import document_weights
 
-__all__ = ["Batch", "Draws", "step_lengths"]
+__all__ = ["Batch", "Draws", "descend", "new_descent", "step_lengths"]
 
 # Draws of judgements, and documents of them, that are aggregated at a time.
 _MOST_DRAWS, _MOST_ROWS = 1024, 1 << 18
+
+# Updates between two lines that tell how far the descent is.
+_TOLD_EVERY = 1000
 
 # Updates before steps fall as 1/sqrt(t).
 _STEPS_BEFORE = 100
@@ -96,6 +99,27 @@ class Draws:
                 None if self.weight is None else self.weight[places[a:b]],
                 loss,
             )
+
+
+def new_descent(problem: Problem, loss: Loss, fit_intercept: bool) -> AveragedDescent:
+    """A descent of a linear scorer at zero, with an intercept where the loss sees one."""
+    outputs = () if problem.n_items is None else (problem.n_items,)
+    sees_shift = problem.n_items is not None or loss.needs_intercept
+    return AveragedDescent((problem.X.shape[1], *outputs), fit_intercept and sees_shift)
+
+
+def descend(descent, draws: Draws, loss: Loss, *, penalty, n_updates, step, verbose):
+    """Make updates of an averaged descent, each by one batch of the draws."""
+    problem, last, lengths = draws.problem, descent.n_updates + n_updates, None
+    for batch in draws.batches(loss):
+        if lengths is None:
+            lengths = step_lengths(batch, problem, penalty, step)
+        descent.update(problem.X[batch.rows], batch.slope, lengths, penalty)
+        done = descent.n_updates
+        if verbose and (done % _TOLD_EVERY == 0 or done == last):
+            print(f"[AggregatedRanker] update {done} of {last}")
+        if done == last:
+            break
 
 
 def step_lengths(batch: Batch, problem: Problem, penalty, first=None):

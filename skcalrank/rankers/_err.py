@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .._base import ScoreRanker
 from .._clicks import ClickSessions
 from .._validation import carried_qid
 from ..aggregation import cascade
 from ..measures import ERR
-from ..metrics import measure_score
 
 __all__ = ["ERRRanker"]
 
@@ -86,16 +86,15 @@ class ERRRanker(ScoreRanker):
         return super()._check_problem(X, y, qid, sample_weight, reset=reset)
 
     def score(self, X, y, qid=None, sample_weight=None):
-        qid = carried_qid(y, qid)
-        self._require_qid(qid, "score")
+        check_is_fitted(self)
         measure = self._measure()
         if isinstance(y, ClickSessions):
+            qid = carried_qid(y, qid)
             y = _grades(y, self.max_grade_)
         elif self._of_clicks and self.max_grade is None:
             # The scale that clicks were put on is not that of grades.
             measure = ERR()
-        scores = self.predict(X, qid)
-        return measure_score(measure, y, scores, qid=qid, sample_weight=sample_weight)
+        return self._score_by(measure, X, y, qid, sample_weight)
 
     score.__doc__ = ScoreRanker.score.__doc__
 

@@ -23,7 +23,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._queries import Queries
 from .._validation import check_option
-from ._moments import WithinQueries
+from ._moments import WithinQueries, pooled_moments, product_of_rows
 from ._ridge import square_root
 
 __all__ = [
@@ -34,8 +34,10 @@ __all__ = [
     "fit_centred",
     "fit_moments",
     "fit_outputs",
+    "fit_pooled",
     "fit_regressor",
     "is_closed_form",
+    "predict_rows",
     "takes_nan",
     "takes_sparse",
 ]
@@ -44,6 +46,9 @@ SQUARED_LOSSES = ("squared", "pairwise_squared")
 
 # The largest sparse X that is made dense to centre it: 2 GB.
 _DENSE_CELLS = 1 << 28
+
+# Of more, `Ridge` is left to itself: products of all pairs of them take more than 2 GB.
+_MOST_FEATURES = 1 << 14
 
 
 def is_closed_form(regressor) -> bool:
@@ -77,11 +82,17 @@ def effective_loss(loss, regressor) -> str:
 def fit_regressor(regressor, X, targets, sample_weight=None, *, method="fit"):
     """Fit a regressor, or update it by "partial_fit", with weights where there are any.
 
+    Where `Ridge` would centre a copy of dense X and square it, it is handed the moments.
+
     Raises
     ------
     ValueError
         If there are weights and the regressor takes none.
     """
+    if method == "fit" and _squares_features(regressor, X):
+        columns = targets.reshape(len(targets), -1).astype(float, copy=False)
+        moments = pooled_moments(X, columns, sample_weight)
+        return fit_pooled(regressor, moments, targets.ndim == 1)
     params = {}
     if sample_weight is not None:
         params[_weight_parameter(regressor)] = sample_weight
@@ -89,6 +100,20 @@ def fit_regressor(regressor, X, targets, sample_weight=None, *, method="fit"):
     with config_context(enable_metadata_routing=False):
         getattr(regressor, method)(X, targets, **params)
     return regressor
+
+
+def _squares_features(regressor, X) -> bool:
+    """Whether this is a ridge regression that goes by ``X'X``."""
+    if type(regressor) is not Ridge or regressor.solver != "auto" or regressor.positive:
+        return False
+    return isinstance(X, np.ndarray) and X.shape[1] <= min(len(X), _MOST_FEATURES)
+
+
+def predict_rows(regressor, X):
+    """Predictions in double precision; of linear regressors without a copy of X."""
+    if type(regressor) in (Ridge, LinearRegression) and isinstance(X, np.ndarray):
+        return product_of_rows(X, regressor.coef_.T) + regressor.intercept_
+    return regressor.predict(X).astype(np.float64, copy=False)
 
 
 def _weight_parameter(regressor) -> str:
@@ -182,6 +207,31 @@ def fit_moments(regressor, moments, one_target, *, fit_intercept=True, method="f
     getattr(regressor, method)(root, right[:, 0] if one_target else right)
     if free:
         regressor.set_params(solver="auto")
+    return regressor
+
+
+def fit_pooled(regressor, moments, one_target):
+    """Fit a regressor that sees moments only, with the intercept that it asks for.
+
+    Parameters
+    ----------
+    regressor : Ridge or LinearRegression
+    moments : Moments
+    one_target : bool
+        Whether the targets are one-dimensional.
+
+    Returns
+    -------
+    regressor
+    """
+    fit_intercept = regressor.fit_intercept
+    regressor.set_params(fit_intercept=False)
+    fit_moments(regressor, moments, one_target, fit_intercept=fit_intercept)
+    regressor.set_params(fit_intercept=fit_intercept)
+    if fit_intercept:
+        regressor.intercept_ = moments.level - regressor.coef_ @ moments.mean
+        if one_target:
+            regressor.intercept_ = float(regressor.intercept_[0])
     return regressor
 
 

@@ -1,0 +1,225 @@
+"""Rankers on dask collections: statistics where the partitions live, predictions that stay lazy."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import UndefinedMetricWarning
+
+from ._exceptions import MissingQidError
+from ._partitions import (
+    check_disjoint,
+    collect,
+    compute,
+    disjoint,
+    is_lazy,
+    names_of,
+    partitions,
+    tree,
+)
+from ._validation import carried_qid, check_queries, check_sample_weight, query_weights
+from .linear_model import GramRidge
+from .metrics import measure_score
+from .solvers import fit_pooled, is_closed_form
+
+__all__ = ["fit_by_partition", "map_partitions", "refuse_lazy", "score_by_partition"]
+
+
+_WHAT_THERE_IS = (
+    "Least-squares surrogates of scores, such as NDCGRanker(), fit dask collections; score and "
+    "rank, and predict where a document is scored by itself, take them after any fit."
+)
+
+
+def refuse_lazy(who, remedy=_WHAT_THERE_IS, **values):
+    """Raise for a dask collection where arrays in memory are wanted."""
+    for name, value in values.items():
+        if is_lazy(value):
+            raise ValueError(
+                f"{name} is a dask collection, and {type(who).__name__} wants it in memory here: "
+                f"pass {name}.compute(). {remedy}"
+            )
+
+
+def _check_named(parts, y, qid):
+    """Raise where all rows are one query, which several partitions cut."""
+    if is_lazy(y):
+        carried = getattr(getattr(y, "index", None), "name", None) == "qid"
+    else:
+        carried = carried_qid(y, qid) is not None
+    one_query = y is None or np.ndim(y) == 1 or _n_columns(y) == 1
+    if qid is None and not carried and one_query and len(parts.blocks) > 1:
+        raise MissingQidError(
+            f"qid is None, so that all rows are one query, and X has {len(parts.blocks)} "
+            "partitions: pass qid, of whole queries in each partition."
+        )
+
+
+def _n_columns(y):
+    return len(y.columns) if hasattr(y, "columns") else np.shape(y)[1]
+
+
+# -- fit -------------------------------------------------------------------------------
+
+
+class _Fitted(NamedTuple):
+    """A ranker that has seen some partitions (None: no weight there), and their queries."""
+
+    ranker: Any
+    owners: dict
+
+
+def fit_by_partition(ranker, X, y, qid, sample_weight):
+    """Fit a score ranker to the sum of the statistics of all partitions."""
+    inner = ranker._inner()
+    if not is_closed_form(inner):
+        raise ValueError(
+            f"X is a dask collection, and {type(inner).__name__} has no statistics that partitions "
+            "could be added up by: set estimator=GramRidge(alpha=...) of skcalrank.linear_model, "
+            "or compute X."
+        )
+    ranker._check_chunks()
+    parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
+    _check_named(parts, y, qid)
+    template = clone(ranker).set_params(estimator=_statistics(inner))
+    found = compute(tree(parts.map(_fit_part, template), _merge))
+    if found.ranker is None:
+        raise ValueError("X has no rows, or sample_weight is zero on every row.")
+    learnt = {k: v for k, v in vars(found.ranker).items() if k not in ranker.get_params(deep=False)}
+    gram = learnt["estimator_"]._solve()
+    if inner is not None and not hasattr(inner, "_sees_moments_only"):
+        regressor = clone(inner).set_params(fit_intercept=gram.fit_intercept)
+        learnt["estimator_"] = fit_pooled(regressor, gram._moments, gram._one_target)
+    vars(ranker).pop("feature_names_in_", None)
+    vars(ranker).update(learnt)
+    ranker._seen = set(found.owners) if ranker._can_add_chunks() else set()
+    return ranker
+
+
+def _statistics(inner):
+    """A regressor that keeps the statistics that another one sees."""
+    if hasattr(inner, "_sees_moments_only"):
+        return clone(inner)
+    return GramRidge(fit_intercept=getattr(inner, "fit_intercept", True))
+
+
+def _is_empty(X, sample_weight=None):
+    return not X.shape[0] or (sample_weight is not None and not np.any(sample_weight))
+
+
+def _fit_part(template, number, *, X, y, qid, sample_weight):
+    qid = carried_qid(y, qid)
+    if _is_empty(X, sample_weight):
+        queries = check_queries(qid, X.shape[0]) if X.shape[0] else None
+        return _Fitted(None, names_of(queries, number) if queries else {})
+    ranker = clone(template).partial_fit(X, y, qid, sample_weight)
+    owners = dict.fromkeys(ranker._seen, number)
+    ranker._seen = set()
+    return _Fitted(ranker, owners)
+
+
+def _merge(parts):
+    owners = check_disjoint([part.owners for part in parts])
+    rankers = [part.ranker for part in parts if part.ranker is not None]
+    if not rankers:
+        return _Fitted(None, owners)
+    merged = copy.copy(rankers[0])
+    first, *others = (ranker.estimator_ for ranker in rankers)
+    merged.estimator_ = first.merge(*others)
+    return _Fitted(merged, owners)
+
+
+# -- predictions -----------------------------------------------------------------------
+
+
+def map_partitions(ranker, method, X, qid):
+    """Lazy predictions, or ranks, which want whole queries in every partition."""
+    parts = partitions(X, lazily=True, qid=qid)
+    shared = [_light(ranker), method]
+    width = ranker.n_items_
+    if method == "rank":
+        if width is None:
+            _check_named(parts, None, qid)
+        # Every partition waits for the queries of all: one may have rows in another.
+        shared.append(disjoint(parts.map(_names_part, of=["qid"])))
+        return collect(parts.map(_rank_part, *shared), parts.X, width=width, dtype=np.intp)
+    return collect(parts.map(_predict_part, *shared), parts.X, width=width)
+
+
+def _light(ranker):
+    """A copy that later fits leave alone, without the names of the queries seen."""
+    light = copy.copy(ranker)
+    vars(light).pop("_seen", None)
+    return copy.deepcopy(light)
+
+
+def _names_part(number, *, qid):
+    if qid is None or not len(qid):
+        return {}
+    return names_of(check_queries(qid, len(qid)), number)
+
+
+def _predict_part(ranker, method, number, *, X, qid):
+    if not X.shape[0]:
+        return np.zeros((0,) if ranker.n_items_ is None else (0, ranker.n_items_))
+    return getattr(ranker, method)(X, qid)
+
+
+def _rank_part(ranker, method, named, number, *, X, qid):
+    return _predict_part(ranker, method, number, X=X, qid=qid).astype(np.intp)
+
+
+# -- score -----------------------------------------------------------------------------
+
+
+def score_by_partition(ranker, measure, X, y, qid, sample_weight):
+    """Mean of a measure over the queries, of sums that partitions give."""
+    if getattr(measure, "max_grade", 0.0) is None:
+        raise ValueError(
+            f"{measure.name} has max_grade=None, the largest label of all partitions, which one "
+            "of them does not know: set max_grade."
+        )
+    parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
+    _check_named(parts, y, qid)
+    total, weight, n_defined, _ = compute(
+        tree(parts.map(_score_part, _light(ranker), measure), _add_scores)
+    )
+    if not n_defined:
+        warnings.warn(
+            "The measure is undefined on every query, so its mean is NaN.",
+            UndefinedMetricWarning,
+            stacklevel=3,
+        )
+        return np.nan
+    if not weight:
+        raise ValueError("sample_weight is zero on every query that counts.")
+    return total / weight
+
+
+def _score_part(ranker, measure, number, *, X, y, qid, sample_weight):
+    if not X.shape[0]:
+        return 0.0, 0.0, 0, {}
+    qid = carried_qid(y, qid)
+    ranker._require_qid(qid, "score")
+    scores = ranker.predict(X, qid)
+    values = measure_score(measure, y, scores, qid=qid, average=False)
+    label_form = scores.ndim == 2
+    queries = check_queries(qid, X.shape[0])
+    if _is_empty(X, sample_weight):
+        weight = np.zeros(len(values))
+    else:
+        weight = check_sample_weight(sample_weight, X.shape[0], queries)
+        weight = query_weights(weight, queries, label_form)
+    weight = np.ones(len(values)) if weight is None else weight
+    defined = ~np.isnan(values)
+    total = float(values[defined] @ weight[defined])
+    return total, float(weight[defined].sum()), int(defined.sum()), names_of(queries, number)
+
+
+def _add_scores(parts):
+    totals, weights, defined, names = zip(*parts)
+    return sum(totals), sum(weights), sum(defined), check_disjoint(list(names))
