@@ -5,6 +5,9 @@
 The 49 input-output instances of LOLIB (``lolib/``) to proven optimality; Algorithm 1 against a
 plain loop that deletes edges of a networkx graph; exact MAP by subsets; the beam search and its gap
 to the exact map. Times are medians of repeated calls.
+
+A second table, which needs no data (``--batched``): ``predict`` of fitted rankers, which runs each
+map on stacks of queries of one size, beside the map on the same matrices one by one.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import json
 import lzma
 import tarfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +25,20 @@ from _common import data_file, data_folder, describe_environment, optional, pars
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from skcalrank import AveragePrecisionRanker, PairwiseDisagreementRanker
 from skcalrank.preds import feedback_arc_positions, map_positions, topological_positions
 
 NEEDED = ["lolib/io_original.tar", "lolib/io_original_optima.json"]
+
+PAIRWISE_MAP = partial(AveragePrecisionRanker, surrogate="pairwise", relevance_level=1)
+PAIRWISE_PD = partial(PairwiseDisagreementRanker, surrogate="pairwise", weights="unit")
+RANKERS = {
+    **{("map", pred): PAIRWISE_MAP for pred in ("diagonal", "exact", "beam")},
+    **{("disagreement", pred): PAIRWISE_PD for pred in ("topological", "exact", "local_search")},
+}
+
+# Queries whose maps are timed one by one; and seconds on stacks from where no more are timed.
+ONE_BY_ONE, SLOW = 100, 4
 
 
 def read_lolib(folder):
@@ -137,16 +152,80 @@ def map_rows(rng):
     ]
 
 
+def label_data(n, r, rng):
+    """Rows of features and relevances of r items, mostly noise: cycles occur."""
+    X = rng.normal(size=(n, 20))
+    return X, np.round(np.clip(X @ rng.normal(size=(20, r)) / 10 + rng.normal(size=(n, r)), 0, 3))
+
+
+def document_data(n, r, rng):
+    """Queries of r documents one after the other; relevances follow the features, with noise."""
+    X = rng.normal(size=(n * r, 20))
+    y = np.round(np.clip(X[:, 0] * X[:, 1] + rng.normal(size=n * r), 0, 3))
+    return X, y, np.repeat(np.arange(n), r)
+
+
+def batched_rows(rng):
+    """Seconds of ``predict``, of the maps in it, and of the maps one by one, for all queries."""
+    rows = []
+    for n, r in ((10_000, 5), (10_000, 8), (10_000, 10), (2_000, 20)):
+        X, y, *qid = (document_data if r == 20 else label_data)(n, r, rng)
+        form = f"{n:,} queries of {r}" if qid else f"{n:,} rows, r={r}"
+        fitted = {make: make().fit(X, y, *qid) for make in RANKERS.values()}
+        for (name, pred), make in RANKERS.items():
+            if name == "map" and pred == "exact" and r > 16:
+                continue
+            ranker = fitted[make].set_params(pred=pred)
+            rows.append([f"{form}, {name} {pred}", *batched_cells(ranker, X, qid, n)])
+    return rows
+
+
+def batched_cells(ranker, X, qid, n):
+    """Of one ranker; a map that is slow on stacks as well is timed on fewer queries."""
+    rows = ONE_BY_ONE * (len(X) // n)
+    few, qid_few = X[:rows], [q[:rows] for q in qid]
+    solve = partial(ranker._preds[ranker.pred], **ranker._pred_options())
+    stack = np.array(ranker.decision_function(few, *qid_few))
+    alone, loop = timed(lambda: [solve(matrix) for matrix in stack])
+    found, together = timed(lambda: solve(stack))
+    same = np.array_equal([result.positions for result in alone], found.positions)
+    note = "" if same else "DIFFERENT POSITIONS"
+    if together * n / ONE_BY_ONE > SLOW:
+        X, qid, note = few, qid_few, f"{note} on {ONE_BY_ONE} queries".strip()
+    else:
+        stack, loop = np.array(ranker.decision_function(X, *qid)), loop * n / ONE_BY_ONE
+    together = timed(lambda: solve(stack))[1]
+    predict = timed(lambda: ranker.predict(X, *qid))[1]
+    cells = [f"{1e3 * seconds:.0f} ms" for seconds in (predict, together, loop)]
+    return [*cells, f"{together / loop:.4f}", note]
+
+
+def timed(call):
+    """Result of a call, and seconds: the median of three calls that are short."""
+    start = time.perf_counter()
+    result = call()
+    seconds = time.perf_counter() - start
+    return result, seconds if seconds > 0.3 else median_seconds(call, 3)
+
+
 def main():
     """Run and print."""
-    args = parser(__doc__, data=True).parse_args()
-    folder = data_folder(args.data, NEEDED)
+    arguments = parser(__doc__, data=True)
+    arguments.add_argument("--batched", action="store_true", help="only the table without data")
+    args = arguments.parse_args()
+    folder = None if args.batched else data_folder(args.data, NEEDED)
     print(describe_environment("numpy", "scipy", "networkx", threads=args.threads), "\n")
     rng = np.random.default_rng(0)
-    rows = [lolib_row(folder)]
+    if not args.batched:
+        rows = [lolib_row(folder)]
+        with threadpool_limits(args.threads):
+            rows += algorithm_1_rows(rng) + map_rows(rng)
+        print_table(["", "time", "asked", ""], rows)
+        print()
     with threadpool_limits(args.threads):
-        rows += algorithm_1_rows(rng) + map_rows(rng)
-    print_table(["", "time", "asked", ""], rows)
+        rows = batched_rows(rng)
+    print(f"One by one: from {ONE_BY_ONE} queries. Ratio: map on stacks to map one by one.\n")
+    print_table(["batched", "predict", "map, stacks", "map, one by one", "ratio", ""], rows)
 
 
 if __name__ == "__main__":

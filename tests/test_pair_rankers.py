@@ -3,6 +3,7 @@
 import copy
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ from skcalrank import (
     get_scorer,
 )
 from skcalrank.preds import PredResult
+from skcalrank.rankers import _pair_base as pair_base
 from skcalrank.testing import expected_failed_checks
 
 
@@ -620,17 +622,81 @@ def test_scores_of_the_score_surrogate_need_no_queries(data):
 # -- work: processes, progress, time ---------------------------------------------------
 
 
-@every_maker
-def test_processes_change_nothing(make, data, label_data):
-    X, y, qid = data
-    serial = setting(make, None, "bilinear").fit(X, y, qid)
-    parallel = clone(serial).set_params(n_jobs=2).fit(X, y, qid)
-    for one, two in zip(serial.solve(X, qid), parallel.solve(X, qid), strict=True):
+def assert_same_results(results, others):
+    for one, two in zip(results, others, strict=True):
         assert np.array_equal(one.positions, two.positions)
         assert one[1:] == two[1:]
-    X, y = label_data
-    both = [setting(make, None, "bilinear").set_params(n_jobs=n).fit(X, y).rank(X) for n in (1, 2)]
-    assert np.array_equal(*both)
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Processes for any work, tasks of few queries, and few of them held at a time."""
+    monkeypatch.setattr(pair_base, "_WORTH_PROCESSES", 0.0)
+    monkeypatch.setattr(pair_base, "_TASK", 1e-5)
+    monkeypatch.setattr(pair_base, "_RUN_CELLS", 100)
+
+
+@every_maker
+def test_processes_change_nothing(make, data, label_data, request):
+    X, y, qid = data
+    serial = setting(make, None, "bilinear").fit(X, y, qid)
+    results, label = serial.solve(X, qid), clone(serial).fit(*label_data).rank(label_data[0])
+    request.getfixturevalue("eager")
+    parallel = clone(serial).set_params(n_jobs=2).fit(X, y, qid)
+    assert_same_results(parallel.solve(X, qid), results)
+    assert np.array_equal(parallel.fit(*label_data).rank(label_data[0]), label)
+
+
+@every_maker
+def test_processes_are_for_much_work(make, data, label_data, monkeypatch):
+    used = []
+    monkeypatch.setattr(pair_base, "Parallel", lambda n: used.append(n) or list)
+    monkeypatch.setattr(pair_base, "delayed", lambda function: function)
+    X, y, qid = data
+    ranker = setting(make, None, "bilinear", n_jobs=2).fit(X, y, qid)
+    few = ranker.predict(X, qid)
+    assert not used
+    # Work of all queries together; the second time it is too little again.
+    seconds = ranker._seconds["auto"]
+    work = sum(seconds(int(r)) for r in np.unique(qid, return_counts=True)[1])
+    for worth, expected in ((0.9 * work, [2]), (1.1 * work, [2])):
+        monkeypatch.setattr(pair_base, "_WORTH_PROCESSES", worth)
+        assert np.array_equal(ranker.predict(X, qid), few)
+        assert used == expected
+    ranker.set_params(n_jobs=None).predict(X, qid)
+    assert used == [2]
+
+
+@pytest.mark.parametrize("eagerly", [False, True])
+@every_pred
+def test_queries_together_are_queries_one_by_one(ranker, data, label_data, eagerly, request):
+    if eagerly:
+        request.getfixturevalue("eager")
+    X, y, qid = data
+    solver = partial(ranker._preds[ranker._pred_name()], **ranker._pred_options())
+    for given, options in (((X, y, qid), {"qid": qid}), (label_data, {})):
+        matrices = ranker.fit(*given).decision_function(given[0], **options)
+        assert_same_results(ranker.solve(given[0], **options), map(solver, matrices))
+
+
+@pytest.mark.parametrize("cells", [1, 30, 1000])
+def test_matrices_are_held_in_bounded_runs(cells, rng, monkeypatch):
+    monkeypatch.setattr(pair_base, "_RUN_CELLS", cells)
+    sizes, held = rng.integers(1, 5, 50), []
+
+    def matrices():
+        for number, r in enumerate(sizes):
+            held.append(r * r)
+            yield np.full((r, r), number)
+
+    seen = []
+    for numbers, stack in pair_base._stacks(matrices(), sizes):
+        assert stack.shape[1:] == (sizes[numbers[0]],) * 2
+        assert np.array_equal(stack[:, 0, 0], numbers)
+        seen.extend(numbers)
+        # What is held and not yet handed on: a run, and the query that fills it.
+        assert sum(held) - sum(sizes[seen] ** 2) < cells + 16
+    assert sorted(seen) == list(range(50))
 
 
 @every_pred

@@ -1,5 +1,6 @@
 """Prediction maps: laws over the registry, and each against what it is defined as."""
 
+import itertools
 import sys
 import time
 
@@ -11,6 +12,8 @@ from skcalrank.preds import (
     FEEDBACK_ARC_METHODS,
     MAP_METHODS,
     PREDS,
+    SECONDS,
+    PredResult,
     feedback_arc_positions,
     map_positions,
     sort_positions,
@@ -29,6 +32,9 @@ MAPS = [
 PAIR_MAPS = [p for p in MAPS if p.values[0] is not sort_positions]
 RESULT_MAPS = [p for p in MAPS if p.values[1]] + [pytest.param(topological_result, {}, id="alg1")]
 every_map = pytest.mark.parametrize(("pred", "options"), MAPS)
+every_stack_map = pytest.mark.parametrize(
+    ("pred", "options"), [*PAIR_MAPS, pytest.param(topological_result, {}, id="alg1")]
+)
 every_pair_map = pytest.mark.parametrize(("pred", "options"), PAIR_MAPS)
 every_result_map = pytest.mark.parametrize(("pred", "options"), RESULT_MAPS)
 
@@ -56,6 +62,11 @@ def draw(pred, kind, r, rng):
     """What the map reads, in C order and of its own memory."""
     U = MATRICES[kind](r, rng)
     return U[0].copy() if pred is sort_positions else U
+
+
+def draw_stack(kinds, r, rng):
+    """A matrix of each kind, and one whose graph has no cycle."""
+    return np.array([*(MATRICES[kind](r, rng) for kind in kinds), acyclic_matrix(r, rng)])
 
 
 def positions_of(pred, U, options):
@@ -131,14 +142,80 @@ def test_scale_of_the_matrix_changes_nothing(pred, options, scale, rng):
         assert two.bound == pytest.approx(scale * one.bound, rel=1e-6)
 
 
+def assert_one_by_one(pred, stack, options):
+    """The result of a stack has the very numbers of its matrices one by one."""
+    together, alone = pred(stack, **options), [pred(U, **options) for U in stack]
+    if isinstance(together, PredResult):
+        for one, other in zip(together.each(), alone, strict=True):
+            assert one[1:] == other[1:]
+            assert list(map(type, one)) == list(map(type, other))
+        assert np.array_equal(together.gap, [result.gap for result in alone])
+        together, alone = together.positions, [result.positions for result in alone]
+    assert together.shape == stack.shape[:2]
+    assert np.array_equal(together, alone)
+
+
+@every_stack_map
+@pytest.mark.parametrize("cells", [1, 600, 1 << 16])
+def test_a_stack_is_its_matrices_one_by_one(pred, options, cells, monkeypatch, rng):
+    monkeypatch.setattr("skcalrank.preds._matrix._PART_CELLS", cells)
+    for r in (1, 2, 3, 4, 5, 6, 7, 8, 9, 12):
+        assert_one_by_one(pred, draw_stack([*MATRICES, *MATRICES], r, rng), options)
+
+
+@every_stack_map
+def test_a_stack_of_many_documents_is_its_matrices_one_by_one(pred, options, rng):
+    # Beyond the sizes of the programmes over subsets and of the closure of paths.
+    sizes = [16] if pred in (map_positions, feedback_arc_positions) else [16, 40, 110]
+    for r in sizes:
+        assert_one_by_one(pred, draw_stack(["random", "tied", "sparse"], r, rng), options)
+
+
+@every_stack_map
+def test_order_in_a_stack_does_not_matter(pred, options, rng):
+    stack = draw_stack(MATRICES, 6, rng)
+    order = rng.permutation(len(stack))
+    moved = positions_of(pred, stack[order], options)
+    assert np.array_equal(moved, positions_of(pred, stack, options)[order])
+    assert positions_of(pred, stack[:1], options).shape == (1, 6)
+
+
+def test_components_in_a_stack_are_solved_side_by_side(rng):
+    sizes = [(3, 3, 3), (4, 5), (1, 8), (3, 1, 5), (9,), (1,) * 9]
+    stack = np.array([chained(s, rng)[0] for s in sizes])
+    for method in FEEDBACK_ARC_METHODS:
+        assert_one_by_one(feedback_arc_positions, stack, {"method": method})
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 50])
+def test_the_time_limit_is_of_a_query_not_of_the_stack(limit, monkeypatch, rng):
+    # A clock that goes on by a second whenever it is read.
+    monkeypatch.setattr(feedback_arc_module.time, "monotonic", itertools.count().__next__)
+    stack = rng.random((4, 15, 15))
+    assert_one_by_one(feedback_arc_positions, stack, {"time_limit": limit})
+    proven = feedback_arc_positions(stack, time_limit=limit).proven
+    assert proven.all() == (limit == 50)
+
+
+def test_work_is_told_of_every_map():
+    assert list(SECONDS["map"]) == list(MAP_METHODS)
+    assert sorted(SECONDS["disagreement"]) == sorted(["topological", *FEEDBACK_ARC_METHODS])
+    for seconds in (f for maps in SECONDS.values() for f in maps.values()):
+        assert 0 < seconds(2) < seconds(10) < seconds(16)
+
+
 ONES = np.ones((3, 3))
 BAD = {
     "not square": (np.ones((2, 3)), r"must be square.*\(2, 3\)"),
     "nan": (np.where(np.eye(3), np.nan, ONES), "U contains NaN"),
     "infinity": (np.where(np.eye(3), np.inf, ONES), "U contains infinity"),
     "one dimension": (ONES[0], "Expected 2D array"),
-    "three dimensions": (np.ones((2, 2, 2)), "dim 3"),
+    "four dimensions": (np.ones((1, 2, 2, 2)), r"\(r, r\) or \(n, r, r\), got \(1, 2, 2, 2\)"),
     "no documents": (np.ones((0, 0)), "0 sample"),
+    "a stack of no documents": (np.ones((2, 0, 0)), r"must be square.*\(2, 0, 0\)"),
+    "an empty stack": (np.ones((0, 2, 2)), "0 sample"),
+    "a stack, not square": (np.ones((2, 3, 2)), r"must be square.*\(2, 3, 2\)"),
+    "a stack with nan": (np.full((2, 3, 3), np.nan), "U contains NaN"),
     "words": ([["a", "b"], ["c", "d"]], "could not convert|dtype"),
 }
 
@@ -376,6 +453,16 @@ def test_algorithm_one_is_right_on_every_pair_of_an_acyclic_graph(rng):
 def test_algorithm_one_deletes_equal_weights_rows_first():
     # All edges of the cycle 1 > 2 > 3 > 1 weigh one: (1, 2) goes, 2 > 3 > 1 is left.
     assert topological_positions([[0, 1, 0], [0, 0, 1], [1, 0, 0]]).tolist() == [3, 1, 2]
+
+
+@every_kind
+def test_the_diagonal_is_not_read(kind, rng):
+    U = MATRICES[kind](7, rng)
+    other = U + np.diag(1e12 * rng.random(7))
+    for pred in (topological_result, feedback_arc_positions):
+        one, two = pred(U), pred(other)
+        assert np.array_equal(one.positions, two.positions)
+        assert one[1:] == two[1:]
 
 
 def test_algorithm_one_is_not_optimal_on_cycles():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -10,7 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from .._validation import check_option
-from ._matrix import check_square, order_to_positions
+from ._matrix import on_stack, order_to_positions, parts
 from ._subsets import best_chain
 from ._topological import disagreement_result, net_graph, topological_order
 
@@ -19,10 +20,13 @@ __all__ = ["FEEDBACK_ARC_METHODS", "feedback_arc_positions"]
 FEEDBACK_ARC_METHODS = ("exact", "local_search", "auto")
 
 # Components up to this size are solved over their subsets, larger ones by an integer programme.
-_SUBSETS_UP_TO = 10
+_SUBSETS_UP_TO = 14
 
 # A component above this size goes to the local search under method="auto".
 _AUTO_UP_TO = 20
+
+# Pairs of a document and a set of all components that are looked at side by side.
+_PAIRS = 1 << 18
 
 
 def feedback_arc_positions(U, *, method="exact", time_limit=None):
@@ -39,18 +43,21 @@ def feedback_arc_positions(U, *, method="exact", time_limit=None):
 
     Parameters
     ----------
-    U : array-like of shape (r, r)
-        Estimated preferences; the diagonal is not read.
+    U : array-like of shape (r, r) or (n, r, r)
+        Estimated preferences of a query, or of n queries of r documents; the diagonal is not
+        read.
     method : {"exact", "local_search", "auto"}, default="exact"
         "local_search" moves documents one by one to their best place until none gains. "auto"
         is exact on components of up to 20 documents and searches locally on larger ones.
     time_limit : float, default=None
-        Seconds after which the exact method returns the best it has, with its bound.
+        Seconds, for each query, after which the exact method returns the best it has, with its
+        bound.
 
     Returns
     -------
     result : PredResult
-        ``positions``, ``value`` (lower is better), ``bound``, ``proven``, ``method``.
+        ``positions``, ``value`` (lower is better), ``bound``, ``proven``, ``method``; of arrays
+        for a stack.
 
     Raises
     ------
@@ -67,47 +74,97 @@ def feedback_arc_positions(U, *, method="exact", time_limit=None):
     check_option("method", method, FEEDBACK_ARC_METHODS)
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r}: give a positive number of seconds, or None.")
-    U = check_square(U)
+    return on_stack(partial(_solve, method=method, time_limit=time_limit), U)
+
+
+# Below, everything is of a stack, one matrix a stack of one, up to the solvers of a component.
+
+
+def _solve(U, method, time_limit):
+    """The components in order, and within each its own order."""
     net = net_graph(U)
-    deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-    order, excess, exact = [], 0.0, True
-    for component in _components(net):
-        part = net[np.ix_(component, component)]
-        search = method == "local_search" or (method == "auto" and len(part) > _AUTO_UP_TO)
-        solve = _search if search else _solve
-        places, gap = solve(part, deadline)
-        exact &= not search
-        order.extend(component[places])
-        excess += gap
-    name = "exact" if exact else "local_search"
-    return disagreement_result(U, order_to_positions(order), excess, name)
+    head, size = _components(net)
+    exact_up_to = {"exact": np.inf, "auto": _AUTO_UP_TO, "local_search": 0}[method]
+    small = (size > 1) & (size <= min(exact_up_to, _SUBSETS_UP_TO))
+    large = (size > 1) & ~small
+    place = len(net[0]) * np.take_along_axis(_place_of_heads(net, head, size), head, axis=1)
+    place += _places_in_small(net, head, np.where(small, size, 0))
+    within, excess = _places_in_large(net, np.where(large, head, -1), exact_up_to, time_limit)
+    positions = order_to_positions(np.argsort(place + within, axis=1))
+    name = np.where(size.max(axis=1) > exact_up_to, "local_search", "exact")
+    return disagreement_result(U, positions, excess, name)
 
 
 def _components(net):
-    """Strongly connected components of the positive part, in an order that follows it."""
-    n, label = connected_components(csr_matrix(net > 0), connection="strong")
-    if n == 1:
-        return [np.arange(len(net))]
-    members = [np.flatnonzero(label == c) for c in range(n)]
-    row, column = np.nonzero(net > 0)
-    edges = np.zeros((n, n), dtype=bool)
-    edges[label[row], label[column]] = True
-    np.fill_diagonal(edges, False)
-    mean_net = net.sum(axis=1)
-    priority = np.array([mean_net[m].mean() for m in members])
-    return [members[c] for c in topological_order(edges, priority)]
+    """Strongly connected components of the positive part: first document of each one's, size."""
+    n, r, _ = net.shape
+    # One graph of all queries side by side.
+    edges = net > 0
+    query, _, loser = np.nonzero(edges)
+    ends = np.append(0, np.cumsum(np.count_nonzero(edges, axis=2)))
+    graph = csr_matrix((np.ones(len(loser), dtype=bool), query * r + loser, ends), (n * r, n * r))
+    n_components, label = connected_components(graph, connection="strong")
+    first = np.empty(n_components, dtype=np.intp)
+    first[label[::-1]] = np.arange(n * r)[::-1]
+    size = np.bincount(label)
+    return first[label].reshape(n, r) % r, size[label].reshape(n, r)
 
 
-# Each solver takes the net preferences of a component and returns an order and a bound on what
-# a better one could save.
+def _place_of_heads(net, head, size):
+    """Places of the components in an order that follows the edges between them.
+
+    A component is known by its first document; of those that may come next, the one of largest
+    mean net preference does. Other documents have no edges, and their places no meaning.
+    """
+    n, r, _ = net.shape
+    query, winner, loser = np.nonzero((net > 0) & (head[:, :, None] != head[:, None, :]))
+    edges = np.zeros(net.shape, dtype=bool)
+    edges[query, head[query, winner], head[query, loser]] = True
+    flat = (head + r * np.arange(n)[:, None]).ravel()
+    sums = np.bincount(flat, net.sum(axis=2).ravel(), n * r).reshape(n, r)
+    return order_to_positions(topological_order(edges, sums / size)[0])
 
 
-def _solve(net, deadline):
-    if len(net) == 1:
-        return np.array([0]), 0.0
-    if len(net) <= _SUBSETS_UP_TO:
-        return _over_subsets(net), 0.0
-    return _integer_programme(net, deadline)
+def _places_in_small(net, head, size):
+    """Places within components, those of one size together; a component of size 0 is left."""
+    place = np.zeros(head.shape, dtype=np.intp)
+    for r in np.unique(size[size > 0]):
+        query, document = np.nonzero(size == r)
+        by_component = np.lexsort((head[query, document], query))
+        query = query[by_component].reshape(-1, r)
+        document = document[by_component].reshape(-1, r)
+        within = net[query[:, :1, None], document[:, :, None], document[:, None, :]]
+        order = np.concatenate([_over_subsets(part) for part in parts(within, r << r, _PAIRS)])
+        place[query, np.take_along_axis(document, order, axis=1)] = np.arange(r)
+    return place
+
+
+def _places_in_large(net, head, exact_up_to, time_limit):
+    """Places within components, one by one, and what better ones could save; head -1 is left."""
+    place, excess = np.zeros(head.shape, dtype=np.intp), np.zeros(len(net))
+    for query in np.flatnonzero((head >= 0).any(axis=1)):
+        deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+        for first in np.unique(head[query, head[query] >= 0]):
+            component = np.flatnonzero(head[query] == first)
+            solve = _integer_programme if len(component) <= exact_up_to else _search
+            order, gap = solve(net[query][np.ix_(component, component)], deadline)
+            place[query, component[order]] = np.arange(len(order))
+            excess[query] += gap
+    return place, excess
+
+
+def _over_subsets(net):
+    """Best orders of a stack by dynamic programming over the sets of documents placed first."""
+    n, r, _ = net.shape
+    # What each document loses behind every set: its preferences over it, built bit by bit.
+    behind = np.zeros((r, 1 << r, n))
+    for j in range(r):
+        column = net[:, :, j].T[:, None]
+        behind[:, 1 << j : 2 << j] = behind[:, : 1 << j] - column
+    return best_chain(np.zeros((1 << r, n)), behind)
+
+
+# The solvers of one component return an order and a bound on what a better one could save.
 
 
 def _search(net, deadline=None):
@@ -139,17 +196,6 @@ def _insert(net, order):
                 order = [*rest[:new], document, *rest[new:]]
                 improved = True
     return np.array(order)
-
-
-def _over_subsets(net):
-    """Best order by dynamic programming over the sets of documents placed first."""
-    r = len(net)
-    # Net preference of each document over every set, built bit by bit.
-    over = np.zeros((r, 1 << r))
-    for j in range(r):
-        over[:, 1 << j : 2 << j] = over[:, : 1 << j] + net[:, j : j + 1]
-    # Placed behind a set, a document loses its preferences over it.
-    return best_chain(r, lambda document, before, size: -over[document, before])
 
 
 class _Triangles:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from .._validation import check_option
-from ._matrix import check_square, order_to_positions
+from ._matrix import check_stack, on_stack, order_to_positions, parts, total
 from ._result import PredResult
 from ._subsets import best_chain, weights_of_sets
 
@@ -18,6 +20,9 @@ _AUTO_UP_TO = 16
 _EXACT_UP_TO = 20
 _BEAM_WIDTH = 32
 
+# Sets of all matrices that are looked at side by side.
+_SETS = 1 << 16
+
 
 def map_positions(U, *, method="exact"):
     r"""Positions that maximise :math:`\sum_{i \ge j} U_{ij} / \max(\sigma(i), \sigma(j))`.
@@ -29,8 +34,9 @@ def map_positions(U, *, method="exact"):
 
     Parameters
     ----------
-    U : array-like of shape (r, r)
-        Estimates; the lower triangle is read, with the diagonal.
+    U : array-like of shape (r, r) or (n, r, r)
+        Estimates of a query, or of n queries of r documents; the lower triangle is read, with
+        the diagonal.
     method : {"exact", "beam", "diagonal", "auto"}, default="exact"
         "exact" for up to 20 documents; "beam" keeps the 32 best sets of each size;
         "diagonal" sorts by :math:`u_{ii}`, which is calibrated on P_reinforce (Theorem 4).
@@ -39,7 +45,8 @@ def map_positions(U, *, method="exact"):
     Returns
     -------
     result : PredResult
-        ``positions``, ``value`` (higher is better), ``bound``, ``proven``, ``method``.
+        ``positions``, ``value`` (higher is better), ``bound``, ``proven``, ``method``; of
+        arrays for a stack.
 
     Raises
     ------
@@ -54,8 +61,8 @@ def map_positions(U, *, method="exact"):
     array([3, 1, 2])
     """
     check_option("method", method, MAP_METHODS)
-    U = check_square(U)
-    r = len(U)
+    U = check_stack(U)
+    r = U.shape[-1]
     if method == "auto":
         method = "exact" if r <= _AUTO_UP_TO else "beam"
     if method == "exact" and r > _EXACT_UP_TO:
@@ -63,71 +70,104 @@ def map_positions(U, *, method="exact"):
             f"method='exact' looks at all sets of documents, and {r} documents have too many "
             f"(at most {_EXACT_UP_TO}): use method='auto' or 'beam'."
         )
-    weights = np.tril(U) + np.tril(U, -1).T
+    return on_stack(partial(_solve, method=method), U)
+
+
+# Below, everything is of a stack: one matrix is a stack of one.
+
+
+def _solve(U, method):
+    weights = np.tril(U) + np.tril(U, -1).swapaxes(1, 2)
     order = _SOLVERS[method](weights)
     value = _value(weights, order)
-    bound = value if method == "exact" else max(value, _upper_bound(weights))
-    proven = bool(bound - value <= 1e-12 * np.abs(weights).sum())
-    return PredResult(order_to_positions(order), value, bound, proven, method)
+    bound = value if method == "exact" else np.maximum(value, _upper_bound(weights))
+    proven = bound - value <= 1e-12 * total(np.abs(weights))
+    return PredResult(order_to_positions(order), value, bound, proven, np.full(len(U), method))
 
 
 def _value(weights, order):
     """Sum over positions of what the document there adds, over the position."""
-    added = np.tril(weights[np.ix_(order, order)]).sum(axis=1)
-    return float((added / np.arange(1, len(order) + 1)).sum())
+    n, r = order.shape
+    placed = weights[np.arange(n)[:, None, None], order[:, :, None], order[:, None, :]]
+    return (np.tril(placed).sum(axis=2) / np.arange(1, r + 1)).sum(axis=1)
 
 
 def _exact(weights):
-    within = weights_of_sets(weights)
+    return np.concatenate([_over_subsets(w) for w in parts(weights, 1 << len(weights[0]), _SETS)])
 
-    def gain(document, before, size):
-        return (within[before | (1 << document)] - within[before]) / (size + 1)
 
-    return best_chain(len(weights), gain)
+def _over_subsets(weights):
+    """Best orders by dynamic programming over the sets of documents placed first.
+
+    Summed by parts: the k documents placed first are worth their weight over ``k (k + 1)``,
+    all r of them over r.
+    """
+    worth, r = weights_of_sets(weights), weights.shape[1]
+    size = 0
+    for j in range(r):
+        size = size + (np.arange(1 << r) >> j & 1)
+    share = 1.0 / np.maximum(size * (size + 1.0), 1.0)
+    share[-1] = 1.0 / r
+    worth *= share[:, None]
+    return best_chain(worth)
 
 
 def _diagonal(weights):
-    return np.argsort(-weights.diagonal(), kind="stable")
+    return np.argsort(-weights.diagonal(axis1=1, axis2=2), axis=1, kind="stable")
 
 
 def _beam(weights):
     """Grow the best sets of each size, one document at a time."""
-    r = len(weights)
-    diagonal = weights.diagonal()
-    # Sets are told apart by the sum of their documents' keys.
+    n, r, _ = weights.shape
+    rows = np.arange(n)[:, None]
+    diagonal = weights.diagonal(axis1=1, axis2=2)[:, None]
+    # The key of a set is the sum of random numbers of its documents.
     keys = np.random.default_rng(0).integers(1 << 62, size=r, dtype=np.uint64)
-    inside, key = np.zeros((1, r), dtype=bool), np.zeros(1, dtype=np.uint64)
-    value, linked = np.zeros(1), np.zeros((1, r))
+    inside, key = np.zeros((n, 1, r), dtype=bool), np.zeros((n, 1), dtype=np.uint64)
+    value, linked = np.zeros((n, 1)), np.zeros((n, 1, r))
     steps = []
     for size in range(1, r + 1):
-        reached = value[:, None] + (diagonal + linked) / size
+        reached = value[:, :, None] + (diagonal + linked) / size
         reached[inside] = -np.inf
-        chosen = _best_distinct(reached.ravel(), (key[:, None] + keys).ravel())
+        reached = reached.reshape(n, -1)
+        chosen, new = _best_distinct(reached, (key[:, :, None] + keys).reshape(n, -1))
         parent, document = np.divmod(chosen, r)
-        keep = np.isfinite(reached[parent, document])
-        parent, document = parent[keep], document[keep]
-        value = reached[parent, document]
-        inside, linked = inside[parent], linked[parent] + weights[document]
-        inside[np.arange(len(parent)), document] = True
-        key = key[parent] + keys[document]
+        # A state of value minus infinity fills the beam up where there are too few.
+        value = np.where(new, reached[rows, chosen], -np.inf)
+        inside, linked = inside[rows, parent], linked[rows, parent] + weights[rows, document]
+        np.put_along_axis(inside, document[:, :, None], True, axis=2)
+        key = key[rows, parent] + keys[document]
         steps.append((parent, document))
-    order, state = [], 0
-    for parent, document in reversed(steps):
-        order.append(document[state])
-        state = parent[state]
-    return np.array(order[::-1])
+    order, state = np.empty((n, r), dtype=np.intp), np.zeros(n, dtype=np.intp)
+    for place, (parent, document) in zip(range(r - 1, -1, -1), reversed(steps)):
+        order[:, place], state = document[rows[:, 0], state], parent[rows[:, 0], state]
+    return order
 
 
-def _best_distinct(values, keys):
-    """Places of the best values with different keys, as many as the beam is wide."""
-    for most in (8 * _BEAM_WIDTH, len(values)):
-        most = min(most, len(values))
-        best = np.argpartition(-values, most - 1)[:most]
-        best = best[np.lexsort((best, -values[best]))]
-        _, first = np.unique(keys[best], return_index=True)
-        if len(first) >= _BEAM_WIDTH or most == len(values):
-            break
-    return best[np.sort(first)[:_BEAM_WIDTH]]
+def _best_distinct(values, keys, most=8 * _BEAM_WIDTH):
+    """Places of the best values of each row with different keys, as many as the beam is wide.
+
+    Says of each place as well whether it is one: rows may have too few.
+    """
+    most, rows = min(most, values.shape[1]), np.arange(len(values))[:, None]
+    best = np.sort(np.argpartition(-values, most - 1, axis=1)[:, :most], axis=1)
+    best = best[rows, np.argsort(-values[rows, best], axis=1, kind="stable")]
+    repeated = _repeated(keys[rows, best])
+    kept = np.argsort(repeated, axis=1, kind="stable")[:, :_BEAM_WIDTH]
+    chosen, new = best[rows, kept], ~repeated[rows, kept]
+    short = ~new.all(axis=1)
+    if most < values.shape[1] and short.any():
+        chosen[short], new[short] = _best_distinct(values[short], keys[short], values.shape[1])
+    return chosen, new
+
+
+def _repeated(keys):
+    """Whether an equal key stands before, in each row."""
+    order = np.argsort(keys, axis=1, kind="stable")
+    ordered = np.take_along_axis(keys, order, axis=1)
+    out = np.zeros(keys.shape, dtype=bool)
+    np.put_along_axis(out, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
+    return out
 
 
 def _upper_bound(weights):
@@ -136,16 +176,15 @@ def _upper_bound(weights):
     In a set of k, document i adds ``u_ii`` and half of its links to k - 1 others, at most its
     k - 1 largest; the k documents that could add most bound the set.
     """
-    r = len(weights)
-    links = weights.copy()
-    np.fill_diagonal(links, -np.inf)
-    links = -np.sort(-links, axis=1)[:, : r - 1]
-    most = np.zeros((r, r))
-    np.cumsum(links, axis=1, out=most[:, 1:])
-    most = weights.diagonal()[:, None] + 0.5 * most
-    top = np.cumsum(-np.sort(-most, axis=0), axis=0).diagonal()
+    n, r, _ = weights.shape
+    links = np.where(np.eye(r, dtype=bool), -np.inf, weights)
+    links = -np.sort(-links, axis=2)[:, :, : r - 1]
+    most = np.zeros((n, r, r))
+    np.cumsum(links, axis=2, out=most[:, :, 1:])
+    most = weights.diagonal(axis1=1, axis2=2)[:, :, None] + 0.5 * most
+    top = np.cumsum(-np.sort(-most, axis=1), axis=1).diagonal(axis1=1, axis2=2)
     k = np.arange(1, r)
-    return float((top[:-1] / (k * (k + 1))).sum() + top[-1] / r)
+    return (top[:, :-1] / (k * (k + 1))).sum(axis=1) + top[:, -1] / r
 
 
 _SOLVERS = {"exact": _exact, "beam": _beam, "diagonal": _diagonal}

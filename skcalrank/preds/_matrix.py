@@ -1,23 +1,57 @@
-"""Validation of the matrices that pair-based prediction maps read."""
+"""Stacks of the matrices that pair-based prediction maps read."""
 
 from __future__ import annotations
 
 import numpy as np
 from sklearn.utils import check_array
 
-__all__ = ["check_square", "order_to_positions"]
+from ._result import PredResult
+
+__all__ = ["check_stack", "on_stack", "order_to_positions", "total"]
+
+# Matrices are worked on side by side in parts of so many cells, which stay in cache.
+_PART_CELLS = 1 << 16
 
 
-def check_square(U) -> np.ndarray:
-    """A finite square matrix, or an error that says what is wrong."""
-    U = check_array(np.asarray(U), dtype=np.float64, input_name="U", ensure_min_samples=1)
-    if U.shape[0] != U.shape[1]:
+def check_stack(U) -> np.ndarray:
+    """Finite square matrices, one or a stack, or an error that says what is wrong."""
+    U = check_array(np.asarray(U), dtype=np.float64, order="C", allow_nd=True, input_name="U")
+    if U.ndim > 3:
+        raise ValueError(f"U must have shape (r, r) or (n, r, r), got {U.shape}.")
+    if U.shape[-1] != U.shape[-2] or not U.shape[-1]:
         raise ValueError(f"U must be square, one row and column per document, got {U.shape}.")
     return U
 
 
+def on_stack(solve, U):
+    """Apply a function of a stack to a stack, part by part, or to a matrix as a stack of one.
+
+    The function returns an array, or a :class:`PredResult` of arrays, of one row per matrix.
+    No row may depend on the others.
+    """
+    U = check_stack(U)
+    if U.ndim == 2:
+        found = solve(U[None])
+        return found.each()[0] if isinstance(found, PredResult) else found[0]
+    found = [solve(part) for part in parts(U, U[0].size)]
+    if isinstance(found[0], PredResult):
+        return PredResult(*map(np.concatenate, zip(*found)))
+    return np.concatenate(found)
+
+
+def parts(stack, cells, most=_PART_CELLS):
+    """A stack in parts that together need at most so many cells, at `cells` for each matrix."""
+    step = max(1, most // cells)
+    return (stack[start : start + step] for start in range(0, len(stack), step))
+
+
 def order_to_positions(order) -> np.ndarray:
-    """1-based positions of the documents from the documents in order."""
-    positions = np.empty(len(order), dtype=np.intp)
-    positions[order] = np.arange(1, len(order) + 1)
+    """1-based positions of the documents from the documents in order, along the last axis."""
+    positions = np.empty(order.shape, dtype=np.intp)
+    np.put_along_axis(positions, order, np.arange(1, order.shape[-1] + 1), axis=-1)
     return positions
+
+
+def total(stack) -> np.ndarray:
+    """Sum of each matrix."""
+    return stack.reshape(len(stack), -1).sum(axis=1)

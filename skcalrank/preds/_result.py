@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,11 @@ __all__ = ["PredResult"]
 class PredResult(NamedTuple):
     """Positions, with what is known of how good they are.
 
+    For a stack of n matrices every field is an array whose first axis has length n.
+
     Attributes
     ----------
-    positions : ndarray of int of shape (r,)
+    positions : ndarray of int of shape (r,) or (n, r)
         1-based position of each document.
     value : float
         Of the objective at these positions.
@@ -27,12 +29,22 @@ class PredResult(NamedTuple):
     """
 
     positions: np.ndarray
-    value: float
-    bound: float
-    proven: bool
-    method: str
+    value: Any
+    bound: Any
+    proven: Any
+    method: Any
 
     @property
-    def gap(self) -> float:
+    def gap(self) -> Any:
         """Distance between value and bound."""
         return abs(self.value - self.bound)
+
+    def each(self) -> list[PredResult]:
+        """The results of a stack one by one.
+
+        Returns
+        -------
+        results : list of PredResult
+        """
+        columns = (column.tolist() for column in self[1:])
+        return [PredResult(*fields) for fields in zip(self.positions, *columns)]

@@ -1,4 +1,8 @@
-"""Dynamic programmes over the sets of documents that are placed first."""
+"""Dynamic programmes over the sets of documents that are placed first.
+
+Set S has the number ``sum_{i in S} 2^i``. Matrices come as a stack, and arrays over sets have the
+matrices on their last axis: what is done to a set is done to all of them at once.
+"""
 
 from __future__ import annotations
 
@@ -8,45 +12,70 @@ __all__ = ["best_chain", "weights_of_sets"]
 
 
 def weights_of_sets(weights: np.ndarray) -> np.ndarray:
-    """Sum of a symmetric matrix's lower triangle over every set, diagonal included.
+    """Sum of each matrix's lower triangle over every set, diagonal included.
 
-    Set S has the number ``sum_{i in S} 2^i``.
+    Takes a stack of shape (n, r, r), returns an array of shape (2^r, n).
     """
-    r = len(weights)
-    total = np.zeros(1 << r)
+    n, r, _ = weights.shape
+    total = np.zeros((1 << r, n))
     for j in range(r):
-        over = np.zeros(1)
+        over = weights[None, :, j, j]
         for i in range(j):
-            over = np.concatenate([over, over + weights[j, i]])
-        total[1 << j : 2 << j] = total[: 1 << j] + over + weights[j, j]
+            over = np.concatenate([over, over + weights[:, j, i]])
+        total[1 << j : 2 << j] = total[: 1 << j] + over
     return total
 
 
-def best_chain(r: int, gain) -> np.ndarray:
-    """Order of the documents whose chain of sets has the largest total gain.
+def best_chain(worth: np.ndarray, behind: np.ndarray | None = None) -> np.ndarray:
+    """Orders of the documents whose chains of sets are worth most.
 
-    ``gain(document, before, size)`` is what placing a document behind each of the sets
-    ``before`` of ``size`` documents is worth.
+    Parameters
+    ----------
+    worth : ndarray of shape (2^r, n)
+        Of each set, when it is placed first.
+    behind : ndarray of shape (r, 2^r, n), default=None
+        What placing a document right behind a set is worth; None is nothing.
+
+    Returns
+    -------
+    order : ndarray of int of shape (n, r)
     """
-    best = np.full(1 << r, -np.inf)
-    last = np.zeros(1 << r, dtype=np.int8)
-    best[0] = 0.0
-    for size, sets in enumerate(_by_size(r)):
-        for i in range(r):
-            after = sets[(sets >> i) & 1 == 1]
-            before = after ^ (1 << i)
-            value = best[before] + gain(i, before, size)
-            better = value > best[after]
-            best[after[better]], last[after[better]] = value[better], i
-    chosen, order = (1 << r) - 1, []
-    while chosen:
-        order.append(int(last[chosen]))
-        chosen ^= 1 << order[-1]
-    return np.array(order[::-1], dtype=np.intp)
+    r = len(worth).bit_length() - 1
+    best = worth.copy()
+    for size, sets in enumerate(_by_size(r), start=1):
+        best[sets] += _best_arrival(best, behind, sets, size)
+    columns = np.arange(worth.shape[1])
+    documents = np.arange(r)[:, None]
+    order = np.empty((worth.shape[1], r), dtype=np.intp)
+    placed = np.full(worth.shape[1], len(worth) - 1)
+    for place in range(r - 1, -1, -1):
+        before = placed ^ (1 << documents)
+        value = best[before, columns]
+        if behind is not None:
+            value += behind[documents, before, columns]
+        value[before > placed] = -np.inf
+        last = order[:, place] = value.argmax(axis=0)
+        placed ^= 1 << last
+    return order
+
+
+def _best_arrival(best, behind, sets, size):
+    """Of the ways to reach each set by its last document, the worth of the best."""
+    left, top = sets, None
+    for _ in range(size):
+        document = left & -left
+        left = left ^ document
+        before = sets ^ document
+        value = best.take(before, axis=0)
+        if behind is not None:
+            number = np.frexp(document)[1] - 1
+            value += behind.reshape(-1, behind.shape[2]).take(number * len(best) + before, axis=0)
+        top = value if top is None else np.maximum(top, value, out=top)
+    return top
 
 
 def _by_size(r):
-    """Sets of 1, 2, ... documents; the n-th group extends sets of n documents."""
+    """Sets of 1, 2, ... documents."""
     size = np.zeros(1 << r, dtype=np.int8)
     for j in range(r):
         size[1 << j : 2 << j] = size[: 1 << j] + 1

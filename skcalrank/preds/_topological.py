@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._matrix import check_square, order_to_positions
+from ._matrix import on_stack, order_to_positions, total
 from ._result import PredResult
+
+# Closing the widest paths is faster than bisection up to some so many documents.
+_CLOSE_UP_TO = 100
 
 __all__ = [
     "disagreement_result",
@@ -31,12 +34,13 @@ def topological_positions(U):
 
     Parameters
     ----------
-    U : array-like of shape (r, r)
-        Estimated preferences; the diagonal is not read.
+    U : array-like of shape (r, r) or (n, r, r)
+        Estimated preferences of a query, or of n queries of r documents; the diagonal is not
+        read.
 
     Returns
     -------
-    positions : ndarray of int of shape (r,)
+    positions : ndarray of int of shape (r,) or (n, r)
         1-based.
 
     Raises
@@ -50,9 +54,7 @@ def topological_positions(U):
     >>> topological_positions([[0, 3, 0], [0, 0, 2], [1, 0, 0]])
     array([1, 2, 3])
     """
-    net = net_graph(check_square(U))
-    kept = _acyclic_part(np.maximum(net, 0.0))
-    return order_to_positions(topological_order(kept, net.sum(axis=1)))
+    return on_stack(_algorithm_one, U)
 
 
 def topological_result(U):
@@ -60,12 +62,12 @@ def topological_result(U):
 
     Parameters
     ----------
-    U : array-like of shape (r, r)
+    U : array-like of shape (r, r) or (n, r, r)
 
     Returns
     -------
     result : PredResult
-        Proven when the graph is acyclic: then every pair is at its best.
+        Proven when the graph is acyclic: then every pair is at its best. Of arrays for a stack.
 
     Examples
     --------
@@ -73,27 +75,47 @@ def topological_result(U):
     >>> topological_result([[0, 3], [1, 0]]).proven
     True
     """
-    U = check_square(U)
-    positions = topological_positions(U)
-    return disagreement_result(U, positions, net_loss(U, positions), "topological")
+    return on_stack(_result, U)
 
 
-def net_loss(U, positions):
-    """Net preferences that the positions contradict: zero is the best there can be."""
-    later = positions[:, None] > positions[None, :]
-    return float(np.maximum(net_graph(U)[later], 0.0).sum())
+# Below, everything is of a stack: one matrix is a stack of one.
+
+
+def _result(U):
+    net, positions = net_graph(U), _algorithm_one(U)
+    contradicted = np.where(_later(positions), np.maximum(net, 0.0), 0.0)
+    method = np.full(len(U), "topological")
+    return disagreement_result(U, positions, total(contradicted), method)
+
+
+def _later(positions):
+    """Whether the row's document stands behind the column's."""
+    return positions[:, :, None] > positions[:, None, :]
 
 
 def disagreement_result(U, positions, excess, method):
     """Positions with their pairwise disagreement, of which they may lose up to `excess`."""
-    value = float(U[positions[:, None] > positions[None, :]].sum())
-    proven = bool(excess <= 1e-9 * np.abs(U).sum())
-    return PredResult(positions, value, value if proven else value - excess, proven, method)
+    later = _later(positions)
+    value = total(np.where(later, U, 0.0))
+    scale = total(np.where(later | later.swapaxes(1, 2), np.abs(U), 0.0))
+    proven = excess <= 1e-9 * scale
+    return PredResult(positions, value, np.where(proven, value, value - excess), proven, method)
 
 
 def net_graph(U):
     """``u_ij - u_ji``."""
-    return U - U.T
+    return U - U.swapaxes(1, 2)
+
+
+def _algorithm_one(U):
+    net = net_graph(U)
+    priority = net.sum(axis=2)
+    order, done = topological_order(net > 0, priority)
+    cyclic = ~done
+    if cyclic.any():
+        kept = _acyclic_part(np.maximum(net[cyclic], 0.0))
+        order[cyclic] = topological_order(kept, priority[cyclic])[0]
+    return order_to_positions(order)
 
 
 def _acyclic_part(weights):
@@ -102,37 +124,17 @@ def _acyclic_part(weights):
     Acyclicity is monotone in the number deleted: first the critical weight is found, the
     largest that the lightest edge of a cycle has, then the number of its edges to delete.
     """
-    critical = widest_cycle(weights)
-    above = weights > critical
-    if critical == 0:
-        return above
-    equal = np.flatnonzero(weights == critical)
-    return _with(above, equal[_number_to_delete(above, *np.divmod(equal, len(above))) :])
-
-
-def _number_to_delete(edges, row, column):
-    """How many of these edges, in order, must go before the others make no cycle."""
-    enough, number = 0, np.arange(len(row))
-    last = len(row)
-    while last:
-        middle = last // 2
-        graph = edges.copy()
-        graph[row[middle:], column[middle:]] = True
-        left = _peel(graph)
-        if not len(left):
-            last = middle
-            continue
-        # Deleting the first `middle` is not enough. Cycles pass through what is left alone.
-        enough = number[middle] + 1
-        place = np.full(len(edges), -1)
-        place[left] = np.arange(len(left))
-        edges = edges[np.ix_(left, left)]
-        row, column = place[row], place[column]
-        keep = (row >= 0) & (column >= 0)
-        last = np.count_nonzero(keep[middle + 1 : last])
-        keep[: middle + 1] = False
-        number, row, column = number[keep], row[keep], column[keep]
-    return enough
+    critical = _widest(weights)[:, None, None]
+    equal = (weights == critical) & (critical > 0)
+    kept = weights > critical
+    tied = np.count_nonzero(equal, axis=(1, 2)) > 1
+    if tied.any():
+        # Edges of the critical weight by their turn to go, the heavier ones after them all.
+        turn = equal[tied].reshape(np.count_nonzero(tied), -1).cumsum(axis=1, dtype=float)
+        turn = np.where(equal[tied], turn.reshape(equal[tied].shape), 0.0)
+        turn[kept[tied]] = equal[0].size + 1.0
+        kept[tied] = turn > _widest(turn)[:, None, None]
+    return kept
 
 
 def widest_cycle(weights):
@@ -147,16 +149,23 @@ def widest_cycle(weights):
     -------
     weight : float
     """
-    weights = np.maximum(weights, 0.0)
-    return float(_close(weights) if len(weights) <= 150 else _bisect(weights))
+    return float(_widest(np.maximum(weights, 0.0)[None])[0])
+
+
+def _widest(weights):
+    """Of each matrix."""
+    if weights.shape[1] <= _CLOSE_UP_TO:
+        return _close(weights)
+    return np.array([_bisect(matrix) for matrix in weights])
 
 
 def _close(weights):
-    """By the closure of the widest paths: fastest up to some 150 documents."""
-    widest = weights.copy()
-    for k in range(len(weights)):
+    """By the closure of the widest paths."""
+    # The matrices on the last axis: rows of few documents are short.
+    widest = weights.transpose(1, 2, 0).copy()
+    for k in range(len(widest)):
         np.maximum(widest, np.minimum(widest[:, k : k + 1], widest[k]), out=widest)
-    return widest.diagonal().max()
+    return widest.diagonal().max(axis=1)
 
 
 def _bisect(weights):
@@ -186,12 +195,6 @@ def _heaviest_back_edge(weights):
     return np.max(weights, where=place[:, None] > place, initial=0.0)
 
 
-def _with(edges, more):
-    out = edges.copy()
-    out.ravel()[more] = True
-    return out
-
-
 def _peel(edges):
     """Take sources and sinks away, layer by layer: what is left holds every cycle."""
     count = edges.astype(np.float32)
@@ -208,19 +211,22 @@ def _peel(edges):
 
 
 def topological_order(edges, priority):
-    """Documents in an order that follows the edges of an acyclic graph.
+    """Documents in orders that follow the edges, and of which graphs: the acyclic ones.
 
     Of all documents that may come next, the one of highest priority does.
     """
-    waiting = edges.sum(axis=0)
+    n, r = priority.shape
+    waiting = edges.sum(axis=1)
     key = np.where(waiting == 0, priority, -np.inf)
-    order = np.empty(len(edges), dtype=np.intp)
-    for place in range(len(edges)):
-        document = order[place] = int(key.argmax())
-        key[document] = -np.inf
-        waiting[document] = -1
-        freed = np.flatnonzero(edges[document])
-        waiting[freed] -= 1
-        freed = freed[waiting[freed] == 0]
-        key[freed] = priority[freed]
-    return order
+    order, rows = np.empty((n, r), dtype=np.intp), np.arange(n)
+    done = np.ones(n, dtype=bool)
+    for place in range(r):
+        document = order[:, place] = key.argmax(axis=1)
+        done &= key[rows, document] > -np.inf
+        if not done.any():
+            break
+        key[rows, document] = -np.inf
+        freed = edges[rows, document]
+        waiting -= freed
+        np.copyto(key, priority, where=freed & (waiting == 0))
+    return order, done

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from functools import partial
+from itertools import islice, pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -15,17 +16,27 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import ScoreRanker
-from .._validation import check_alpha, check_option, check_queries
+from .._queries import Queries
+from .._validation import check_alpha, check_option
 from ..solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
 
 __all__ = ["PairRanker"]
+
+# Matrices that are held at a time have about so many cells (32 MB).
+_RUN_CELLS = 1 << 22
+
+# Estimated seconds of work: for which processes are worth their start, and of one task.
+_WORTH_PROCESSES = 2.0
+_TASK = 0.2
 
 
 class PairRanker(ScoreRanker):
     """A ranker with a surrogate on documents ("score") and one on pairs ("pairwise")."""
 
-    # Of a subclass: prediction maps by name, and whether pairs (i, i) are regressed.
+    # Of a subclass: prediction maps by name, what they cost, and whether pairs (i, i) are
+    # regressed.
     _preds: ClassVar[dict] = {}
+    _seconds: ClassVar[dict] = {}
     _diagonal = False
 
     def __init__(self, estimator, *, surrogate, pred, pair_features, alpha, loss, n_jobs, verbose):
@@ -150,8 +161,8 @@ class PairRanker(ScoreRanker):
         if self._fitted_surrogate() == "score":
             return super().decision_function(X, qid)
         X, queries = self._check_pairs(X, qid, "decision_function")
-        matrices = list(self._matrices(X, queries))
-        return matrices if self.n_items_ is None else np.array(matrices)
+        matrices = self._matrices(X, queries)
+        return list(matrices) if self.n_items_ is None else matrices
 
     def _check_pairs(self, X, qid, method):
         X, queries = self._check_rows(X, qid)
@@ -187,11 +198,14 @@ class PairRanker(ScoreRanker):
             return super().predict(X, qid)
         check_is_fitted(self)
         self._require_qid(qid, "predict")
-        results = self.solve(X, qid)
-        scores = -np.concatenate([result.positions for result in results]).astype(float)
-        if self.n_items_ is not None:
-            return scores.reshape(-1, self.n_items_)
-        return check_queries(qid, len(scores)).ungroup(scores)
+        queries, found = self._solve(X, qid, "predict")
+        scores = np.empty(queries.n_rows)
+        for numbers, result in found:
+            rows = queries.ptr[numbers][:, None] + np.arange(result.positions.shape[1])
+            scores[rows] = -result.positions
+        return (
+            queries.ungroup(scores) if self.n_items_ is None else scores.reshape(-1, self.n_items_)
+        )
 
     def solve(self, X, qid=None):
         """Run the prediction map of the pairwise surrogate on every query.
@@ -209,36 +223,80 @@ class PairRanker(ScoreRanker):
         """
         if self._fitted_surrogate() == "score":
             raise ValueError("solve runs the map of pairs: set surrogate='pairwise'.")
-        X, queries = self._check_pairs(X, qid, "solve")
-        solver = partial(self._preds[self._pred_name()], **self._pred_options())
-        n_queries = queries.n_queries if self.n_items_ is None else X.shape[0]
-        matrices = self._matrices(X, queries)
-        results = list(self._run(solver, matrices, n_queries))
-        self._warn_of_gaps(results)
+        queries, found = self._solve(X, qid, "solve")
+        results = [None] * queries.n_queries
+        for numbers, result in found:
+            for number, one in zip(numbers.tolist(), result.each()):
+                results[number] = one
         return results
 
-    def _run(self, solver, matrices, n_queries):
-        if effective_n_jobs(self.n_jobs) > 1 and n_queries > 1:
-            jobs = (delayed(solver)(matrix) for matrix in matrices)
-            results = Parallel(self.n_jobs)(jobs)
-        else:
-            results = map(solver, matrices)
-        step = max(1, n_queries // 10)
-        for number, result in enumerate(results, start=1):
-            if self.verbose and (number % step == 0 or number == n_queries):
-                print(f"[{type(self).__name__}] ranked {number}/{n_queries} queries", flush=True)
-            yield result
+    def _solve(self, X, qid, method):
+        """Queries, and for stacks of them their numbers and the result of the map."""
+        X, queries = self._check_pairs(X, qid, method)
+        matrices = self._matrices(X, queries)
+        if self.n_items_ is not None:
+            queries = Queries.equal(X.shape[0], self.n_items_)
+        solver = partial(self._preds[self._pred_name()], **self._pred_options())
+        found = list(self._progress(self._run(solver, matrices, queries.sizes), queries.n_queries))
+        self._warn_of_gaps(found)
+        return queries, found
 
-    def _warn_of_gaps(self, results):
-        gaps = [result.gap for result in results if result.method == "exact" and not result.proven]
-        if gaps:
+    def _run(self, solver, matrices, sizes):
+        """The map on stacks of queries of one size, in processes where they are worth it."""
+        seconds = self._seconds[self._pred_name()]
+        tasks = (
+            (numbers[start : start + step], stack[start : start + step])
+            for numbers, stack in _stacks(matrices, sizes)
+            for step in [max(1, int(_TASK / seconds(stack.shape[1])))]
+            for start in range(0, len(stack), step)
+        )
+        if effective_n_jobs(self.n_jobs) > 1 and len(sizes) > 1:
+            size, count = np.unique(sizes, return_counts=True)
+            if sum(n * seconds(int(r)) for n, r in zip(count, size)) > _WORTH_PROCESSES:
+                return Parallel(self.n_jobs)(delayed(_solve_task)(solver, *task) for task in tasks)
+        return (_solve_task(solver, *task) for task in tasks)
+
+    def _progress(self, found, n_queries):
+        step, done = max(1, n_queries // 10), 0
+        for numbers, result in found:
+            before, done = done, done + len(numbers)
+            for number in range(before + 1, done + 1) if self.verbose else ():
+                if number % step == 0 or number == n_queries:
+                    name = type(self).__name__
+                    print(f"[{name}] ranked {number}/{n_queries} queries", flush=True)
+            yield numbers, result
+
+    def _warn_of_gaps(self, found):
+        hit = [result.gap[(result.method == "exact") & ~result.proven] for _, result in found]
+        gaps = np.concatenate(hit)
+        if len(gaps):
+            n_queries = sum(len(numbers) for numbers, _ in found)
             warnings.warn(
-                f"The time limit was hit on {len(gaps)} of {len(results)} queries; their orders "
-                f"are not proven best, the largest gap is {max(gaps):.3g}.",
+                f"The time limit was hit on {len(gaps)} of {n_queries} queries; their orders "
+                f"are not proven best, the largest gap is {gaps.max():.3g}.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _fitted_surrogate(self):
         check_is_fitted(self)
         return self.surrogate_
+
+
+def _solve_task(solver, numbers, stack):
+    return numbers, solver(stack)
+
+
+def _stacks(matrices, sizes):
+    """Numbers and matrices of queries of one size, a bounded number of cells at a time."""
+    run = np.cumsum(sizes.astype(float) ** 2) // _RUN_CELLS
+    bounds = [0, *(np.flatnonzero(np.diff(run)) + 1), len(sizes)]
+    if isinstance(matrices, np.ndarray):
+        yield from ((np.arange(*ends), matrices[slice(*ends)]) for ends in pairwise(bounds))
+        return
+    matrices = iter(matrices)
+    for first, last in pairwise(bounds):
+        held = list(islice(matrices, last - first))
+        for size in np.unique(sizes[first:last]):
+            chosen = np.flatnonzero(sizes[first:last] == size)
+            yield first + chosen, np.stack([held[i] for i in chosen])

@@ -13,6 +13,7 @@ from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import (
     FEEDBACK_ARC_METHODS,
     MAP_METHODS,
+    SECONDS,
     feedback_arc_positions,
     map_positions,
     topological_result,
@@ -76,7 +77,9 @@ class AveragePrecisionRanker(PairRanker):
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant; None wants labels 0 and 1.
     n_jobs : int, default=None
-        Processes over queries for the prediction map.
+        Processes over queries for the prediction map, as in scikit-learn: None is one, -1 all.
+        They are used only where the map would take more than some 2 seconds without them,
+        counting every query as a hard one.
     verbose : int, default=0
         1 tells how many queries are ranked, 2 the iterations of the bilinear fit as well.
 
@@ -99,6 +102,7 @@ class AveragePrecisionRanker(PairRanker):
     """
 
     _preds: ClassVar = {name: partial(map_positions, method=name) for name in MAP_METHODS}
+    _seconds: ClassVar = SECONDS["map"]
     _diagonal = True
 
     def __init__(
@@ -139,9 +143,11 @@ class AveragePrecisionRanker(PairRanker):
         return lambda first, second: share[first] * y[second]
 
     def _matrices(self, X, queries):
+        matrices = super()._matrices(X, queries)
+        if self.n_items_ is not None:
+            return matrices
         # Targets are symmetric, a regressor need not be; the map reads one triangle.
-        for matrix in super()._matrices(X, queries):
-            yield (matrix + matrix.T) / 2
+        return ((matrix + matrix.T) / 2 for matrix in matrices)
 
     def _item_pairs(self, r):
         return np.tril_indices(r)
@@ -217,6 +223,7 @@ class PairwiseDisagreementRanker(PairRanker):
         "topological": topological_result,
         **{name: partial(feedback_arc_positions, method=name) for name in FEEDBACK_ARC_METHODS},
     }
+    _seconds: ClassVar = SECONDS["disagreement"]
     _diagonal = False
     score = _MethodBesideParameter(ScoreRanker.score)
 
