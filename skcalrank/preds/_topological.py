@@ -7,8 +7,10 @@ import numpy as np
 from ._matrix import on_stack, order_to_positions, total
 from ._result import PredResult
 
-# Closing the widest paths is faster than bisection up to some so many documents.
+# Closing the widest paths is faster than bisection up to some so many documents, and all matrices
+# of a stack at once than one by one.
 _CLOSE_UP_TO = 100
+_TOGETHER_UP_TO = 32
 
 __all__ = [
     "disagreement_result",
@@ -127,14 +129,40 @@ def _acyclic_part(weights):
     critical = _widest(weights)[:, None, None]
     equal = (weights == critical) & (critical > 0)
     kept = weights > critical
-    tied = np.count_nonzero(equal, axis=(1, 2)) > 1
-    if tied.any():
-        # Edges of the critical weight by their turn to go, the heavier ones after them all.
-        turn = equal[tied].reshape(np.count_nonzero(tied), -1).cumsum(axis=1, dtype=float)
-        turn = np.where(equal[tied], turn.reshape(equal[tied].shape), 0.0)
-        turn[kept[tied]] = equal[0].size + 1.0
-        kept[tied] = turn > _widest(turn)[:, None, None]
+    tied = np.flatnonzero(np.count_nonzero(equal, axis=(1, 2)) > 1)
+    if weights.shape[1] <= _TOGETHER_UP_TO:
+        kept[tied] |= _later_turns(kept[tied], equal[tied])
+    else:
+        for query in tied:
+            _add_later_turns(kept[query], *np.nonzero(equal[query]))
     return kept
+
+
+# Edges of the critical weight go in row order. The number of the last that must go is the widest
+# cycle once more, of the turns of these edges, the heavier ones after them all.
+
+
+def _later_turns(kept, equal):
+    """Edges of the critical weight that stay, of each matrix."""
+    n, r, _ = equal.shape
+    turn = equal.reshape(n, r * r).cumsum(axis=1, dtype=float).reshape(equal.shape)
+    turn[~equal] = 0.0
+    turn[kept] = r * r + 1.0
+    return equal & (turn > _widest(turn)[:, None, None])
+
+
+def _add_later_turns(kept, row, column):
+    """The same of one matrix, given its edges: only where there are cycles."""
+    edges = kept.copy()
+    edges[row, column] = True
+    core = _peel(edges)
+    turn = np.where(kept[np.ix_(core, core)], len(row) + 1.0, 0.0)
+    place = np.full(len(kept), -1)
+    place[core] = np.arange(len(core))
+    inside = np.flatnonzero((place[row] >= 0) & (place[column] >= 0))
+    turn[place[row[inside]], place[column[inside]]] = inside + 1.0
+    last = int(_widest_in_core(turn))
+    kept[row[last:], column[last:]] = True
 
 
 def widest_cycle(weights):
@@ -154,9 +182,19 @@ def widest_cycle(weights):
 
 def _widest(weights):
     """Of each matrix."""
-    if weights.shape[1] <= _CLOSE_UP_TO:
+    if weights.shape[1] <= _TOGETHER_UP_TO:
         return _close(weights)
-    return np.array([_bisect(matrix) for matrix in weights])
+    return np.array([_widest_in_core(matrix) for matrix in weights])
+
+
+def _widest_in_core(weights):
+    """Of a matrix, without the documents that no cycle passes."""
+    core = _peel(weights > 0)
+    if not len(core):
+        return 0.0
+    if len(core) < len(weights):
+        weights = weights[np.ix_(core, core)]
+    return _close(weights[None])[0] if len(core) <= _CLOSE_UP_TO else _bisect(weights)
 
 
 def _close(weights):
