@@ -23,20 +23,14 @@ LEVELS = {
     2: ("metrics", "linear_model", "_base", "_by_partition", "_chunks"),
     3: (
         *("rankers", "calibration", "datasets", "model_selection", "boosting", "testing"),
-        "inspection",
+        *("inspection", "persistence"),
     ),
     4: ("__init__", "__main__", "_cli", "displays"),
 }
 LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}
 OPTIONAL = {
-    "pandas",
-    "polars",
-    "matplotlib",
-    "lightgbm",
-    "xgboost",
-    "catboost",
-    "dask",
-    "distributed",
+    *("pandas", "polars", "pyarrow", "matplotlib", "skops"),
+    *("lightgbm", "xgboost", "catboost", "dask", "distributed"),
 }
 
 FILES = sorted(ROOT.rglob("*.py"))

@@ -3,16 +3,20 @@
 import gzip
 import lzma
 import pickle
+import re
+import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 from definitions import all_positions
-from scipy.sparse import issparse
+from scipy.sparse import issparse, vstack
 from sklearn.datasets import dump_svmlight_file, load_digits
 from sklearn.utils.validation import check_random_state
 
 from skcalrank import load_digits_queries, load_letor, make_subset_ranking
 from skcalrank.datasets import LabelMixture, RankingData
+from skcalrank.datasets._tabular import Columns, read_table
 from skcalrank.measures import ERR, MEASURES, get_measure
 from skcalrank.metrics import measure_score
 
@@ -210,3 +214,231 @@ def test_a_written_file_is_read_back(tmp_path):
     dump_svmlight_file(X, y, str(tmp_path / "made"), query_id=qid, zero_based=False)
     for one, two in zip((X, y, qid), load_letor(tmp_path / "made")):
         np.testing.assert_allclose(two, one, rtol=1e-12)
+
+
+# -- chunks ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def letor_text():
+    """Lines of ragged queries with comments between, and the last features in some rows only."""
+    X, y, qid = make_subset_ranking(20, (1, 9), 6, random_state=0)
+    X[np.random.default_rng(0).random(X.shape) < 0.4] = 0
+    rows = [
+        f"{label:g} qid:{q} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(x.tolist()) if v)
+        for x, label, q in zip(X, y, qid)
+    ]
+    rows[3] += " #docid = GX-3"
+    return "# head\n" + "\n# between\n\n".join(rows) + "\n# tail"
+
+
+def together(chunks):
+    return [np.concatenate(parts) for parts in zip(*chunks)]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
+@pytest.mark.parametrize("chunk_rows", [1, 2, 7, 40, 10**9])
+@pytest.mark.parametrize("with_qid", [True, False])
+def test_chunks_are_the_whole(letor_text, suffix, chunk_rows, with_qid, tmp_path):
+    if not with_qid:
+        sizes = np.unique(load_letor(write(tmp_path / "a", letor_text)).qid, return_counts=True)[1]
+        letor_text = re.sub(r"qid:\d+", "", letor_text)
+        write(tmp_path / "a.txt.query", "\n".join(map(str, sizes)))
+    path = write(tmp_path / f"a.txt{suffix}", letor_text)
+    whole, chunks = load_letor(path), list(load_letor(path, chunk_rows=chunk_rows))
+    for one, two in zip(together(chunks), whole):
+        np.testing.assert_array_equal(one, two)
+    # Whole queries, of as many rows as asked for, and not a query more.
+    sizes = [np.unique(chunk.qid, return_counts=True)[1] for chunk in chunks]
+    assert sum(map(len, sizes)) == 20
+    assert all(s.sum() >= chunk_rows for s in sizes[:-1])
+    last = [np.count_nonzero(chunk.qid == chunk.qid[-1]) for chunk in chunks]
+    assert all(s.sum() - n < chunk_rows for s, n in zip(sizes, last))
+    assert chunks[0].description == whole.description
+
+
+def test_options_of_chunks(letor_text, tmp_path):
+    path = write(tmp_path / "a.txt", letor_text)
+    options = {"n_features": 9, "dtype": np.float32, "sparse": True}
+    whole = load_letor(path, **options)
+    chunks = list(load_letor(path, chunk_rows=10, **options))
+    assert len(chunks) > 3
+    assert all(issparse(c.X) and c.X.shape[1] == 9 and c.X.dtype == np.float32 for c in chunks)
+    assert np.array_equal(vstack([c.X for c in chunks]).toarray(), whole.X.toarray())
+    with pytest.raises(ValueError, match="n_features"):
+        list(load_letor(path, n_features=2, chunk_rows=10))
+    for bad in (0, 2.5, True):
+        with pytest.raises(ValueError, match=r"chunk_rows=.*integer from 1"):
+            load_letor(path, chunk_rows=bad)
+
+
+def test_chunks_of_rows_without_features(tmp_path):
+    path = write(tmp_path / "a.txt", "1 qid:1\n0 qid:1 # none\n0 qid:2\n")
+    for data in (load_letor(path), *load_letor(path, chunk_rows=9)):
+        assert data.X.shape == (3, 1) and not data.X.any()
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 2, 100])
+@pytest.mark.parametrize(
+    "text, line, reason",
+    [
+        ("2 qid:7 1:0.5\n\n0 qid:7 2:x\n1 qid:8 1:3\n", 3, "convert"),
+        ("2 qid:7 1:0.5\n1 qid:8 2:3 1:3\n", 2, "sorted"),
+        ("# head\nwords are here\n", 2, "convert"),
+        ("2 qid:7 0:0.5\n", 1, "index 0"),
+        ("2 qid:7 1:1\n1 qid:x 1:1\n", 2, ""),
+    ],
+)
+def test_bad_lines_are_named(text, line, reason, chunk_rows, tmp_path):
+    path = write(tmp_path / "bad.txt", text)
+    with pytest.raises(ValueError, match="no file of LETOR lines"):
+        load_letor(path)
+    with pytest.raises(ValueError, match=rf"bad.txt is no .* line {line}: .*{reason}"):
+        list(load_letor(path, chunk_rows=chunk_rows))
+
+
+@pytest.mark.parametrize(
+    "text, chunk_rows, words",
+    [
+        ("", 5, "has no rows"),
+        ("# nothing\n\n", 5, "has no rows"),
+        ("1 1:2\n", 5, "without qid"),
+        ("1 qid:1 1:2\n1 1:3\n", 5, "lines 1 to 2: 2 rows, and 1 of them name a qid"),
+        ("1 qid:1 1:2\n1 1:3\n", 1, "lines 2 to 2: 1 rows, and 0 of them name a qid"),
+        ("1 qid:1 1:2\n0 qid:2 1:1\n1 qid:1 1:3\n", 1, "lines 3 to 3: query 1 was in an earlier"),
+    ],
+)
+def test_bad_files_in_chunks(text, chunk_rows, words, tmp_path):
+    path = write(tmp_path / "bad.txt", text)
+    with pytest.raises(ValueError, match=words):
+        list(load_letor(path, chunk_rows=chunk_rows))
+    with pytest.raises(FileNotFoundError):
+        load_letor(tmp_path / "missing.txt", chunk_rows=5)
+
+
+@pytest.mark.parametrize("sizes", ["1 1", "1 3", "2 2"])
+def test_bad_group_sizes_in_chunks(sizes, tmp_path):
+    path = write(tmp_path / "bad.txt", "1 1:2\n0 1:1\n1 1:3\n")
+    write(tmp_path / "bad.txt.query", sizes)
+    total = sum(map(int, sizes.split()))
+    for chunk_rows in (None, 1):
+        with pytest.raises(ValueError, match=f"sum to {total}, but bad.txt has 3 rows"):
+            load_letor(path, chunk_rows=chunk_rows)
+    write(tmp_path / "bad.txt.query", "1 2")
+    write(path, "1 1:2\n0 1:1\n1 qid:4 1:3\n")
+    with pytest.raises(ValueError, match="1 of them name a qid"):
+        list(load_letor(path, chunk_rows=1))
+
+
+def test_cut_compressed_file(letor_text, tmp_path):
+    path = tmp_path / "cut.txt.gz"
+    path.write_bytes(gzip.compress(letor_text.encode())[:-40])
+    with pytest.raises(EOFError):
+        list(load_letor(path, chunk_rows=5))
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_chunks_take_the_memory_of_one(suffix, tmp_path):
+    row = " ".join(f"{j}:0.25" for j in range(1, 21))
+    lines = "".join(f"{i % 3} qid:{i // 10} {row}\n" for i in range(3000))
+    path = write(tmp_path / f"long.txt{suffix}", lines)
+    peaks = {}
+    for chunk_rows in (100, 10**9):
+        tracemalloc.start()
+        assert sum(len(y) for _, y, _ in load_letor(path, chunk_rows=chunk_rows)) == 3000
+        peaks[chunk_rows] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peaks[100] < peaks[10**9] / 10
+    assert peaks[100] < len(lines) / 2
+
+
+# -- tables ----------------------------------------------------------------------------
+
+SUFFIXES = [".csv", ".csv.gz", ".csv.xz", ".tsv", ".parquet"]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = make_subset_ranking(20, (1, 9), 3, random_state=0)
+    frame = pandas.DataFrame(X, columns=["price", "age", "stars"])
+    frame.insert(1, "label", y.astype(int))
+    frame.insert(0, "qid", [f"{q:03d}" for q in qid])
+    frame["title"] = "words"
+    frame["docid"] = np.arange(len(y)) + 100
+    frame["sold"] = y > 0
+    return frame
+
+
+def write_table(frame, path):
+    if path.suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ".tsv" in path.suffixes else ",")
+    return path
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("chunk_rows", [None, 1, 7, 1000])
+def test_tables(frame, suffix, chunk_rows, tmp_path):
+    path = write_table(frame, tmp_path / f"table{suffix}")
+    with pytest.warns(UserWarning, match="left out: title"):
+        names, parts = read_table(path, Columns(), chunk_rows=chunk_rows, dtype=np.float32)
+        parts = list(parts)
+    assert names == ["price", "age", "stars", "sold"]
+    X, y, qid, documents = together(parts)
+    assert X.dtype == np.float32
+    np.testing.assert_allclose(X, frame[names].to_numpy(np.float32), rtol=1e-6)
+    np.testing.assert_array_equal(y, frame["label"])
+    assert qid.tolist() == frame["qid"].tolist()
+    assert list(map(str, documents)) == frame["docid"].astype(str).tolist()
+    assert sum(len(set(part.qid)) for part in parts) == 20
+    assert len(parts) == {None: 1, 1: 20, 1000: 1}.get(chunk_rows, len(parts))
+
+
+def test_columns_of_tables(frame, tmp_path):
+    path = write_table(frame.drop(columns=["label", "docid"]), tmp_path / "table.csv")
+    columns = Columns(features=["stars", "price"], labelled=False)
+    names, (part,) = read_table(path, columns)
+    assert names == ["stars", "price"] and part.y is None and part.documents is None
+    np.testing.assert_allclose(part.X, frame[names], rtol=1e-14)
+    with pytest.raises(ValueError, match=r"no column 'label': its columns are qid, price"):
+        read_table(path, Columns())
+    with pytest.raises(ValueError, match=r"no column 'weight'"):
+        read_table(path, columns._replace(features=["stars", "weight"]))
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("", "No columns"),
+        ("qid,label,a\n", "has no rows"),
+        ("qid,label\n1,0\n", "no column of numbers"),
+        ("qid,label,a\n1,0,2\n,0,2\n", "rows 1 to 2: a row has no value in column 'qid'"),
+        ("qid,label,a\n1,0,2\n1,high,2\n", "rows 1 to 2: .*high"),
+        ("qid,label,a\n1,0,2\n1,0,2,3\n", "line 3"),
+    ],
+)
+def test_bad_tables(text, words, tmp_path):
+    pytest.importorskip("pandas")
+    path = write(tmp_path / "bad.csv", text)
+    with pytest.raises(ValueError, match=words):
+        list(read_table(path, Columns())[1])
+
+
+def test_bad_tables_in_chunks(tmp_path):
+    pytest.importorskip("pandas")
+    path = write(tmp_path / "bad.csv", "qid,label,a\n1,0,2\n2,0,2\n1,0,2\n")
+    with pytest.raises(ValueError, match=r"query '1' was in an earlier chunk"):
+        list(read_table(path, Columns(), chunk_rows=1)[1])
+    write(path, "qid,label,a\n1,0,2\n2,0,words\n")
+    with pytest.raises(ValueError, match=r"rows 2 to 2: .*words"):
+        list(read_table(path, Columns(), chunk_rows=1)[1])
+
+
+@pytest.mark.parametrize("module, suffix", [("pandas", ".csv"), ("pyarrow.parquet", ".parquet")])
+def test_tables_without_the_extra(module, suffix, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=r"skcalrank\[files\]"):
+        read_table(tmp_path / f"table{suffix}", Columns())

@@ -1,13 +1,9 @@
-"""What the commands do: fit, measure, report."""
+"""Rankers beside each other: ``demo`` and ``compare``."""
 
 from __future__ import annotations
 
-import shutil
-import sys
-import textwrap
 import time
 from dataclasses import replace
-from lzma import LZMAError
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -16,10 +12,12 @@ from ..datasets import RankingData, load_digits_queries, load_letor
 from ..measures import ERR
 from ..model_selection import QueryKFold
 from ._rankers import ALWAYS, CONDITIONALLY, is_binary, make_measure, make_ranker
+from ._readers import Reader, reading
 from ._report import count_line, results_table
 from ._results import group_equal, measure_scores, references
+from ._terminal import paragraphs, say, width
 
-__all__ = ["COMPARE_RANKERS", "DEMO_RANKERS", "MEASURES", "compare", "demo", "say"]
+__all__ = ["COMPARE_RANKERS", "DEMO_RANKERS", "MEASURES", "compare", "demo", "without_binary"]
 
 MEASURES = [
     *("ndcg@10", "precision@10", "recall@10", "map", "mrr", "err@10", "eru", "auc"),
@@ -43,7 +41,6 @@ _REFERENCES = (
     "constant: all scores equal, which is the exact mean over random orders. ideal: the labels "
     "as scores."
 )
-_FORMAT = "wanted are lines 'relevance qid:Q feature:value ...' with features from 1"
 
 
 def demo(args) -> str:
@@ -60,13 +57,13 @@ def demo(args) -> str:
     ]
     groups = group_equal(results)
     columns = groups + [[reference] for reference in references(data, measures)]
-    return _paragraphs(
+    return paragraphs(
         f"Query by example on scikit-learn's handwritten digits: {args.queries} query images, "
         f"{args.documents} other images to rank for each, relevant (1) where they show the same "
         f"digit, else 0; {data.X.shape[1]} features compare the two images. The table holds mean "
         f"± standard error over held-out queries, from {args.folds} folds of whole queries that "
         "are the same for every ranker. Higher is better in every row.",
-        results_table(columns, measures, _width()),
+        results_table(columns, measures, width()),
         _CALIBRATED,
         _shared_columns(groups),
         _REFERENCES,
@@ -100,12 +97,12 @@ def compare(args) -> str:
     # Names are checked before anything long.
     measures = {name: make_measure(name, level) for name in args.measures or MEASURES}
     rankers = {name: make_ranker(name, level) for name in args.rankers or COMPARE_RANKERS}
-    train, test, left_out = _load_pair(args.train, args.test)
+    train, test, left_out = _load_pair(args)
     labels = np.union1d(train.y, test.y)
     note = ""
     if level is None and not np.isin(labels, (0, 1)).all():
-        measures = _without_binary(measures, labels, named=args.measures)
-        rankers = _without_binary(rankers, labels, named=args.rankers)
+        measures = without_binary(measures, labels, named=args.measures)
+        rankers = without_binary(rankers, labels, named=args.rankers)
         if not (args.measures and args.rankers):
             note = "Binary measures and rankers are left out: --relevance-level brings them in."
     measures = {name: _on_scale(measure, labels[-1]) for name, measure in measures.items()}
@@ -114,11 +111,11 @@ def compare(args) -> str:
         for name in _with_progress(rankers)
     ]
     columns = results + references(test, measures, empty=empty)
-    return _paragraphs(
+    return paragraphs(
         f"Fitted on {_describe(train, args.train)}, {train.X.shape[1]} features; evaluated on "
         f"{_describe(test, args.test)}. {left_out}The table holds mean ± standard error over test "
         "queries. Higher is better in every row.",
-        results_table([[r] for r in columns], measures, _width(), baseline=results[0]),
+        results_table([[r] for r in columns], measures, width(), baseline=results[0]),
         f"+ and - better and worse than {results[0].name} at p < .05: paired t-test over the "
         "queries that count, not corrected for the number of comparisons.",
         _CALIBRATED,
@@ -127,9 +124,15 @@ def compare(args) -> str:
     )
 
 
-def _load_pair(train_path, test_path):
+def _load_pair(args):
     """Both files with the features of the first, and a sentence where that cost some."""
-    train, test = _load(train_path), _load(test_path)
+    reader = Reader(args.train, args, whole=True)
+    if reader.is_table:
+        (train,) = reader
+        names = list(train.X.columns)
+        (test,) = Reader(args.test, args, whole=True, names=names)
+        return *(RankingData(p.X.to_numpy(), p.y, p.qid) for p in (train, test)), ""
+    train, test = _load(args.train), _load(args.test)
     n_train, n_test = train.X.shape[1], test.X.shape[1]
     if n_train == n_test:
         return train, test, ""
@@ -141,21 +144,11 @@ def _load_pair(train_path, test_path):
 
 
 def _load(path):
-    say(f"reading {path}")
-    try:
-        data = load_letor(path)
-    except (ValueError, OSError, EOFError, LZMAError) as error:
-        reason = getattr(error, "strerror", None) or textwrap.shorten(str(error), 200)
-        wanted = "" if isinstance(error, OSError) else f" ({_FORMAT})"
-        raise ValueError(f"cannot read {path}: {reason}{wanted}") from error
-    finally:
-        say("")
-    if not len(data.y):
-        raise ValueError(f"cannot read {path}: it holds no rows ({_FORMAT})")
-    return data
+    with reading(path):
+        return load_letor(path)
 
 
-def _without_binary(choice, labels, named):
+def without_binary(choice, labels, named):
     """Those that take graded labels; an error when the user named another."""
     binary = [name for name, item in choice.items() if is_binary(item)]
     if named and binary:
@@ -186,30 +179,9 @@ def _describe(data, path) -> str:
     return f"{path} ({len(np.unique(data.qid))} queries, {len(data.y)} documents)"
 
 
-# -- what a person sees ------------------------------------------------------------
-
-
 def _with_progress(names):
     """The names one by one, each announced while a person is watching."""
     for number, name in enumerate(names, 1):
         say(f"fitting {number}/{len(names)} {name}")
         yield name
     say("")
-
-
-def say(text):
-    """One line on a terminal, over the one before; nothing in a pipe."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-
-def _width() -> int:
-    return shutil.get_terminal_size((100, 24)).columns
-
-
-def _paragraphs(*parts) -> str:
-    """Parts apart by an empty line; prose is wrapped, a table stays as it is."""
-    width = min(_width(), 100)
-    return "\n\n".join(
-        part if "\n" in part else textwrap.fill(part, width) for part in parts if part.strip()
-    )

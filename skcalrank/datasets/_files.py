@@ -8,15 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["OPENERS", "read_bytes", "read_text"]
+__all__ = ["OPENERS", "open_bytes", "read_bytes", "read_text"]
 
 #: How to open a file, by its suffix; all others are plain.
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 
 
+def open_bytes(path: Path):
+    """A plain, ``.gz`` or ``.xz`` file, opened to be read."""
+    return OPENERS.get(path.suffix, open)(path, "rb")
+
+
 def read_bytes(path: Path) -> bytes:
     """Content of a plain, ``.gz`` or ``.xz`` file."""
-    with OPENERS.get(path.suffix, open)(path, "rb") as file:
+    with open_bytes(path) as file:
         return file.read()
 
 

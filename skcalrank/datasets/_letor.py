@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_svmlight_file
 
+from .._validation import check_count
 from ._container import RankingData
-from ._files import OPENERS, read_bytes
+from ._files import read_bytes
+from ._letor_lines import Form, group_sizes, parse, read_chunks
 
 __all__ = ["load_letor"]
 
 
-def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False):
+def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False, chunk_rows=None):
     """Read ``relevance qid:Q feature:value ... # comment`` lines.
 
     Parameters
@@ -30,11 +30,17 @@ def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False):
         Of X.
     sparse : bool, default=False
         Return X as a CSR matrix.
+    chunk_rows : int, default=None
+        Read the file in chunks of about so many rows, each up to where a query ends, in the
+        memory of one of them: what ``partial_fit`` of a ranker takes. All rows of a query must
+        then stand together. Chunks have one width: with ``n_features=None`` the file is scanned
+        for its largest feature first. None reads the whole file.
 
     Returns
     -------
-    data : RankingData
-        Unpacks to ``X, y, qid``.
+    data : RankingData, or iterator of RankingData
+        Unpacks to ``X, y, qid``. With `chunk_rows`, one after the other; end to end they are
+        the whole.
 
     Raises
     ------
@@ -42,7 +48,12 @@ def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False):
         If there is no such file.
     ValueError
         If the file cannot be read, has neither qid nor group sizes, or the sizes do not
-        add up.
+        add up. With `chunk_rows` also if a query of an earlier chunk comes again; a bad line is
+        named, when the iterator comes to it.
+
+    See Also
+    --------
+    skcalrank.linear_model.GramRidge : Learns from chunks what it would from all rows at once.
 
     Examples
     --------
@@ -50,19 +61,22 @@ def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False):
     >>> from skcalrank.datasets import load_letor
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "train.txt")
-    ...     _ = file.write_text("2 qid:7 1:0.5 2:1 # docid = a\\n0 qid:7 2:0.25\\n")
+    ...     _ = file.write_text("2 qid:7 1:0.5 2:1 # docid = a\\n0 qid:7 2:0.25\\n1 qid:8 1:3\\n")
     ...     X, y, qid = load_letor(file)
+    ...     chunks = list(load_letor(file, chunk_rows=1))
     >>> X
     array([[0.5 , 1.  ],
-           [0.  , 0.25]])
+           [0.  , 0.25],
+           [3.  , 0.  ]])
+    >>> chunks
+    [RankingData(2 rows, 2 features, 1 queries), RankingData(1 rows, 2 features, 1 queries)]
     """
-    path = Path(path)
-    content = read_bytes(path)
+    path, form = Path(path), Form(n_features, dtype, sparse)
+    if chunk_rows is not None:
+        check_count("chunk_rows", chunk_rows, "or None to read the whole file")
+        return (data for data, _ in read_chunks(path, form, chunk_rows))
     try:
-        with io.BytesIO(content) as file:
-            X, y, qid = load_svmlight_file(
-                file, n_features=n_features, dtype=dtype, query_id=True, zero_based=False
-            )
+        X, y, qid = parse(read_bytes(path), form)
     except ValueError as error:
         raise ValueError(f"{path} is no file of LETOR lines: {error}") from error
     if len(y) == 0:
@@ -78,18 +92,9 @@ def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False):
 
 def _groups_beside(path: Path, n_rows: int) -> np.ndarray:
     """Query numbers from a file of group sizes."""
-    stem = path.with_suffix("") if path.suffix in OPENERS else path
-    candidates = [Path(f"{stem}.query{suffix}") for suffix in ("", *OPENERS)]
-    found = next((c for c in candidates if c.exists()), None)
-    if found is None:
-        raise ValueError(
-            f"{path} has lines without qid:..., and there is no {candidates[0].name} with "
-            "group sizes beside it: nothing says which rows are a query."
-        )
-    sizes = np.array(read_bytes(found).split(), dtype=np.intp)
+    name, sizes = group_sizes(path)
     if sizes.sum() != n_rows:
         raise ValueError(
-            f"The group sizes in {found.name} sum to {sizes.sum()}, but {path.name} has "
-            f"{n_rows} rows."
+            f"The group sizes in {name} sum to {sizes.sum()}, but {path.name} has {n_rows} rows."
         )
     return np.repeat(np.arange(len(sizes)), sizes)

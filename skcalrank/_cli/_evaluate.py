@@ -1,0 +1,154 @@
+"""How good a ranking is: ``evaluate``."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import NamedTuple
+
+import numpy as np
+
+from .._validation import check_queries
+from ..measures import DCG, get_measure
+from ..metrics import evaluate as evaluate_measures
+from . import _trec
+from ._commands import MEASURES, without_binary
+from ._models import load_ranker, scores_of
+from ._rankers import is_binary, make_measure
+from ._readers import Reader, reading
+from ._report import Column, format_table
+from ._results import summary
+from ._terminal import paragraphs, say, width
+
+__all__ = ["TREC_MEASURES", "evaluate"]
+
+TREC_MEASURES = ("ndcg@10", "precision@10", "recall@100", "map", "mrr")
+
+
+class Values(NamedTuple):
+    """Values per query by the name of the measure, the queries, and what to say of them."""
+
+    queries: list
+    by_measure: dict[str, np.ndarray]
+    note: str = ""
+
+
+def evaluate(args) -> str:
+    """Measure a model, scores or a run against labels."""
+    values = _of_run(args) if _wants_run(args) else _of_file(args)
+    if args.per_query == "-":
+        return _csv(values).rstrip("\n")
+    if args.per_query is not None:
+        with open(args.per_query, "w", encoding="utf-8", newline="") as file:
+            file.write(_csv(values))
+    return paragraphs(_table(values), values.note)
+
+
+def _wants_run(args) -> bool:
+    """Whether a run is measured, or an error where it is not clear what is."""
+    by_run = args.run_file is not None or args.qrels is not None
+    given = (args.scores is not None, by_run, len(args.files))
+    if given not in [(False, False, 2), (True, False, 1), (False, True, 0)]:
+        raise ValueError(
+            "give MODEL and FILE, or --scores SCORES and FILE, or --run RUN and --qrels QRELS"
+        )
+    if by_run and (args.run_file is None or args.qrels is None):
+        raise ValueError("--run and --qrels go together")
+    return by_run
+
+
+# -- runs --------------------------------------------------------------------------
+
+
+def _of_run(args) -> Values:
+    level = 1.0 if args.relevance_level is None else args.relevance_level
+    measures = _measures(args.measures or TREC_MEASURES, level, args.gain)
+    for name, measure in measures.items():
+        if measure.name not in _trec.MEASURES:
+            raise ValueError(
+                f"{name} orders all documents, and a run holds some: choose among "
+                f"{', '.join(_trec.MEASURES)}"
+            )
+    judged, note = _trec.read_judged_run(args.run_file, args.qrels, complete=args.complete)
+    note = (
+        "As in trec_eval, documents that are not judged are not relevant, and those judged but not "
+        "retrieved count among the relevant ones and in the ideal ranking, and are never found. "
+        f"{note}"
+    )
+    return Values(judged.names, judged.evaluate(measures, args.empty), note)
+
+
+def _measures(names, level, gain):
+    measures = {}
+    for name in names:
+        measure = make_measure(name, level)
+        if gain is not None and isinstance(measure, DCG):
+            measure = get_measure(name, gain=gain)
+        measures[name] = measure
+    return measures
+
+
+# -- labels of a file --------------------------------------------------------------
+
+
+def _of_file(args) -> Values:
+    measures = _measures(args.measures or MEASURES, args.relevance_level, args.gain)
+    y, qid, scores = _scored(args)
+    labels, note = np.unique(y), ""
+    if args.relevance_level is None and not np.isin(labels, (0, 1)).all():
+        if not args.measures and any(map(is_binary, measures.values())):
+            note = "Binary measures are left out: --relevance-level brings them in."
+        measures = without_binary(measures, labels, named=args.measures)
+    values = evaluate_measures(y, scores, measures, qid=qid, empty=args.empty, average=False)
+    return Values(check_queries(qid, len(y)).names.tolist(), values, note)
+
+
+def _scored(args):
+    """Labels, queries and scores of all rows, without their features."""
+    if args.scores is None:
+        ranker = load_ranker(args.files[0])
+        reader = Reader(args.files[1], args, model=ranker)
+        parts = [(part.y, part.qid, scores_of(ranker, part)) for part in reader]
+        y, qid, scores = map(np.concatenate, zip(*parts))
+    else:
+        reader = Reader(args.files[0], args, names=[])
+        y, qid = map(np.concatenate, zip(*((part.y, part.qid) for part in reader)))
+        scores = _read_scores(args.scores, len(y), args.files[0])
+    say("")
+    return y, qid, scores
+
+
+def _read_scores(path, n_rows, file):
+    with reading(path, "wanted is one score per line"), open(path, encoding="utf-8") as lines:
+        scores = np.array([float(line) for line in lines if line.strip()])
+    if len(scores) != n_rows:
+        raise ValueError(f"{path} holds {len(scores)} scores, but {file} has {n_rows} rows")
+    return scores
+
+
+# -- what is said ------------------------------------------------------------------
+
+
+def _table(values: Values) -> str:
+    results = list(values.by_measure.values())
+    means, errors = zip(*map(summary, results))
+    columns = [
+        Column(["mean"], [_number(mean) for mean in means]),
+        Column(["std. error"], [_number(error) for error in errors]),
+        Column(["queries"], [str(int((~np.isnan(result)).sum())) for result in results]),
+    ]
+    return format_table(list(values.by_measure), columns, width())
+
+
+def _number(value) -> str:
+    return "-" if np.isnan(value) else f"{value:.4f}"
+
+
+def _csv(values: Values) -> str:
+    """One line per query; empty where the measure is 0/0."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["qid", *values.by_measure])
+    columns = [[repr(v) if v == v else "" for v in c.tolist()] for c in values.by_measure.values()]
+    writer.writerows(zip(values.queries, *columns))
+    return text.getvalue()

@@ -1,0 +1,239 @@
+"""One ranker and its file: ``fit``, ``predict`` and ``info``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from .._base import BaseRanker, ScoreRanker
+from .._ranked import positions
+from .._validation import check_queries
+from ..linear_model import GramRidge
+from ..measures import PositionalMeasure
+from ..persistence import load_model, read_header, require_skops, save_model
+from ..rankers import ERRRanker, LeastSquaresRankerCV
+from ._rankers import PEERS, make_ranker
+from ._readers import Reader
+from ._report import Column, format_table
+from ._terminal import paragraphs, say, width
+
+__all__ = ["fit", "info", "load_ranker", "predict", "scores_of"]
+
+
+# -- fit ---------------------------------------------------------------------------
+
+
+def fit(args) -> str:
+    """Fit a ranker to a file, and write it to another."""
+    require_skops()
+    path = Path(args.model)
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"cannot write {path}: there is no folder {path.parent}")
+    ranker = _unfitted(args)
+    start = time.perf_counter()
+    in_chunks = _takes_chunks(ranker)
+    if args.chunk_rows is not None and not in_chunks:
+        raise ValueError(
+            f"--chunk-rows: {args.ranker} needs all rows at once, leave it out. In chunks learn "
+            "rankers without --alphas and without +REGRESSOR, and err with --max-grade."
+        )
+    reader = Reader(args.train, args, whole=not in_chunks, n_features=args.n_features)
+    n_rows, queries = 0, set()
+    for part in reader:
+        say(f"fitting {args.ranker} to {len(part.qid):,} rows")
+        (ranker.partial_fit if in_chunks else ranker.fit)(part.X, part.y, part.qid)
+        n_rows += len(part.qid)
+        queries.update(np.unique(part.qid).tolist())
+    seconds = time.perf_counter() - start
+    save_model(
+        ranker,
+        path,
+        ranker=args.ranker,
+        trained_on=Path(args.train).name,
+        n_rows=n_rows,
+        n_queries=len(queries),
+    )
+    say("")
+    return paragraphs(
+        f"Fitted {args.ranker} to {n_rows:,} rows of {len(queries):,} queries, "
+        f"{ranker.n_features_in_} features, in {seconds:#.3g} s ({n_rows / seconds:,.0f} rows/s).",
+        *_penalties(ranker, args.folds),
+        f"Written: {path}",
+    )
+
+
+def _unfitted(args):
+    if args.ranker in PEERS:
+        raise ValueError(
+            f"{args.ranker} has model files of its own: fit and save it with that package"
+        )
+    ranker = make_ranker(args.ranker, args.relevance_level)
+    if args.max_grade is not None:
+        if not isinstance(ranker, ERRRanker):
+            raise ValueError(f"--max-grade is for the ranker err, {args.ranker} has none")
+        ranker.set_params(max_grade=args.max_grade)
+    if ranker.estimator is not None:
+        if args.alpha is not None or args.alphas is not None:
+            raise ValueError(f"--alpha and --alphas are penalties of Ridge, not of {args.ranker}")
+        return ranker
+    if args.alphas is not None:
+        return _cross_validated(ranker, args)
+    return ranker.set_params(estimator=GramRidge(1.0 if args.alpha is None else args.alpha))
+
+
+def _cross_validated(ranker, args):
+    if args.alpha is not None:
+        raise ValueError("--alpha is one penalty and --alphas several: give one of the two")
+    if not isinstance(ranker._measure(), PositionalMeasure):
+        raise ValueError(f"--alphas: penalties of {args.ranker} cannot be chosen, give --alpha")
+    return LeastSquaresRankerCV(ranker._measure(), args.alphas, cv=args.folds)
+
+
+def _takes_chunks(ranker) -> bool:
+    if isinstance(ranker, ERRRanker) and ranker.max_grade is None:
+        return False  # the largest label of all chunks, which one of them does not know
+    return isinstance(getattr(ranker, "estimator", None), GramRidge)
+
+
+def _penalties(ranker, folds) -> list[str]:
+    """What the folds said about each penalty."""
+    if not isinstance(ranker, LeastSquaresRankerCV):
+        return []
+    results = ranker.cv_results_
+    cells = [f"{score:.4f}" for score in results["mean_test_score"]]
+    cells[ranker.best_index_] += " *"
+    room = max(map(len, cells))
+    score = Column([_measure_name(ranker._measure())], [cell.ljust(room) for cell in cells])
+    labels = [f"alpha {alpha:g}" for alpha in results["param_alpha"]]
+    return [
+        format_table(labels, [score], width()),
+        f"Mean over {folds} folds of whole queries; * the best penalty, which is fitted.",
+    ]
+
+
+# -- predict -----------------------------------------------------------------------
+
+
+def predict(args) -> str:
+    """Score the documents of a file."""
+    in_trec = args.format == "trec"
+    if args.top_k is not None and not in_trec:
+        raise ValueError(
+            "--top-k leaves documents out, for which one score per line has no place: add "
+            "--format trec"
+        )
+    ranker = load_ranker(args.model)
+    reader = Reader(args.file, args, model=ranker, labels=False, documents=in_trec)
+    with _output(args.output) as file:
+        for part in reader:
+            scores = scores_of(ranker, part)
+            lines = _trec(part, scores, args) if in_trec else map(repr, scores.tolist())
+            file.write("\n".join(lines) + "\n")
+    say("")
+    return ""
+
+
+def load_ranker(path):
+    """The model in a file, if it scores documents one by one."""
+    ranker = load_model(path)
+    if getattr(ranker, "n_items_", None) is not None:
+        raise ValueError(
+            f"{path} ranks {ranker.n_items_} fixed items for each row; files hold rows that are "
+            "documents"
+        )
+    return ranker
+
+
+def scores_of(ranker, part):
+    """Scores of the rows; a part holds whole queries, which some rankers look at."""
+    if isinstance(ranker, BaseRanker):
+        return ranker.predict(part.X, part.qid)
+    return ranker.predict(part.X)
+
+
+@contextmanager
+def _output(path):
+    if path == "-":
+        yield sys.stdout
+        sys.stdout.flush()
+    else:
+        with open(path, "w", encoding="utf-8") as file:
+            yield file
+
+
+def _trec(part, scores, args):
+    """Lines of a TREC run, the best first; equal scores stand in row order."""
+    queries = check_queries(part.qid, len(scores))
+    place = queries.ungroup(positions(queries.group(scores), queries))
+    rows = np.lexsort((place, queries.codes))
+    rows = rows if args.top_k is None else rows[place[rows] <= args.top_k]
+    for row in rows.tolist():
+        query, document = str(part.qid[row]), part.documents[row]
+        for name in (query, document):
+            if len(name.split()) != 1:
+                raise ValueError(f"a TREC run has no place for the name {name!r}: it has spaces")
+        yield f"{query} Q0 {document} {place[row]} {scores[row].item()!r} {args.tag}"
+
+
+# -- info --------------------------------------------------------------------------
+
+
+def info(args) -> str:
+    """What is in a model file."""
+    header, ranker = read_header(args.model), load_model(args.model)
+    facts = {
+        "class": header["class"],
+        **{f"  {name}": repr(value) for name, value in ranker.get_params(deep=False).items()},
+        "measure": _measure_name(ranker._measure()) if hasattr(ranker, "_measure") else "",
+        "calibrated": _calibration(ranker),
+        "penalty": f"{ranker.alpha_:g}, chosen" if hasattr(ranker, "alpha_") else "",
+        "features": _features(ranker),
+        "written by": f"skcalrank {header['skcalrank']}, scikit-learn {header['scikit-learn']}",
+        **{name.replace("_", " "): str(value) for name, value in header["notes"].items()},
+    }
+    facts = {name: value for name, value in facts.items() if value}
+    room = max(map(len, facts))
+    lines = [f"{name.ljust(room)}  {value}" for name, value in facts.items()]
+    return "\n".join(lines) + _coefficients(ranker, args.coefficients)
+
+
+def _measure_name(measure) -> str:
+    k = getattr(measure, "k", None)
+    return measure.name + (f"@{k}" if k is not None else "")
+
+
+def _calibration(ranker) -> str:
+    if isinstance(ranker, ScoreRanker):
+        if isinstance(ranker._measure(), PositionalMeasure):
+            return "Fisher-consistent for the measure, where the regressor estimates means"
+        return "Fisher-consistent for the measure on conditions, see its documentation"
+    return "see the documentation of the class" if isinstance(ranker, BaseRanker) else ""
+
+
+def _features(ranker) -> str:
+    names = getattr(ranker, "feature_names_in_", None)
+    if names is None:
+        return f"{ranker.n_features_in_}, by number"
+    shown = ", ".join(map(str, names[:8]))
+    return f"{len(names)}, by name: {shown}{', ...' * (len(names) > 8)}"
+
+
+def _coefficients(ranker, n_shown) -> str:
+    """The largest coefficients, with the sign and in units of the features."""
+    try:
+        coef = np.asarray(ranker.coef_)
+    except AttributeError:
+        return ""
+    if coef.shape != (ranker.n_features_in_,) or not n_shown:
+        return ""
+    names = getattr(ranker, "feature_names_in_", np.arange(1, len(coef) + 1))
+    largest = np.argsort(-np.abs(coef), kind="stable")[:n_shown]
+    labels = [str(name) for name in names[largest]]
+    column = Column(["coefficient"], [f"{value:+.4g}" for value in coef[largest]])
+    return f"\n\nLargest of {len(coef)} coefficients, per unit of the feature:\n\n" + format_table(
+        labels, [column], width()
+    )

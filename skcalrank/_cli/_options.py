@@ -1,0 +1,319 @@
+"""The options of each command."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..metrics import get_scorer_names
+from ..metrics._evaluate import EMPTY
+from . import _trec
+from ._commands import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, compare, demo
+from ._evaluate import TREC_MEASURES, evaluate
+from ._models import fit, info, predict
+from ._rankers import PEERS, RANKERS, REGRESSORS
+
+__all__ = ["COMMANDS"]
+
+_MEASURES = f"""\
+measures, most of them with @k behind the name for a cutoff:
+  {" ".join(get_scorer_names())}
+"""
+_RANKERS = f"""\
+rankers, by least squares in closed form (Ridge):
+  {" ".join(RANKERS)}
+  {", ".join(f"+{name}" for name in REGRESSORS)} for another regressor, as in ndcg+trees;
+  ndcg is ndcg@10, ndcg@5 another cutoff"""
+_PEERS = f"; {' and '.join(PEERS)} where they are installed\n"
+_FILES = """\
+files are known by their suffix:
+  .csv, .tsv (also .gz, .xz) and .parquet: tables with named columns, features are those that
+  hold numbers (pip install 'skcalrank[files]'); all others: LETOR/svmlight lines
+  'relevance qid:Q feature:value ...', plain, .gz or .xz, with a file NAME.query of group sizes
+  beside it where lines have no qid
+"""
+_CHUNKS = """\
+Files above 256 MB (32 MB where compressed) are read in chunks, for which all rows of a query must
+stand together.
+"""
+
+
+def names(text):
+    """Names apart by commas."""
+    return [name for name in text.split(",") if name]
+
+
+def count(lowest):
+    """An argument that is an integer from ``lowest``."""
+
+    def convert(text):
+        if not text.isdigit() or int(text) < lowest:
+            raise argparse.ArgumentTypeError(f"{text!r} is not an integer from {lowest}")
+        return int(text)
+
+    return convert
+
+
+def _add_command(commands, run, name, text, epilog):
+    parser = commands.add_parser(
+        name,
+        help=text,
+        description=text,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_names(parser, **defaults):
+    """Options that take several names."""
+    for option, default in defaults.items():
+        parser.add_argument(
+            f"--{option}",
+            nargs="+",
+            type=names,
+            metavar="NAME",
+            help=f"{option}, apart by spaces or commas; default: {' '.join(default)}",
+        )
+
+
+def _add_relevance_level(parser, more):
+    parser.add_argument(
+        "--relevance-level",
+        type=float,
+        metavar="L",
+        help=f"for binary measures and rankers, documents with label >= L are relevant; {more}",
+    )
+
+
+def _add_empty(parser):
+    parser.add_argument(
+        "--empty",
+        choices=[policy for policy in EMPTY if policy != "nan"],
+        default="skip",
+        metavar="POLICY",
+        help="what a query counts on which a measure is 0/0: skip, zero, one or error; "
+        "default: skip",
+    )
+
+
+def _add_columns(parser):
+    """Which columns of a table mean what."""
+    group = parser.add_argument_group("reading")
+    for column, default in (("qid", "qid"), ("label", "label"), ("doc", "docid")):
+        group.add_argument(
+            f"--{column}-column",
+            default=default,
+            metavar="NAME",
+            help=f"of a table; default: {default}",
+        )
+    return group
+
+
+def _add_reading(parser):
+    """How files are read."""
+    group = _add_columns(parser)
+    group.add_argument(
+        "--chunk-rows",
+        type=count(1),
+        metavar="N",
+        help="read about N rows at a time, up to where a query ends",
+    )
+    group.add_argument(
+        "--dtype",
+        choices=["float32", "float64"],
+        default="float64",
+        help="of the features: float32 takes half the memory; default: float64",
+    )
+
+
+# -- rankers beside each other -----------------------------------------------------
+
+
+def _add_demo(commands):
+    parser = _add_command(
+        commands,
+        demo,
+        "demo",
+        "Cross-validate rankers on embedded data: query by example on scikit-learn's digits.",
+        f"{_MEASURES}{_RANKERS}{_PEERS}\n"
+        "example:\n  skcalrank demo --rankers ndcg ndcg+trees --folds 3\n",
+    )
+    _add_names(parser, measures=MEASURES, rankers=DEMO_RANKERS)
+    for option, lowest, default, text in (
+        ("folds", 2, 5, "folds of whole queries"),
+        ("queries", 2, 200, "query images"),
+        ("documents", 2, 50, "images to rank for each query"),
+    ):
+        parser.add_argument(
+            f"--{option}",
+            type=count(lowest),
+            default=default,
+            metavar="N",
+            help=f"{text}; default: {default}",
+        )
+
+
+def _add_compare(commands):
+    parser = _add_command(
+        commands,
+        compare,
+        "compare",
+        "Fit rankers on one file, compare them on another, with paired tests against the first.",
+        f"{_MEASURES}{_RANKERS}{_PEERS}\n{_FILES}\n"
+        "example:\n  skcalrank compare train.txt test.txt.gz --relevance-level 1 \\\n"
+        "      --measures ndcg@10 map --rankers ndcg,map,ndcg+trees,lightgbm\n",
+    )
+    _add_names(parser, measures=MEASURES, rankers=COMPARE_RANKERS)
+    parser.add_argument("train", metavar="TRAIN", help="LETOR/svmlight file, or a table")
+    parser.add_argument("test", metavar="TEST", help="the same; features as in TRAIN")
+    _add_relevance_level(
+        parser,
+        "without it labels must be 0 and 1, and by default binary ones are left out when they "
+        "are not",
+    )
+    _add_empty(parser)
+    _add_columns(parser)
+    parser.set_defaults(chunk_rows=None, dtype="float64")
+
+
+# -- one ranker and its file -------------------------------------------------------
+
+
+def _add_fit(commands):
+    parser = _add_command(
+        commands,
+        fit,
+        "fit",
+        "Fit a ranker to a file and write it to a model file.",
+        f"{_RANKERS}\n\n{_FILES}\n{_CHUNKS}"
+        "A closed-form ranker learns from chunks exactly what it learns from the whole file.\n\n"
+        "examples:\n  skcalrank fit train.txt.gz --model ndcg.skops --ranker ndcg@10 --alpha 100\n"
+        "  skcalrank fit huge.txt --model ndcg.skops --chunk-rows 50000 --dtype float32\n"
+        "  skcalrank fit train.csv --model map.skops --ranker map --qid-column query\n"
+        "  skcalrank fit train.txt --model cv.skops --alphas 1 100 10000 --folds 5\n",
+    )
+    parser.add_argument("train", metavar="TRAIN", help="file to learn from")
+    parser.add_argument("--model", required=True, metavar="FILE", help="file to write")
+    parser.add_argument(
+        "--ranker", default="ndcg@10", metavar="NAME", help="see below; default: ndcg@10"
+    )
+    parser.add_argument("--alpha", type=float, metavar="A", help="penalty of Ridge; default: 1")
+    parser.add_argument(
+        "--alphas",
+        type=float,
+        nargs="+",
+        metavar="A",
+        help="penalties of which cross-validation by the measure of the ranker takes the best",
+    )
+    parser.add_argument(
+        "--folds", type=count(2), default=5, metavar="N", help="of whole queries; default: 5"
+    )
+    _add_relevance_level(parser, "without it labels must be 0 and 1")
+    parser.add_argument(
+        "--max-grade", type=float, metavar="G", help="of the ranker err: the highest grade"
+    )
+    _add_reading(parser)
+    parser.add_argument(
+        "--n-features",
+        type=count(1),
+        metavar="N",
+        help="of LETOR lines; default: the largest that occurs, for which a file that is read in "
+        "chunks is scanned first",
+    )
+
+
+def _add_predict(commands):
+    parser = _add_command(
+        commands,
+        predict,
+        "predict",
+        "Score the documents of a file by a model.",
+        f"{_FILES}\n{_CHUNKS}\n"
+        "examples:\n  skcalrank predict ndcg.skops test.txt --output scores.txt\n"
+        "  skcalrank predict ndcg.skops test.txt --format trec --top-k 100 > run.txt\n",
+    )
+    parser.add_argument("model", metavar="MODEL", help="file that fit wrote")
+    parser.add_argument("file", metavar="FILE", help="documents; a table needs no labels")
+    parser.add_argument(
+        "--output", default="-", metavar="FILE", help="file to write; default: -, the terminal"
+    )
+    parser.add_argument(
+        "--format",
+        choices=["scores", "trec"],
+        default="scores",
+        help="one score per line, or a TREC run 'qid Q0 document rank score tag'; the document is "
+        "docid of the comment of a LETOR line or of the column of a table, else the number of the "
+        "row; default: scores",
+    )
+    parser.add_argument(
+        "--top-k", type=count(1), metavar="K", help="of a run: the best K of each query only"
+    )
+    parser.add_argument("--tag", default="skcalrank", help="of a run; default: skcalrank")
+    _add_reading(parser)
+
+
+def _add_evaluate(commands):
+    parser = _add_command(
+        commands,
+        evaluate,
+        "evaluate",
+        "Measure a model, scores or a TREC run against labels, with standard errors.",
+        f"{_MEASURES}of runs: {' '.join(_trec.MEASURES)};\n"
+        f"  default: {' '.join(TREC_MEASURES)}\n\n"
+        "Of runs, documents that are not judged are not relevant; documents that are judged and\n"
+        "not retrieved count among the relevant ones and in the ideal ranking, and are never\n"
+        "found; equal scores stand by document from Z to A, as in trec_eval, whose ndcg is that\n"
+        "of --gain linear. Equal scores of a model count their exact mean over all orders.\n\n"
+        f"{_FILES}\n{_CHUNKS}\n"
+        "examples:\n  skcalrank evaluate ndcg.skops test.txt --measures ndcg@10 spearman\n"
+        "  skcalrank evaluate --scores scores.txt test.txt --relevance-level 1\n"
+        "  skcalrank evaluate --run run.txt --qrels qrels.txt --per-query values.csv\n",
+    )
+    parser.add_argument("files", nargs="*", metavar="MODEL FILE", help="model, and labelled rows")
+    parser.add_argument("--scores", metavar="SCORES", help="one score per line, in place of MODEL")
+    parser.add_argument("--run", dest="run_file", metavar="RUN", help="TREC run")
+    parser.add_argument("--qrels", metavar="QRELS", help="TREC judgments of the run")
+    _add_names(parser, measures=MEASURES)
+    _add_relevance_level(parser, "default: of runs 1, else labels must be 0 and 1")
+    parser.add_argument(
+        "--gain",
+        choices=["exponential", "linear"],
+        help="of dcg and ndcg: 2^label - 1 or the label itself; default: exponential",
+    )
+    _add_empty(parser)
+    parser.add_argument(
+        "--complete",
+        action="store_true",
+        help="judged queries that a run lacks count 0, as with trec_eval -c",
+    )
+    parser.add_argument(
+        "--per-query",
+        nargs="?",
+        const="-",
+        metavar="FILE",
+        help="write the values of each query as CSV, to FILE or in place of the table",
+    )
+    _add_reading(parser)
+
+
+def _add_info(commands):
+    parser = _add_command(
+        commands,
+        info,
+        "info",
+        "Say what is in a model file.",
+        "example:\n  skcalrank info ndcg.skops --coefficients 20\n",
+    )
+    parser.add_argument("model", metavar="MODEL", help="file that fit wrote")
+    parser.add_argument(
+        "--coefficients",
+        type=count(0),
+        default=10,
+        metavar="N",
+        help="how many of the largest are shown; default: 10",
+    )
+
+
+#: What adds each command, in the order of the help.
+COMMANDS = (_add_demo, _add_compare, _add_fit, _add_predict, _add_evaluate, _add_info)

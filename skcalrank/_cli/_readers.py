@@ -1,0 +1,161 @@
+"""Ranking data from files of several formats, in chunks of whole queries."""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from lzma import LZMAError
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..datasets._files import OPENERS
+from ..datasets._letor_lines import Form, read_chunks
+from ..datasets._tabular import TABLES, Columns, read_table
+from ._terminal import RowCounter, say
+
+__all__ = ["LETOR", "Part", "Reader", "reading"]
+
+LETOR = "wanted are lines 'relevance qid:Q feature:value ...' with features from 1"
+
+# Files up to this size are read whole, larger ones in chunks of so many rows.
+_WHOLE_BYTES = 1 << 28
+_CHUNK_ROWS = 1 << 16
+
+# A compressed file counts as so many times its size.
+_RATIO = 8
+
+_DOCUMENT = re.compile(rb"#.*?\bdocid\s*=\s*(\S+)")
+
+
+class Part(NamedTuple):
+    """Rows of whole queries.
+
+    Attributes
+    ----------
+    X : ndarray, or DataFrame where features have names
+    y : ndarray or None
+    qid : ndarray
+    documents : list of str
+        Names, or where there are none numbers of the rows of the file, from 1.
+    """
+
+    X: Any
+    y: np.ndarray | None
+    qid: np.ndarray
+    documents: list[str]
+
+
+class Reader:
+    """The rows of a file, as the options of the command line have it.
+
+    Parameters
+    ----------
+    path : str
+    args : Namespace
+        With ``chunk_rows``, ``dtype``, ``qid_column``, ``label_column`` and ``doc_column``.
+    model : estimator, default=None
+        The features are those that it was fitted to.
+    labels : bool, default=True
+        Whether a table without labels is an error.
+    documents : bool, default=False
+        Whether the names of the documents are asked for.
+    whole : bool, default=False
+        One part of all rows, however large the file.
+    names : list of str, default=None
+        Columns of a table that are the features, where there is no model.
+    n_features : int, default=None
+        Of LETOR files without a model; None = as many as occur.
+    """
+
+    def __init__(
+        self,
+        path,
+        args,
+        *,
+        model=None,
+        labels=True,
+        documents=False,
+        whole=False,
+        names=None,
+        n_features=None,
+    ):
+        self.path, self.dtype, self.documents = Path(path), np.dtype(args.dtype), documents
+        self.chunk_rows = None if whole else args.chunk_rows
+        self.is_table = any(suffix in TABLES for suffix in self.path.suffixes)
+        names = getattr(model, "feature_names_in_", names)
+        if names is not None and len(names) and not self.is_table:
+            raise ValueError(
+                f"{path} has numbered features, and those learnt from have names "
+                f"({', '.join(map(str, names[:5]))}, ...): give a table with these columns"
+            )
+        features = None if names is None else list(names)
+        self.columns = Columns(
+            args.qid_column, args.label_column, args.doc_column, features, labels
+        )
+        self.n_features = n_features if model is None else model.n_features_in_
+        self._named = model is None or names is not None
+        self._whole = whole
+
+    def __iter__(self) -> Iterator[Part]:
+        counter = RowCounter(f"reading {self.path}")
+        with reading(self.path, "" if self.is_table else LETOR):
+            for part in self._table() if self.is_table else self._letor():
+                counter.add(len(part.qid))
+                yield part
+
+    def _rows_at_a_time(self):
+        if self._whole or self.chunk_rows is not None:
+            return self.chunk_rows
+        packed = self.path.suffix in (*OPENERS, ".parquet", ".pq")
+        size = self.path.stat().st_size * (_RATIO if packed else 1)
+        return None if size <= _WHOLE_BYTES else _CHUNK_ROWS
+
+    def _letor(self):
+        form, first = Form(self.n_features, self.dtype), 1
+        chunk_rows = self._rows_at_a_time() or sys.maxsize
+        for (X, y, qid), lines in read_chunks(self.path, form, chunk_rows):
+            yield Part(X, y, qid, _documents(lines, first) if self.documents else [])
+            first += len(y)
+
+    def _table(self):
+        names, parts = read_table(
+            self.path, self.columns, chunk_rows=self._rows_at_a_time(), dtype=self.dtype
+        )
+        from pandas import DataFrame
+
+        first = 1
+        for X, y, qid, documents in parts:
+            numbers = range(first, first + len(qid))
+            documents = list(map(str, numbers if documents is None else documents))
+            yield Part(DataFrame(X, columns=names) if self._named else X, y, qid, documents)
+            first += len(qid)
+
+
+def _documents(lines, first):
+    """Names of documents from comments of LETOR, else the numbers of the rows."""
+    rows = (line for line in lines if (head := line.lstrip()) and not head.startswith(b"#"))
+    found = (_DOCUMENT.search(line) for line in rows)
+    return [m[1].decode() if m else str(number) for number, m in enumerate(found, first)]
+
+
+class reading:
+    """Errors of reading a file as a ValueError that names it."""
+
+    def __init__(self, path, wanted=LETOR):
+        self.path, self.wanted = path, wanted
+
+    def __enter__(self):
+        say(f"reading {self.path}")
+
+    def __exit__(self, kind, error, traceback):
+        say("")
+        if isinstance(error, OSError):
+            raise ValueError(f"cannot read {self.path}: {error.strerror or error}") from error
+        if isinstance(error, (ValueError, EOFError, LZMAError)):
+            reason = textwrap.shorten(str(error), 300)
+            wanted = f" ({self.wanted})" if self.wanted else ""
+            raise ValueError(f"cannot read {self.path}: {reason}{wanted}") from error

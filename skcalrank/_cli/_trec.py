@@ -1,0 +1,146 @@
+"""Runs and judgments as TREC keeps them, measured as trec_eval does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from .._queries import Queries
+from .._ranked import Ranked
+from ..datasets._files import open_bytes
+from ..metrics._evaluate import _per_query
+from ._readers import reading
+
+__all__ = ["MEASURES", "RunJudgments", "read_judged_run"]
+
+#: Those that read what was retrieved from the top; others order all documents.
+MEASURES = ("ndcg", "dcg", "precision", "recall", "map", "mrr", "err", "eru")
+
+
+class RunJudgments:
+    """Documents of each query: those retrieved in their order, and those judged only.
+
+    Parameters
+    ----------
+    names : list of str
+        Of the queries.
+    labels : ndarray of shape (n_documents,)
+        Query by query, the retrieved documents first, best first.
+    sizes, n_retrieved : ndarray of int of shape (n_queries,)
+        Documents of each query, and how many of them were retrieved.
+    """
+
+    def __init__(self, names, labels, sizes, n_retrieved):
+        self.names, self.labels, self.n_retrieved = names, labels, n_retrieved
+        self.queries = Queries(np.append(0, np.cumsum(sizes)), names=np.array(names))
+
+    def evaluate(self, measures, empty) -> dict[str, np.ndarray]:
+        """Values per query: a document that was not retrieved is relevant, and never found."""
+        places = np.arange(self.queries.n_rows, dtype=float)
+        ranked = _Retrieved(-places, self.queries, self.n_retrieved)
+        values = {}
+        for name, measure in measures.items():
+            with np.errstate(invalid="ignore"):
+                found = _per_query(measure.scaled_to(self.labels), self.labels, ranked, empty)
+            undefined = measure.undefined(measure.labels(self.labels), self.queries)
+            found[(self.n_retrieved == 0) & ~undefined] = 0.0
+            values[name] = found
+        return values
+
+
+class _Retrieved(Ranked):
+    """A ranking that ends with the last document that was retrieved."""
+
+    def __init__(self, scores, queries, n_retrieved):
+        super().__init__(scores, queries, ties="stable")
+        self._n_retrieved = n_retrieved
+
+    def blocks(self, k=None):
+        return [replace(b, sizes=self._n_retrieved[b.ids][:, None]) for b in super().blocks(k)]
+
+
+# -- files -------------------------------------------------------------------------
+
+
+def read_judged_run(run_path, qrels_path, *, complete=False) -> tuple[RunJudgments, str]:
+    """A run beside its judgments, and a sentence about queries that only one of them has.
+
+    Parameters
+    ----------
+    run_path : str
+        Lines ``query Q0 document rank score tag``: sorted by score, equal scores by document from
+        Z to A, as trec_eval does it; the rank is not read.
+    qrels_path : str
+        Lines ``query 0 document relevance``; negative relevances count 0.
+    complete : bool, default=False
+        Whether judged queries without a line in the run count, with 0.
+    """
+    with reading(qrels_path, "wanted are lines 'query 0 document relevance'"):
+        qrels = _collect(_lines(qrels_path, 4, 3))
+    with reading(run_path, "wanted are lines 'query Q0 document rank score tag'"):
+        run = _collect(_lines(run_path, 6, 4))
+    names = [name for name in qrels if complete or name in run]
+    if not names:
+        raise ValueError(f"{run_path} and {qrels_path} have no query in common")
+    retrieved = [_ordered(run.get(name, {})) for name in names]
+    labels = [_labels(documents, qrels[name]) for name, documents in zip(names, retrieved)]
+    note = ""
+    if missing := len(qrels.keys() - run.keys()):
+        counted = "count 0" if complete else "are left out (--complete counts them 0)"
+        note += f"{missing} judged queries have no line in the run: they {counted}. "
+    if unjudged := len(run.keys() - qrels.keys()):
+        note += f"{unjudged} queries of the run are not judged: they are left out."
+    judged = RunJudgments(
+        names,
+        np.fromiter(chain.from_iterable(labels), dtype=float),
+        np.array([len(each) for each in labels]),
+        np.array([len(each) for each in retrieved]),
+    )
+    return judged, note
+
+
+def _lines(path, n_words, value_at) -> Iterator[tuple[str, str, float]]:
+    """Query, document and value of each line."""
+    with open_bytes(Path(path)) as file:
+        for number, line in enumerate(file, 1):
+            words = line.decode().split()
+            if not words:
+                continue
+            try:
+                if len(words) != n_words:
+                    raise ValueError(f"{len(words)} words where {n_words} are wanted")
+                value = float(words[value_at])
+                if not np.isfinite(value):
+                    raise ValueError(f"{words[value_at]} is not finite")
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from error
+            yield words[0], words[2], value
+
+
+def _collect(lines) -> dict[str, dict[str, float]]:
+    """Values by document by query."""
+    out: dict[str, dict[str, float]] = {}
+    for query, document, value in lines:
+        documents = out.setdefault(query, {})
+        if document in documents:
+            raise ValueError(f"document {document} stands twice in query {query}")
+        documents[document] = value
+    if not out:
+        raise ValueError("it holds no lines")
+    return out
+
+
+def _ordered(scores: dict[str, float]) -> list[str]:
+    """Documents, best first."""
+    return sorted(scores, key=lambda document: (scores[document], document), reverse=True)
+
+
+def _labels(retrieved, judged) -> list[float]:
+    """Relevances of the retrieved documents, and then of the others that are judged."""
+    others = judged.keys() - set(retrieved)
+    values = [judged.get(document, 0.0) for document in retrieved]
+    return [max(v, 0.0) for v in (*values, *(judged[document] for document in others))]

@@ -1,0 +1,268 @@
+"""Model files, which can be read without running what is in them.
+
+Unpickling runs whatever code the file asks for, so a pickle is to be loaded from nobody but
+oneself; nor does it say which version wrote it. The files here are those of `skops.io
+<https://skops.readthedocs.io/en/stable/persistence.html>`_: arrays, numbers and text, and the
+names of the classes they belong to, each of which is checked before anything is made of it. Beside
+it stands a small header in JSON, which :func:`read_header` reads without the model.
+
+skops is optional: ``pip install 'skcalrank[files]'``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+import os
+import re
+import warnings
+from copy import copy
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = ["load_model", "read_header", "require_skops", "save_model"]
+
+#: Of the files that are written; readers know all formats up to theirs.
+FORMAT = 1
+
+_HEADER = "skcalrank.json"
+_KEYS = ("format", "class", "skcalrank", "scikit-learn", "notes")
+
+# In the results of cross-validation; versions of skops call it differently, and trust their own.
+_MASKED = ("numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray")
+
+# Of scikit-learn, beside estimators: the insides of trees and of neural networks, and losses.
+_INSIDES = re.compile(
+    r"sklearn\.(tree\._tree\.Tree"
+    r"|ensemble\._hist_gradient_boosting\.(predictor\.TreePredictor|binning\._BinMapper)"
+    r"|neural_network\._stochastic_optimizers\.(SGD|Adam)Optimizer"
+    r"|_loss\.(_loss|link|loss)\.\w+)"
+)
+
+
+def require_skops() -> Any:
+    """The module ``skops.io``, or an error that says how to get it.
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed.
+
+    Examples
+    --------
+    >>> from skcalrank.persistence import require_skops
+    >>> io = require_skops()
+    """
+    try:
+        return import_module("skops.io")
+    except ImportError as error:
+        raise ImportError("Model files need skops: pip install 'skcalrank[files]'.") from error
+
+
+def save_model(ranker, path, /, **notes) -> None:
+    """Write a fitted ranker to a file.
+
+    The file is complete or is not there: it takes its name when all is written. The names of the
+    queries that a ranker has seen are not kept: a ranker that is loaded and given more chunks by
+    ``partial_fit`` does not notice one that comes again. The statistics of a ``GramRidge``, which
+    it goes on from, are kept: 8 d^2 bytes for d features, before compression.
+
+    Parameters
+    ----------
+    ranker : estimator
+        A fitted ranker, or pipeline.
+    path : str or Path
+        Of the file; the suffix is free, ``.skops`` is usual.
+    **notes
+        Whatever else :func:`read_header` is to tell: numbers, text, and lists and dicts of them.
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed.
+    NotFittedError
+        If the ranker is not fitted.
+    TypeError
+        If the ranker holds what skops cannot write, such as a lambda or a generator, or a note is
+        not JSON.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from skcalrank import NDCGRanker, load_digits_queries
+    >>> from skcalrank.persistence import load_model, save_model
+    >>> X, y, qid = load_digits_queries(n_queries=20, n_documents=30)
+    >>> ranker = NDCGRanker().fit(X, y, qid)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "ndcg.skops")
+    ...     save_model(ranker, file, trained_on="digits")
+    ...     twin = load_model(file)
+    >>> bool((twin.predict(X) == ranker.predict(X)).all())
+    True
+    """
+    skops = require_skops()
+    check_is_fitted(ranker)
+    header = json.dumps(_header(ranker, notes))
+    content = io.BytesIO(skops.dumps(_lean(ranker), compression=ZIP_DEFLATED))
+    with ZipFile(content, "a") as archive:
+        archive.writestr(_HEADER, header)
+    path = Path(path)
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_bytes(content.getbuffer())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _header(ranker, notes) -> dict:
+    # The package stands above its modules, so it is not imported with the others.
+    version = import_module(__package__).__version__
+    name = f"{type(ranker).__module__}.{type(ranker).__qualname__}"
+    return dict(zip(_KEYS, (FORMAT, name, version, sklearn.__version__, notes)))
+
+
+def _lean(ranker):
+    """The ranker without the names of all queries it has seen."""
+    ranker = copy(ranker)
+    if hasattr(ranker, "_seen"):
+        ranker._seen = set()
+    if hasattr(ranker, "rankers_"):
+        ranker.rankers_ = {name: _lean(each) for name, each in ranker.rankers_.items()}
+    return ranker
+
+
+def read_header(path) -> dict:
+    """What a model file says about itself, without loading the model.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    header : dict
+        ``format`` (a number), ``class`` of the model, the versions of ``skcalrank`` and
+        ``scikit-learn`` that wrote it, and ``notes``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is no model file, or of a format that this version does not know.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from skcalrank import DCGRanker
+    >>> from skcalrank.persistence import read_header, save_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "dcg.skops")
+    ...     save_model(DCGRanker().fit([[0.0], [1.0]], [0, 2]), file, ranker="dcg")
+    ...     header = read_header(file)
+    >>> header["format"], header["notes"]
+    (1, {'ranker': 'dcg'})
+    """
+    try:
+        with ZipFile(path) as archive:
+            header = json.loads(archive.read(_HEADER))
+        header = {key: header[key] for key in _KEYS}
+        known = header["format"] <= FORMAT
+    except (BadZipFile, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is no model file of skcalrank: {error}.") from error
+    if not known:
+        raise ValueError(
+            f"{path} has format {header['format']}, written by skcalrank {header['skcalrank']}; "
+            f"this version knows formats up to {FORMAT}: upgrade skcalrank."
+        )
+    return header
+
+
+def load_model(path, *, trusted=()):
+    """Read a ranker from a file that :func:`save_model` wrote.
+
+    Only classes of skcalrank, estimators of scikit-learn, what these are made of, and types that
+    skops itself takes for safe are made; no functions. The numbers in a file are not checked: one
+    that was forged can hold trees that make the process crash when it predicts.
+
+    Parameters
+    ----------
+    path : str or Path
+    trusted : list of str, default=()
+        Full names of further types to accept, such as that of a regressor of another package or
+        of a measure of your own. What they do when they are loaded is yours to know.
+
+    Returns
+    -------
+    ranker : estimator
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed.
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is no model file, of an unknown format, or holds types that are not trusted.
+
+    Warns
+    -----
+    InconsistentVersionWarning
+        If another version of scikit-learn wrote it.
+    """
+    header, skops = read_header(path), require_skops()
+    try:
+        names = skops.get_untrusted_types(file=path)
+    except Exception as error:  # whatever a damaged file makes of its parser
+        raise ValueError(f"{path} is damaged: {error}") from error
+    strange = [name for name in names if name not in trusted and not _is_ours(name)]
+    if strange:
+        raise ValueError(
+            f"{path} holds types that are not trusted: {', '.join(strange)}. If you know them, and "
+            f"whoever wrote the file, load it with load_model(path, trusted={strange})."
+        )
+    if header["scikit-learn"] != sklearn.__version__:
+        warnings.warn(
+            InconsistentVersionWarning(
+                estimator_name=header["class"].rpartition(".")[-1],
+                current_sklearn_version=sklearn.__version__,
+                original_sklearn_version=header["scikit-learn"],
+            ),
+            stacklevel=2,
+        )
+    with warnings.catch_warnings():
+        # Said once, above, and not for every estimator inside.
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        try:
+            return skops.load(path, trusted=names)
+        except Exception as error:
+            raise ValueError(f"{path} cannot be loaded: {error}") from error
+
+
+def _is_ours(name) -> bool:
+    """Whether it is a class of skcalrank, or another one that a model is made of."""
+    if name in _MASKED:
+        return True
+    module, _, attribute = name.rpartition(".")
+    package = module.partition(".")[0]
+    if package not in ("skcalrank", "sklearn") or "__main__" in module:
+        return False
+    try:
+        cls = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError):
+        return False
+    # What a module has imported from elsewhere goes by its name too.
+    if not inspect.isclass(cls) or cls.__module__.partition(".")[0] != package:
+        return False
+    return (
+        package == "skcalrank" or issubclass(cls, BaseEstimator) or bool(_INSIDES.fullmatch(name))
+    )

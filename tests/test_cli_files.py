@@ -1,0 +1,597 @@
+"""Commands that fit, apply and evaluate one ranker do what the library does, on every format."""
+
+import csv
+import io
+import subprocess
+import sys
+import warnings
+from argparse import Namespace
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.datasets import dump_svmlight_file
+from sklearn.ensemble import HistGradientBoostingRegressor
+from test_cli import fail, run, table
+from threadpoolctl import threadpool_limits
+
+from skcalrank import (
+    AveragePrecisionRanker,
+    ERRRanker,
+    LeastSquaresRankerCV,
+    NDCGRanker,
+    load_letor,
+    make_subset_ranking,
+)
+from skcalrank._cli import _models, _readers, main
+from skcalrank.linear_model import GramRidge
+from skcalrank.metrics import evaluate
+from skcalrank.persistence import load_model, read_header, save_model
+
+pytest.importorskip("skops")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small data wait for threads, mostly."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Training and test files with graded labels; the test ends in a query without relevance."""
+    folder = tmp_path_factory.mktemp("files")
+    X, y, qid = make_subset_ranking(60, (3, 12), 6, n_intents=1, n_grades=4, random_state=0)
+    X += np.random.RandomState(0).normal(size=X.shape)
+    y[qid == 59] = 0
+    for name, rows in (("train.txt", qid < 30), ("test.txt", qid >= 30)):
+        path = str(folder / name)
+        dump_svmlight_file(X[rows], y[rows], path, zero_based=False, query_id=qid[rows])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def frames(folder):
+    """The same as tables, with a column of words, and documents that have names."""
+    pandas = pytest.importorskip("pandas")
+    frames = {}
+    for name in ("train", "test"):
+        X, y, qid = load_letor(folder / f"{name}.txt")
+        frame = pandas.DataFrame(X, columns=[f"f{i}" for i in range(6)])
+        frame["query"], frame["grade"] = qid, y.astype(int)
+        frame["docid"] = [f"d{i}" for i in range(len(y))]
+        frames[name] = frame
+    return frames
+
+
+COLUMNS = ["--qid-column", "query", "--label-column", "grade"]
+
+
+@pytest.fixture
+def path(folder):
+    """Full names of files in the folder."""
+    return lambda name: str(folder / name)
+
+
+@pytest.fixture
+def model(folder, tmp_path):
+    """A model file, and its ranker."""
+    ranker = NDCGRanker(GramRidge()).fit(*load_letor(folder / "train.txt"))
+    save_model(ranker, tmp_path / "model.skops")
+    return str(tmp_path / "model.skops"), ranker
+
+
+@pytest.fixture
+def new(tmp_path):
+    return str(tmp_path / "new.skops")
+
+
+# -- fit ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "argv, ranker",
+    [
+        ([], NDCGRanker(GramRidge())),
+        (["--ranker", "ndcg@3", "--alpha", "100"], NDCGRanker(GramRidge(100.0), k=3)),
+        (
+            ["--ranker", "map", "--relevance-level", "2"],
+            AveragePrecisionRanker(GramRidge(), relevance_level=2.0),
+        ),
+        (["--ranker", "err", "--max-grade", "4"], ERRRanker(GramRidge(), max_grade=4.0)),
+        (["--ranker", "ndcg+trees"], NDCGRanker(HistGradientBoostingRegressor(random_state=0))),
+    ],
+)
+@pytest.mark.parametrize("chunks", [[], ["--chunk-rows", "25"]])
+def test_fit(capsys, path, new, argv, ranker, chunks):
+    train, test = load_letor(path("train.txt")), load_letor(path("test.txt"))
+    whole_only = "trees" in argv[-1] if argv else False
+    command = ["fit", path("train.txt"), "--model", new, *argv, *chunks]
+    if whole_only and chunks:
+        assert "--chunk-rows: ndcg+trees needs all rows" in fail(capsys, *command)
+        return
+    out = run(capsys, *command)
+    assert f"to {len(train.y)} rows of 30 queries, 6 features" in " ".join(out.split())
+    ranker.fit(*train)
+    np.testing.assert_allclose(load_model(new).predict(test.X), ranker.predict(test.X), rtol=1e-10)
+    assert repr(load_model(new)) == repr(ranker)
+    assert read_header(new)["notes"] == {
+        "ranker": argv[1] if argv and argv[0] == "--ranker" else "ndcg@10",
+        "trained_on": "train.txt",
+        "n_rows": len(train.y),
+        "n_queries": 30,
+    }
+
+
+def test_fit_chooses_a_penalty(capsys, path, new):
+    argv = ["--ranker", "dcg", "--alphas", "0.1", "100", "1e6", "--folds", "3"]
+    out = run(capsys, "fit", path("train.txt"), "--model", new, *argv)
+    train = load_letor(path("train.txt"))
+    ranker = LeastSquaresRankerCV("dcg", alphas=[0.1, 100, 1e6], cv=3).fit(*train)
+    assert load_model(new).alpha_ == ranker.alpha_
+    for alpha, score in zip((0.1, 100, 1e6), ranker.cv_results_["mean_test_score"]):
+        mark = " *" if alpha == ranker.alpha_ else ""
+        assert f"alpha {alpha:<5g} {score:.4f}{mark}" in out
+
+
+@pytest.mark.parametrize("limit, n_parts", [(1 << 28, 1), (100, 30)])
+def test_large_files_are_read_in_chunks(path, monkeypatch, limit, n_parts):
+    monkeypatch.setattr(_readers, "_WHOLE_BYTES", limit)
+    monkeypatch.setattr(_readers, "_CHUNK_ROWS", 1)
+    args = Namespace(
+        chunk_rows=None, dtype="float64", qid_column="", label_column="", doc_column=""
+    )
+    assert len(list(_readers.Reader(path("train.txt"), args))) == n_parts
+    assert len(list(_readers.Reader(path("train.txt"), args, whole=True))) == 1
+
+
+def test_options_of_reading(capsys, path, new):
+    run(capsys, "fit", path("train.txt"), "--model", new, "--n-features", "9", "--dtype", "float32")
+    ranker = load_model(new)
+    assert ranker.n_features_in_ == 9 and not ranker.coef_[6:].any()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+@pytest.mark.parametrize("chunks", [[], ["--chunk-rows", "25"]])
+def test_tables(capsys, path, frames, tmp_path, new, suffix, chunks):
+    files = {}
+    for name, frame in frames.items():
+        files[name] = str(tmp_path / f"{name}{suffix}")
+        # Features are known by name, wherever they stand.
+        frame = frame if name == "train" else frame[frame.columns[::-1]]
+        if suffix == ".parquet":
+            pytest.importorskip("pyarrow")
+            frame.to_parquet(files[name])
+        else:
+            frame.to_csv(files[name], index=False)
+    run(capsys, "fit", files["train"], "--model", new, *COLUMNS, *chunks)
+    ranker = NDCGRanker(GramRidge()).fit(*load_letor(path("train.txt")))
+    assert list(load_model(new).feature_names_in_) == [f"f{i}" for i in range(6)]
+    np.testing.assert_allclose(load_model(new).coef_, ranker.coef_, rtol=1e-10)
+    scores = ranker.predict(load_letor(path("test.txt")).X)
+    out = run(capsys, "predict", new, files["test"], *COLUMNS, *chunks)
+    np.testing.assert_allclose([float(line) for line in out.split()], scores, rtol=1e-9)
+    argv = ["--format", "trec", "--top-k", "1"]
+    first = run(capsys, "predict", new, files["test"], *COLUMNS, *argv).split("\n")[0]
+    assert first.startswith(f"30 Q0 d{scores[load_letor(path('test.txt')).qid == 30].argmax()} 1 ")
+
+
+@pytest.mark.filterwarnings("default")
+def test_columns_left_out_are_said(capsys, frames, tmp_path, new):
+    file = str(tmp_path / "train.csv")
+    frames["train"].assign(title="words").to_csv(file, index=False)
+    assert main(["fit", file, "--model", new, *COLUMNS]) == 0
+    assert capsys.readouterr().err == (
+        f"skcalrank: warning: Columns of {file} that do not hold numbers are left out: title.\n"
+    )
+
+
+def test_compare_reads_tables(capsys, path, frames, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "500")
+    files = [str(tmp_path / f"{name}.csv") for name in frames]
+    for file, frame in zip(files, frames.values()):
+        frame.to_csv(file, index=False)
+    argv = ["--rankers", "ndcg", "dcg", "--measures", "ndcg@10", "spearman"]
+    of_tables = table(run(capsys, "compare", *files, *COLUMNS, *argv))[1]
+    of_lines = table(run(capsys, "compare", path("train.txt"), path("test.txt"), *argv))[1]
+    del of_tables["seconds"], of_lines["seconds"]
+    assert of_tables == of_lines
+    assert "give a table" in fail(capsys, "compare", files[0], path("test.txt"), *COLUMNS, *argv)
+
+
+# -- predict -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chunks", [[], ["--chunk-rows", "1"]])
+def test_predict(capsys, path, model, tmp_path, chunks):
+    file, ranker = model
+    scores = ranker.predict(load_letor(path("test.txt")).X)
+    out = run(capsys, "predict", file, path("test.txt"), *chunks)
+    np.testing.assert_allclose([float(line) for line in out.splitlines()], scores, rtol=1e-12)
+    output = tmp_path / "scores.txt"
+    assert run(capsys, "predict", file, path("test.txt"), "--output", str(output), *chunks) == ""
+    assert output.read_text() == out
+
+
+def test_predict_a_run(capsys, path, model):
+    file, ranker = model
+    X, _, qid = load_letor(path("test.txt"))
+    argv = ["--format", "trec", "--top-k", "4", "--tag", "mine", "--chunk-rows", "20"]
+    lines = run(capsys, "predict", file, path("test.txt"), *argv).splitlines()
+    rows, place, scores = ranker.top_k(X, qid, k=4), ranker.rank(X, qid), ranker.predict(X)
+    expected = [[str(qid[r]), "Q0", str(r + 1), str(place[r]), "mine"] for r in rows]
+    words = [line.split() for line in lines]
+    assert [[*w[:4], w[5]] for w in words] == expected
+    np.testing.assert_allclose([float(w[4]) for w in words], scores[rows], rtol=1e-12)
+
+
+def test_documents_of_letor_comments(capsys, model, tmp_path):
+    file, _ = model
+    other = tmp_path / "named.txt"
+    other.write_text(
+        "# head\n0 qid:5 1:1 #docid = GX-1 inc = 1 prob = 0.1\n1 qid:5 1:2\n# between\n"
+        "1 qid:6 1:1 # docid=GX-2\n"
+    )
+    for chunk_rows in ("1", "100"):
+        argv = ["--format", "trec", "--chunk-rows", chunk_rows]
+        lines = run(capsys, "predict", file, str(other), *argv).splitlines()
+        assert {line.split()[2] for line in lines} == {"GX-1", "2", "GX-2"}
+
+
+def test_models_of_pairs_see_whole_queries(capsys, path, new):
+    train, test = load_letor(path("train.txt")), load_letor(path("test.txt"))
+    ranker = AveragePrecisionRanker(surrogate="pairwise", relevance_level=1).fit(*train)
+    save_model(ranker, new)
+    out = run(capsys, "predict", new, path("test.txt"), "--chunk-rows", "1")
+    scores = ranker.predict(test.X, test.qid)
+    np.testing.assert_allclose([float(line) for line in out.split()], scores, rtol=1e-9)
+
+
+# -- evaluate ----------------------------------------------------------------------
+
+
+NAMES = ["ndcg@10", "spearman", "err@5"]
+
+
+@pytest.mark.parametrize("source", ["model", "scores"])
+def test_evaluate(capsys, path, model, tmp_path, source):
+    file, ranker = model
+    X, y, qid = load_letor(path("test.txt"))
+    argv = [file, path("test.txt")]
+    if source == "scores":
+        output = str(tmp_path / "scores.txt")
+        run(capsys, "predict", *argv, "--output", output)
+        argv = ["--scores", output, path("test.txt")]
+    values = evaluate(y, ranker.predict(X), NAMES, qid=qid, average=False)
+    # The highest grade of ERR is that of the file, not of a chunk.
+    out = run(capsys, "evaluate", *argv, "--measures", *NAMES, "--chunk-rows", "1")
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()[2:5]}
+    for name in NAMES:
+        found = values[name][~np.isnan(values[name])]
+        error = found.std(ddof=1) / np.sqrt(len(found))
+        assert rows[name] == [f"{found.mean():.4f}", f"{error:.4f}", str(len(found))]
+    assert rows["ndcg@10"][2] == "29" and rows["spearman"][2] == "30"
+
+
+def test_evaluate_per_query(capsys, path, model, tmp_path):
+    file, ranker = model
+    X, y, qid = load_letor(path("test.txt"))
+    values = evaluate(y, ranker.predict(X), NAMES, qid=qid, average=False)
+    argv = ["evaluate", file, path("test.txt"), "--measures", *NAMES, "--per-query"]
+    text = run(capsys, *argv)
+    head, *rows = csv.reader(io.StringIO(text))
+    assert head == ["qid", *NAMES] and [row[0] for row in rows] == list(map(str, range(30, 60)))
+    found = np.array([[float(cell or "nan") for cell in row[1:]] for row in rows]).T
+    np.testing.assert_allclose(found, [values[name] for name in NAMES], rtol=1e-9)
+    assert rows[-1][1] == ""
+    assert "std. error" in run(capsys, *argv, str(tmp_path / "values.csv"))
+    assert (tmp_path / "values.csv").read_text() == text
+
+
+def test_evaluate_leaves_binary_measures_out(capsys, path, model):
+    argv = ["evaluate", model[0], path("test.txt")]
+    out = run(capsys, *argv)
+    assert "ndcg@10" in out and "map" not in out and "--relevance-level brings" in out
+    assert "map" in run(capsys, *argv, "--relevance-level", "2")
+    assert "--relevance-level L" in fail(capsys, *argv, "--measures", "map")
+
+
+def test_gain(capsys, path, model):
+    X, y, qid = load_letor(path("test.txt"))
+    argv = ["evaluate", model[0], path("test.txt"), "--measures", "ndcg@5", "--empty", "zero"]
+    measure = NDCGRanker(k=5, gain="linear")._measure()
+    scores = model[1].predict(X)
+    value = evaluate(y, scores, {"it": measure}, qid=qid, empty="zero")["it"]
+    assert f" {value:.4f} " in run(capsys, *argv, "--gain", "linear")
+    assert f" {value:.4f} " not in run(capsys, *argv)
+
+
+# -- runs --------------------------------------------------------------------------
+
+TREC = {
+    "ndcg": "ndcg",
+    "ndcg@5": "ndcg_cut_5",
+    "map": "map",
+    "map@10": "map_cut_10",
+    "precision@5": "P_5",
+    "recall@10": "recall_10",
+    "mrr": "recip_rank",
+}
+
+
+@pytest.fixture(scope="module")
+def trec(tmp_path_factory):
+    """A run and judgments that overlap: ties, unjudged and unretrieved documents and queries."""
+    rng = np.random.default_rng(0)
+    names = [f"d{i}" for i in range(40)]
+    run, qrels = {}, {}
+    for q in range(30):
+        judged = rng.choice(names, rng.integers(1, 25), replace=False).tolist()
+        found = rng.choice(names, rng.integers(1, 25), replace=False).tolist()
+        if q != 7:
+            qrels[f"q{q}"] = {d: int(rng.integers(-1, 4)) for d in judged}
+        if q % 10 != 3:
+            run[f"q{q}"] = {d: float(rng.integers(0, 8)) / 4 for d in found}
+    folder = tmp_path_factory.mktemp("trec")
+    with open(folder / "run.txt", "w") as file:
+        for q, scores in run.items():
+            for rank, (d, s) in enumerate(scores.items()):
+                print(q, "Q0", d, rank, s, "tag", file=file)
+    with open(folder / "qrels.txt", "w") as file:
+        for q, labels in qrels.items():
+            for d, label in labels.items():
+                print(q, 0, d, label, file=file)
+    files = ["--run", str(folder / "run.txt"), "--qrels", str(folder / "qrels.txt")]
+    return run, qrels, files
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_runs_are_measured_as_by_trec_eval(capsys, trec, level):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    run_scores, qrels, files = trec
+    argv = ["--measures", *TREC, "--gain", "linear", "--relevance-level", str(level)]
+    text = run(capsys, "evaluate", *files, *argv, "--empty", "zero", "--per-query")
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(TREC.values()), relevance_level=level)
+    theirs = evaluator.evaluate(run_scores)
+    ours = {row["qid"]: row for row in csv.DictReader(io.StringIO(text))}
+    assert ours.keys() == theirs.keys() and len(ours) == 26
+    for query, values in theirs.items():
+        for name, their_name in TREC.items():
+            assert float(ours[query][name]) == pytest.approx(values[their_name], abs=1e-9), name
+
+
+def test_what_runs_and_judgments_do_not_share(capsys, trec):
+    argv = ["evaluate", *trec[2], "--measures", "ndcg@5", "map", "--empty", "zero"]
+    out = " ".join(run(capsys, *argv).split())
+    assert "3 judged queries have no line in the run: they are left out" in out
+    assert "1 queries of the run are not judged" in out and "never found" in out
+    complete = " ".join(run(capsys, *argv, "--complete").split())
+    assert "they count 0" in complete
+    mean, _, n = map(float, out.split("ndcg@5 ")[1].split()[:3])
+    less, _, more = map(float, complete.split("ndcg@5 ")[1].split()[:3])
+    assert (n, more) == (26, 29) and less == pytest.approx(mean * 26 / 29, abs=1e-4)
+
+
+def test_a_perfect_run_of_some_documents(capsys, tmp_path):
+    (tmp_path / "run").write_text("1 Q0 a 1 0.5 x\n")
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 1\n1 0 c 0\n")
+    argv = ["--run", str(tmp_path / "run"), "--qrels", str(tmp_path / "qrels")]
+    names = ["recall", "map", "precision@2", "mrr", "err"]
+    _, rows = table("\n" + run(capsys, "evaluate", *argv, "--measures", *names))
+    # b is relevant, and is never found.
+    means = {name: float(cells[0]) for name, cells in rows.items()}
+    assert means == {"recall": 0.5, "map": 0.5, "precision@2": 0.5, "mrr": 1.0, "err": 0.5}
+
+
+@pytest.mark.parametrize(
+    "run_text, qrels_text, words",
+    [
+        ("1 Q0 a 1 x tag\n", "1 0 a 1\n", "line 1"),
+        ("1 Q0 a 1 nan tag\n", "1 0 a 1\n", "line 1: nan is not finite"),
+        ("\n1 Q0 a 1\n", "1 0 a 1\n", "line 2: 4 words where 6"),
+        ("1 Q0 a 1 2 t\n1 Q0 a 2 3 t\n", "1 0 a 1\n", "document a stands twice in query 1"),
+        ("1 Q0 a 1 2 t\n", "2 0 a 1\n", "no query in common"),
+        ("1 Q0 a 1 2 t\n", "", "holds no lines"),
+        ("1 Q0 a 1 2 t\n", "1 0 a\n", "wanted are lines 'query 0 document relevance'"),
+    ],
+)
+def test_bad_runs(capsys, tmp_path, run_text, qrels_text, words):
+    (tmp_path / "run").write_text(run_text)
+    (tmp_path / "qrels").write_text(qrels_text)
+    argv = ["--run", str(tmp_path / "run"), "--qrels", str(tmp_path / "qrels")]
+    assert words in fail(capsys, "evaluate", *argv)
+
+
+# -- info --------------------------------------------------------------------------
+
+
+def test_info(capsys, path, new):
+    run(capsys, "fit", path("train.txt"), "--model", new, "--alpha", "7")
+    out = run(capsys, "info", new, "--coefficients", "3")
+    coef = load_model(new).coef_
+    for words in (
+        "NDCGRanker",
+        "GramRidge(alpha=7.0)",
+        "ndcg@10",
+        "Fisher-consistent",
+        "train.txt",
+    ):
+        assert words in out
+    rows = [line.split() for line in out.splitlines()[-3:]]
+    largest = np.argsort(-np.abs(coef))[:3]
+    assert rows == [[str(i + 1), f"{coef[i]:+.4g}"] for i in largest]
+    assert "coefficient\n" not in run(capsys, "info", new, "--coefficients", "0")
+
+
+def test_info_of_other_models(capsys, path, new, frames):
+    train = load_letor(path("train.txt"))
+    frame = frames["train"]
+    X = frame[[f"f{i}" for i in range(6)]]
+    for ranker, words in (
+        (NDCGRanker(HistGradientBoostingRegressor(max_iter=3)).fit(*train), "6, by number"),
+        (LeastSquaresRankerCV("auc", alphas=[2.0]).fit(X, train.y > 1, train.qid), "2, chosen"),
+        (ERRRanker().fit(X, train.y, train.qid), "6, by name: f0, f1, f2, f3, f4, f5"),
+    ):
+        save_model(ranker, new)
+        assert words in run(capsys, "info", new)
+
+
+# -- what is wrong -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "argv, words",
+    [
+        (["fit", "TRAIN"], "--model"),
+        (["fit", "TRAIN", "--model", "NOWHERE/m"], "there is no folder"),
+        (["fit", "MISSING", "--model", "NEW"], "No such file"),
+        (["fit", "TRAIN", "--model", "NEW", "--ranker", "nope"], "Unknown ranker"),
+        (["fit", "TRAIN", "--model", "NEW", "--ranker", "lightgbm"], "model files of its own"),
+        (["fit", "TRAIN", "--model", "NEW", "--ranker", "map"], "relevance_level"),
+        (["fit", "TRAIN", "--model", "NEW", "--ranker", "ndcg+trees", "--alpha", "1"], "Ridge"),
+        (["fit", "TRAIN", "--model", "NEW", "--ranker", "map", "--alphas", "1"], "give --alpha"),
+        (["fit", "TRAIN", "--model", "NEW", "--alpha", "1", "--alphas", "1"], "one of the two"),
+        (["fit", "TRAIN", "--model", "NEW", "--alpha", "-1"], "alpha=-1"),
+        (["fit", "TRAIN", "--model", "NEW", "--max-grade", "4"], "for the ranker err"),
+        (["fit", "TRAIN", "--model", "NEW", "--ranker", "err", "--chunk-rows", "9"], "--max-grade"),
+        (["fit", "TRAIN", "--model", "NEW", "--chunk-rows", "0"], "integer from 1"),
+        (["fit", "TRAIN", "--model", "NEW", "--alphas", "1", "--chunk-rows", "9"], "all rows"),
+        (["fit", "TRAIN", "--model", "NEW", "--n-features", "2"], "cannot read"),
+        (["predict", "TRAIN", "TEST"], "no model file"),
+        (["predict", "MISSING", "TEST"], "No such file"),
+        (["predict", "MODEL", "MISSING"], "No such file"),
+        (["predict", "MODEL", "TEST", "--top-k", "3"], "--format trec"),
+        (["predict", "MODEL", "TEST", "--output", "NOWHERE/x"], "No such file"),
+        (["evaluate"], "give MODEL and FILE"),
+        (["evaluate", "MODEL"], "give MODEL and FILE"),
+        (["evaluate", "MODEL", "TEST", "--scores", "TEST"], "give MODEL and FILE"),
+        (["evaluate", "--run", "TEST"], "--qrels go together"),
+        (["evaluate", "--run", "TEST", "--qrels", "TEST", "--measures", "auc"], "all documents"),
+        (["evaluate", "--scores", "TRAIN", "TEST"], "one score per line"),
+        (["evaluate", "MODEL", "TEST", "--measures", "ndgc"], "Unknown measure"),
+        (["info", "TEST"], "no model file"),
+    ],
+)
+def test_bad_input(capsys, path, model, new, tmp_path, argv, words):
+    names = {
+        "TRAIN": path("train.txt"),
+        "TEST": path("test.txt"),
+        "MISSING": path("missing.txt"),
+        "MODEL": model[0],
+        "NEW": new,
+    }
+    nowhere = str(tmp_path / "nowhere")
+    argv = [names.get(word, word.replace("NOWHERE", nowhere)) for word in argv]
+    message = fail(capsys, *argv)
+    assert "skcalrank: error: " in message and words in message
+    assert not (tmp_path / "new.skops").exists()
+
+
+def test_features_must_be_those_of_the_model(capsys, path, model, frames, new, tmp_path):
+    other = tmp_path / "wide.txt"
+    other.write_text("1 qid:1 9:1\n")
+    assert "n_features" in fail(capsys, "predict", model[0], str(other))
+    file = str(tmp_path / "train.csv")
+    frames["train"].to_csv(file, index=False)
+    run(capsys, "fit", file, "--model", new, *COLUMNS)
+    message = fail(capsys, "predict", new, path("test.txt"))
+    assert "numbered features" in message and "f0, f1" in message
+    frames["test"].drop(columns="f3").to_csv(file, index=False)
+    assert "no column 'f3'" in fail(capsys, "predict", new, file, *COLUMNS)
+    # A model without names takes the columns of numbers as they stand.
+    out = run(capsys, "predict", model[0], path("train.txt"))
+    frames["train"].to_csv(file, index=False)
+    drop_label = ["--qid-column", "query", "--label-column", "grade"]
+    named = run(capsys, "predict", model[0], file, *drop_label)
+    np.testing.assert_allclose(
+        [float(v) for v in named.split()], [float(v) for v in out.split()], rtol=1e-9
+    )
+
+
+def test_scores_are_as_many_as_rows(capsys, path, tmp_path):
+    (tmp_path / "scores.txt").write_text("1\n2\n")
+    argv = ["--scores", str(tmp_path / "scores.txt"), path("test.txt")]
+    assert "holds 2 scores" in fail(capsys, "evaluate", *argv)
+
+
+def test_labels_alone_are_enough_for_scores(capsys, frames, tmp_path):
+    frame, file = frames["test"][["query", "grade"]], tmp_path / "labels.csv"
+    frame.to_csv(file, index=False)
+    (tmp_path / "scores.txt").write_text("\n".join(map(str, frame["grade"])))
+    argv = ["--scores", str(tmp_path / "scores.txt"), str(file), "--measures", "ndcg"]
+    assert "ndcg 1.0000" in run(capsys, "evaluate", *argv, *COLUMNS)
+
+
+def test_warnings_are_one_line(capsys, path, model):
+    with ZipFile(model[0]) as archive:
+        texts = {name: archive.read(name) for name in archive.namelist()}
+    version = f'"scikit-learn": "{sklearn.__version__}"'.encode()
+    texts["skcalrank.json"] = texts["skcalrank.json"].replace(version, b'"scikit-learn": "0.99"')
+    with ZipFile(model[0], "w") as archive:
+        for name, text in texts.items():
+            archive.writestr(name, text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert main(["predict", model[0], path("test.txt")]) == 0
+    err = capsys.readouterr().err
+    assert err.startswith("skcalrank: warning: ") and "0.99" in err and err.count("skcalrank:") == 1
+
+
+def test_names_that_a_run_cannot_hold(capsys, frames, new, tmp_path):
+    file = str(tmp_path / "train.csv")
+    frames["train"].assign(docid="two words").to_csv(file, index=False)
+    run(capsys, "fit", file, "--model", new, *COLUMNS)
+    assert main(["predict", new, file, *COLUMNS, "--format", "trec"]) == 2
+    assert "'two words': it has spaces" in capsys.readouterr().err
+
+
+def test_models_of_fixed_items(capsys, path, new):
+    save_model(NDCGRanker().fit(np.eye(3), np.eye(3)), new)
+    assert "ranks 3 fixed items" in fail(capsys, "predict", new, path("test.txt"))
+
+
+def test_extras_that_are_missing(capsys, path, new, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    monkeypatch.setattr(_models, "Reader", None)  # nothing is read before
+    message = fail(capsys, "fit", path("train.txt"), "--model", new)
+    assert "pip install 'skcalrank[files]'" in message
+
+
+# -- how it ends -------------------------------------------------------------------
+
+
+def test_progress_on_a_terminal_only(capsys, path, model, monkeypatch):
+    argv = ["predict", model[0], path("test.txt"), "--chunk-rows", "50"]
+    quiet = run(capsys, *argv)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(argv) == 0
+    seen = capsys.readouterr()
+    assert seen.out == quiet
+    assert "rows/s" in seen.err and seen.err.endswith("\r\x1b[K")
+
+
+def test_interrupt(capsys, path, new, monkeypatch):
+    def stop(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_models, "save_model", stop)
+    assert main(["fit", path("train.txt"), "--model", new]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a closed pipe is another error there")
+def test_nobody_reads(path, model):
+    command = [sys.executable, "-m", "skcalrank", "predict", model[0], path("test.txt")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 1
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "info"])
+def test_help(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "100")
+    out = run(capsys, command, "--help")
+    assert "example" in out and max(map(len, out.split("\n"))) <= 100

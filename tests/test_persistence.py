@@ -1,0 +1,299 @@
+"""Model files: what is read is what was written, and nothing else is read."""
+
+import json
+import re
+import sys
+import warnings
+from unittest.mock import Mock
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import numpy as np
+import pytest
+import sklearn
+from cases import make_data, rankers
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
+from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
+from sklearn.linear_model import Ridge, SGDRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+import skcalrank
+from skcalrank import LeastSquaresRankerCV, LowRankLossClassifier, NDCGRanker
+from skcalrank.linear_model import GramRidge
+from skcalrank.persistence import load_model, read_header, save_model
+
+pytest.importorskip("skops")
+
+REGRESSORS = [
+    Ridge(),
+    GramRidge(),
+    SGDRegressor(random_state=0),
+    make_pipeline(StandardScaler(), Ridge()),
+    HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=2),
+    GradientBoostingRegressor(n_estimators=3, random_state=0),
+    RandomForestRegressor(3, random_state=0),
+    MLPRegressor(hidden_layer_sizes=3, tol=10.0, n_iter_no_change=1, random_state=0),
+]
+
+
+@pytest.fixture
+def data(rng):
+    return make_data(rng, sizes=(6, 5, 9, 4, 7, 5, 8))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.skops"
+
+
+def there_and_back(ranker, path):
+    save_model(ranker, path)
+    return load_model(path)
+
+
+# -- there and back ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ranker", rankers(), ids=lambda r: type(r).__name__)
+def test_every_ranker(ranker, data, path):
+    X, _, qid = data
+    ranker.fit(*data)
+    twin = there_and_back(ranker, path)
+    assert type(twin) is type(ranker)
+    np.testing.assert_array_equal(twin.predict(X, qid), ranker.predict(X, qid))
+    np.testing.assert_array_equal(twin.rank(X, qid), ranker.rank(X, qid))
+    assert twin.score(*data) == ranker.score(*data)
+    assert repr(twin) == repr(ranker)
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS, ids=lambda r: type(r).__name__)
+def test_regressors(regressor, data, path):
+    ranker = NDCGRanker(regressor).fit(*data)
+    twin = there_and_back(ranker, path)
+    np.testing.assert_allclose(twin.predict(data[0]), ranker.predict(data[0]), rtol=1e-12)
+
+
+def test_pair_surrogates(data, path):
+    for ranker in rankers(surrogate="pairwise"):
+        if "surrogate" in ranker.get_params():
+            twin = there_and_back(ranker.fit(*data), path)
+            X, _, qid = data
+            np.testing.assert_array_equal(twin.rank(X, qid), ranker.rank(X, qid))
+
+
+def test_classifier_and_label_form(rng, path):
+    X, y = rng.normal(size=(40, 3)), rng.integers(0, 3, 40)
+    classifier = LowRankLossClassifier(1.0 - np.eye(3)).fit(X, y)
+    assert np.array_equal(there_and_back(classifier, path).predict(X), classifier.predict(X))
+    ranker = NDCGRanker().fit(X, rng.integers(0, 3, (40, 4)))
+    assert np.array_equal(there_and_back(ranker, path).rank(X), ranker.rank(X))
+
+
+def test_feature_names_survive(data, path):
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = data
+    frame = pandas.DataFrame(X, columns=list("dcba"))
+    twin = there_and_back(NDCGRanker().fit(frame, y, qid), path)
+    assert list(twin.feature_names_in_) == list("dcba")
+    with pytest.raises(ValueError, match="feature names"):
+        twin.predict(frame[list("abcd")])
+
+
+def test_chunks_can_be_added_to_a_model_that_was_loaded(data, path):
+    X, y, qid = data
+    first = qid < 14
+    ranker = NDCGRanker(GramRidge()).partial_fit(X[first], y[first], qid[first])
+    twin = there_and_back(ranker, path).partial_fit(X[~first], y[~first], qid[~first])
+    np.testing.assert_allclose(twin.coef_, NDCGRanker(GramRidge()).fit(*data).coef_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("ranker", [NDCGRanker(GramRidge()), LeastSquaresRankerCV()], ids=repr)
+def test_names_of_queries_are_left_out(ranker, data, path):
+    X, y, qid = data
+    ranker.fit(X, y, [f"query-{q}" for q in qid])
+    save_model(ranker, path)
+    with ZipFile(path) as archive:
+        assert "query-10" not in archive.read("schema.json").decode()
+    # The ranker itself keeps them.
+    learnt = ranker.rankers_["ndcg@10"] if hasattr(ranker, "rankers_") else ranker
+    assert "query-10" in learnt._seen
+
+
+# -- the header --------------------------------------------------------------------
+
+
+def test_header(data, path):
+    save_model(NDCGRanker().fit(*data), str(path), n_rows=44, ranker="ndcg")
+    assert read_header(path) == {
+        "format": 1,
+        "class": "skcalrank.rankers._positional.NDCGRanker",
+        "skcalrank": skcalrank.__version__,
+        "scikit-learn": sklearn.__version__,
+        "notes": {"n_rows": 44, "ranker": "ndcg"},
+    }
+
+
+def rewrite(path, name, change):
+    """Change one text of the archive."""
+    with ZipFile(path) as archive:
+        texts = {each: archive.read(each) for each in archive.namelist()}
+    texts[name] = change(texts[name].decode()).encode()
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        for each, text in texts.items():
+            archive.writestr(each, text)
+
+
+def test_newer_format(data, path):
+    save_model(NDCGRanker().fit(*data), path)
+    rewrite(path, "skcalrank.json", lambda text: text.replace('"format": 1', '"format": 2'))
+    with pytest.raises(ValueError, match=r"has format 2.*formats up to 1: upgrade"):
+        load_model(path)
+
+
+def test_other_version_of_scikit_learn(data, path):
+    save_model(NDCGRanker().fit(*data), path)
+    for name in ("skcalrank.json", "schema.json"):
+        rewrite(path, name, lambda text: text.replace(sklearn.__version__, "0.99"))
+    with pytest.warns(InconsistentVersionWarning, match=r"NDCGRanker from version 0\.99") as caught:
+        load_model(path)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("module", ["numpy.ma", "numpy.ma.core"])
+def test_files_of_other_versions_of_skops(data, path, module):
+    save_model(LeastSquaresRankerCV().fit(*data), path)
+    old = r'"numpy\.ma(\.core)?"'
+    rewrite(path, "schema.json", lambda text: re.sub(old, f'"{module}"', text))
+    with ZipFile(path) as archive:
+        assert f'"{module}"' in archive.read("schema.json").decode()
+    assert load_model(path).cv_results_["param_alpha"].shape == (17,)
+
+
+# -- what is not read --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 broken"])
+def test_other_files(content, path):
+    path.write_bytes(content)
+    for read in (load_model, read_header):
+        with pytest.raises(ValueError, match="no model file"):
+            read(path)
+    with pytest.raises(FileNotFoundError):
+        load_model(path.with_name("missing"))
+
+
+def test_other_archives(data, path):
+    with ZipFile(path, "w") as archive:
+        archive.writestr("notes.txt", "hello")
+    with pytest.raises(ValueError, match="no model file"):
+        load_model(path)
+    with ZipFile(path, "w") as archive:
+        archive.writestr("skcalrank.json", json.dumps({"format": 1}))
+    with pytest.raises(ValueError, match="no model file"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("change", [lambda text: text[: len(text) // 2], lambda text: "{}"])
+def test_damaged(data, path, change):
+    save_model(NDCGRanker().fit(*data), path)
+    rewrite(path, "schema.json", change)
+    with pytest.raises(ValueError, match="is damaged"):
+        load_model(path)
+
+
+class Stranger(RegressorMixin, BaseEstimator):
+    """A regressor of nobody's package."""
+
+    def fit(self, X, y):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+def test_strange_types_are_named_and_can_be_trusted(data, path):
+    ranker = NDCGRanker(Stranger()).fit(*data)
+    save_model(ranker, path)
+    name = f"{__name__}.Stranger"
+    with pytest.raises(ValueError, match=f"not trusted: {name}"):
+        load_model(path)
+    twin = load_model(path, trusted=[name])
+    np.testing.assert_array_equal(twin.predict(data[0]), data[0][:, 0])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "numpy.memmap",
+        "numpy.load",
+        "scipy.io.netcdf_file",
+        "subprocess.Popen",
+        # Functions, and what modules have imported from elsewhere.
+        "sklearn.utils.shuffle",
+        "skcalrank.load_letor",
+        "skcalrank.datasets._letor.Path",
+        "skcalrank.missing.Nothing",
+        "sklearn.utils.Bunch",
+        "sklearn.__main__.Main",
+    ],
+)
+def test_forged_types_are_refused(data, path, name):
+    save_model(NDCGRanker().fit(*data), path)
+
+    def forge(text):
+        schema = json.loads(text)
+        assert schema["__class__"] == "NDCGRanker"
+        schema["__module__"], _, schema["__class__"] = name.rpartition(".")
+        return json.dumps(schema)
+
+    rewrite(path, "schema.json", forge)
+    with pytest.raises(ValueError, match="not trusted"):
+        load_model(path)
+
+
+def test_functions_of_the_user_are_refused(data, path):
+    ranker = NDCGRanker(make_pipeline(FunctionTransformer(sklearn.utils.as_float_array), Ridge()))
+    save_model(ranker.fit(*data), path)
+    with pytest.raises(ValueError, match="as_float_array"):
+        load_model(path)
+
+
+# -- what is not written -----------------------------------------------------------
+
+
+def test_not_fitted(path):
+    with pytest.raises(NotFittedError):
+        save_model(NDCGRanker(), path)
+    assert not path.exists()
+
+
+def test_a_file_is_complete_or_as_before(data, path, monkeypatch):
+    ranker = NDCGRanker().fit(*data)
+    save_model(ranker, path)
+    before = path.read_bytes()
+    with pytest.raises(TypeError, match="JSON"):
+        save_model(ranker, path, when={1, 2})
+    monkeypatch.setattr("os.replace", Mock(side_effect=OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        save_model(ranker, path, other=1)
+    assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
+
+
+def test_without_skops(data, path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    with pytest.raises(ImportError, match=r"skcalrank\[files\]"):
+        save_model(NDCGRanker().fit(*data), path)
+
+
+def test_loading_is_silent(data, path):
+    save_model(NDCGRanker(REGRESSORS[3]).fit(*data), path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_model(path)
