@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.datasets import load_svmlight_file
 
 from ._container import RankingData
 from ._files import OPENERS, open_bytes, read_bytes
@@ -27,6 +26,9 @@ class Form(NamedTuple):
 
 def parse(content: bytes, form: Form):
     """X as a CSR matrix, y, and the qid of those rows that name one."""
+    # Most users never read such a file, and the import takes a while.
+    from sklearn.datasets import load_svmlight_file
+
     with io.BytesIO(content) as file:
         return load_svmlight_file(
             file, n_features=form.n_features, dtype=form.dtype, query_id=True, zero_based=False
