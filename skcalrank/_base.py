@@ -28,6 +28,7 @@ from ._validation import (
     check_cutoff,
     check_queries,
     check_sample_weight,
+    with_index_of,
     x_checks,
 )
 from .measures import Measure
@@ -223,7 +224,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         -------
         positions : ndarray of int of shape (n_rows,) or (n, r)
             1-based position of each document in its query; equal scores stand in row
-            order.
+            order. Of a pandas DataFrame a Series named "rank", or in the label-ranking form a
+            DataFrame, with its index.
 
         Raises
         ------
@@ -233,6 +235,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         self._require_qid(qid, "rank")
         if is_lazy(X, qid):
             return map_partitions(self, "rank", X, qid)
+        return with_index_of(X, self._places(X, qid), "rank")
+
+    def _places(self, X, qid):
         scores = self.predict(X, qid)
         if scores.ndim == 2:
             return positions(scores.ravel(), Queries.equal(*scores.shape)).reshape(scores.shape)
@@ -258,7 +263,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         check_cutoff(k)
         refuse_lazy(self, "rank(X, qid) <= k tells which rows they are.", X=X, qid=qid)
         k = np.inf if k is None else k
-        place = self.rank(X, qid)
+        self._require_qid(qid, "top_k")
+        place = self._places(X, qid)
         if place.ndim == 2:
             return np.argsort(place, axis=1)[:, : int(min(k, place.shape[1]))]
         queries = check_queries(qid, len(place))

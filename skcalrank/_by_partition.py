@@ -170,7 +170,7 @@ def _predict_part(ranker, method, number, *, X, qid):
 
 
 def _rank_part(ranker, method, named, number, *, X, qid):
-    return _predict_part(ranker, method, number, X=X, qid=qid).astype(np.intp)
+    return np.asarray(_predict_part(ranker, method, number, X=X, qid=qid), dtype=np.intp)
 
 
 # -- score -----------------------------------------------------------------------------

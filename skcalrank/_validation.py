@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "check_scores",
     "check_target",
     "query_weights",
+    "with_index_of",
     "x_checks",
 ]
 
@@ -196,6 +198,16 @@ def x_checks(estimator) -> dict:
         "dtype": (np.float64, np.float32),
         "ensure_all_finite": "allow-nan" if tags.allow_nan else True,
     }
+
+
+def with_index_of(X, values, name):
+    """Values of the rows with the index of a pandas DataFrame; of anything else as they are."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, pandas.DataFrame):
+        return values
+    if values.ndim == 1:
+        return pandas.Series(values, index=X.index, name=name)
+    return pandas.DataFrame(values, index=X.index)
 
 
 def check_option(name, value, options):

@@ -108,6 +108,28 @@ def test_containers(ranker, container, data):
     check_same(ranker, data, CONTAINERS[container](*data))
 
 
+@every_ranker
+def test_ranks_of_a_frame_keep_its_index(ranker, data):
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = as_pandas(*data)
+    ranker = fitted(ranker, X, y, qid)
+    places = ranker.rank(X, qid)
+    assert isinstance(places, pandas.Series) and places.name == "rank"
+    assert places.index.equals(X.index)
+    names = ranker.feature_names_in_
+    assert np.array_equal(places, ranker.rank(pandas.DataFrame(X.values, columns=names), qid))
+    # Rows are numbers, whatever the index is.
+    assert (places.iloc[ranker.top_k(X, qid, k=1)] == 1).all()
+
+
+def test_ranks_of_a_frame_in_the_label_form(rng):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(rng.normal(size=(4, 2)), columns=["a", "b"], index=list("wxyz"))
+    places = SpearmanRanker().fit(X, rng.normal(size=(4, 3))).rank(X)
+    assert isinstance(places, pandas.DataFrame) and places.shape == (4, 3)
+    assert places.index.equals(X.index)
+
+
 @pytest.mark.parametrize("convert", [csr_matrix, csr_array, coo_matrix])
 @every_ranker
 def test_sparse_is_dense(ranker, convert, data):

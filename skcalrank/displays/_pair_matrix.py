@@ -227,7 +227,7 @@ class PairMatrixDisplay(Display):
         X = transform(_safe_indexing(X, rows))
         # In the label-ranking form there is one row of positions as there is one matrix.
         (matrix,) = ranker.decision_function(X, qid)
-        positions = ranker.rank(X, qid).ravel()
+        positions = np.ravel(ranker.rank(X, qid))
         if not ranker._diagonal:
             matrix = matrix.copy()
             np.fill_diagonal(matrix, np.nan)
