@@ -13,6 +13,11 @@ collect_ignore_glob = [] if find_spec("matplotlib") else ["skcalrank/displays/*"
 collect_ignore_glob += [] if find_spec("dask") else ["skcalrank/dask.py"]
 collect_ignore_glob += [] if find_spec("skops") else ["skcalrank/persistence.py"]
 
+# What Sphinx reads and makes in doc/ is not for doctest, nor are pages without their libraries.
+collect_ignore_glob += ["doc/conf.py", "doc/_build/*", "doc/gallery/*", "doc/api/generated/*"]
+if not (find_spec("lightgbm") and find_spec("xgboost")):
+    collect_ignore_glob += ["doc/coming_from.rst", "doc/own_measure.rst"]
+
 
 @pytest.fixture(autouse=True)
 def _close_figures():

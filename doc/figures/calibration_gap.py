@@ -25,6 +25,8 @@ for surrogate, name in SURROGATES.items():
     gaps = [calibration_gap(surrogate, "sort", MEASURE, law(w)).gap for w in weights]
     ax.plot(weights, gaps, label=name)
 ax.axvline(0.15, color="0.7", linestyle=":", label="Lemma 10")
-ax.set(xlabel="weight of the preference for 2 over 3", ylabel="calibration gap")
+ax.set(
+    xlabel="weight of the preference for 2 over 3", ylabel="calibration gap", ylim=(-0.015, 0.37)
+)
 ax.legend()
 plt.show()

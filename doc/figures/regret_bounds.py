@@ -15,5 +15,9 @@ LOSSES = (
 
 figure, axes = plt.subplots(2, 3, figsize=(11, 6.5), sharey=True, layout="constrained")
 for ax, loss in zip(axes.ravel(), LOSSES):
-    RegretBoundDisplay.from_loss("ndcg@2", loss, n_samples=800, random_state=0, ax=ax)
+    display = RegretBoundDisplay.from_loss("ndcg@2", loss, n_samples=800, random_state=0, ax=ax)
+    ax.get_legend().remove()
+    ax.set_title(
+        f"{loss}: points reach {display.largest_ratio:.0%} of the bound", fontsize="medium"
+    )
 plt.show()

@@ -15,7 +15,7 @@ __all__ = ["load_letor"]
 
 
 def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False, chunk_rows=None):
-    """Read ``relevance qid:Q feature:value ... # comment`` lines.
+    """Read lines ``relevance qid:Q feature:value # comment``, with any number of features.
 
     Parameters
     ----------

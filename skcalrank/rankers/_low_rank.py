@@ -42,9 +42,9 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
     rank_ : int
         Dimension of the surrogate.
-    alpha_ : ndarray of shape (n_classes, rank_)
+    alpha_ : ndarray of shape (n_classes, ``rank_``)
         What is regressed.
-    beta_ : ndarray of shape (n_predictions, rank_)
+    beta_ : ndarray of shape (n_predictions, ``rank_``)
     estimator_ : regressor or None
         The fitted one; None when the loss does not depend on the prediction.
     n_features_in_ : int

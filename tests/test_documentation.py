@@ -1,0 +1,108 @@
+"""What the documentation must hold, read from its sources: Sphinx is not needed."""
+
+import ast
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import skcalrank
+
+ROOT = Path(__file__).parents[1]
+DOC = ROOT / "doc"
+API = sorted(set((DOC / "api").glob("*.rst")) - {DOC / "api" / "index.rst"})
+MADE = ("_build", "_templates", "gallery", "generated")
+PAGES = sorted(
+    page for page in DOC.rglob("*.rst") if not set(MADE) & set(page.relative_to(DOC).parts)
+)
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+MODULES = ["skcalrank"] + [
+    f"skcalrank.{module.name}"
+    for module in pkgutil.iter_modules(skcalrank.__path__)
+    if not module.name.startswith("_")
+]
+
+
+def documented(page):
+    """Full names that a page of the reference lists."""
+    names, module = set(), None
+    for line in page.read_text().splitlines():
+        if found := re.match(r"\.\. currentmodule:: (\S+)", line):
+            module = found[1]
+        elif found := re.match(r"(?:   |\.\. py:data:: )([A-Za-z_]\w*)$", line):
+            names.add(f"{module}.{found[1]}")
+    return names
+
+
+def entries(page):
+    """Documents in the toctrees of a page, as paths below `doc`."""
+    text = page.read_text()
+    for block in re.findall(r"^\.\. toctree::\n((?:[ ]+.*\n|\n)*)", text, flags=re.M):
+        for line in block.splitlines():
+            if line.strip() and not line.strip().startswith(":"):
+                yield (page.parent / line.strip()).relative_to(DOC).as_posix()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_public_names_are_in_the_reference(module):
+    listed = set().union(*map(documented, API))
+    # A name that skcalrank itself exports may be listed there or in the room that it is from.
+    rooms = MODULES if module == "skcalrank" else [module, "skcalrank"]
+    for name in importlib.import_module(module).__all__:
+        assert any(f"{room}.{name}" in listed for room in rooms), f"{name} is in no doc/api page"
+
+
+def test_the_reference_lists_nothing_else():
+    for page in API:
+        for name in documented(page):
+            module, _, public = name.rpartition(".")
+            assert public in importlib.import_module(module).__all__, f"{page.name}: {name}"
+
+
+def test_every_page_is_in_a_toctree():
+    reachable = {"index"} | {entry for page in PAGES for entry in entries(page)}
+    pages = {page.relative_to(DOC).with_suffix("").as_posix() for page in PAGES}
+    assert pages <= reachable, sorted(pages - reachable)
+    assert reachable - pages == {"gallery/index"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_have_a_title(page):
+    first = page.read_text().splitlines()[:4]
+    included = first[0].startswith(".. include::")
+    assert included or any(re.fullmatch("=+", line) for line in first)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_have_a_title_and_say_what_they_show(path):
+    title, rule, *text = ast.get_docstring(ast.parse(path.read_text())).splitlines()
+    assert len(rule) >= len(title) and set(rule) == {"="}
+    assert len(" ".join(text).split()) >= 15
+
+
+def test_the_gallery_has_an_order():
+    source = (DOC / "_gallery_order.py").read_text()
+    listed = re.findall(r'"(plot_\w+\.py)"', source)
+    assert sorted(listed) == [path.name for path in EXAMPLES]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_to_examples_and_pages_exist(page):
+    known = {f"gallery/{path.stem}" for path in EXAMPLES} | {"gallery/index"}
+    known |= {p.relative_to(DOC).with_suffix("").as_posix() for p in PAGES}
+    for link in re.findall(r":doc:`(?:[^`<]*<)?(/?[\w/]+)>?`", page.read_text()):
+        place = DOC if link.startswith("/") else page.parent
+        target = (place / link.lstrip("/")).relative_to(DOC).as_posix()
+        assert target in known, target
+
+
+def test_keys_of_papers_are_in_the_bibliography():
+    keys = set(re.findall(r"@\w+\{(\w+),", (DOC / "references.bib").read_text()))
+    cited = {
+        key
+        for path in [*PAGES, *EXAMPLES, *(ROOT / "skcalrank").rglob("*.py")]
+        for key in re.findall(r"\b(?:RAT|CUG|DMJ|FHT)\d\d\b", path.read_text())
+    }
+    assert cited and cited <= keys
