@@ -6,7 +6,8 @@ Every query has the same four kinds of document, shuffled, with features that a 
 apart. With probability 1/6 the third alone is relevant, with 1/2 the second and the third, with
 1/3 the first. The first document has a larger mean target y_i / |y|_1 than the second (1/3 against
 1/4), and yet it belongs behind it, since the second is relevant together with the third. The
-expected AP of every order follows by enumeration, so regrets are exact. Means and standard errors over repetitions.
+expected AP of every order follows by enumeration, so regrets are exact. Means and standard errors
+over repetitions.
 """
 
 from __future__ import annotations
