@@ -53,7 +53,7 @@ print(f"sort by targets  {name_of(by_score)}  expected AP {lost:.4f}")
 
 full = u + np.tril(u, -1).T
 fig, ax = plt.subplots(figsize=(4.6, 3.9), layout="constrained")
-display = PairMatrixDisplay.from_matrix(full, best, item_names=KINDS, ax=ax)
+display = PairMatrixDisplay.from_predictions(full, best, item_names=KINDS, ax=ax)
 for row, i in enumerate(np.argsort(best)):
     for column, j in enumerate(np.argsort(best)):
         shade = "white" if full[i, j] > 0.25 else "black"

@@ -65,7 +65,7 @@ def contributions():
 
 
 def pair_matrix():
-    return PairMatrixDisplay.from_matrix([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    return PairMatrixDisplay.from_predictions([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
 
 MADE = {
@@ -608,7 +608,7 @@ def against(u, positions):
 def test_heat_map_is_the_matrix_in_order(difference, rng):
     u, positions = rng.normal(size=(6, 6)), rng.permutation(6) + 1
     given = u.copy()
-    display = PairMatrixDisplay.from_matrix(
+    display = PairMatrixDisplay.from_predictions(
         u, positions, difference=difference, item_names=list("abcdef"), name="title"
     )
     shown, drawn = u - u.T if difference else u, display.im_.get_array()
@@ -632,19 +632,19 @@ def test_heat_map_is_the_matrix_in_order(difference, rng):
 
 
 def test_order_without_a_pair_against_it():
-    display = PairMatrixDisplay.from_matrix([[0, 1], [0, 0]], [1, 2], colorbar=False)
+    display = PairMatrixDisplay.from_predictions([[0, 1], [0, 0]], [1, 2], colorbar=False)
     assert display.n_against == 0
     assert display.against_ is None
     assert display.colorbar_ is None
     assert "0 of 1 pairs" in display.ax_.get_xlabel()
     # Values that are symmetric say nothing about the order of a pair.
-    symmetric = PairMatrixDisplay.from_matrix([[2, 1], [1, 0]], difference=True)
+    symmetric = PairMatrixDisplay.from_predictions([[2, 1], [1, 0]], difference=True)
     assert "pairs" not in symmetric.ax_.get_xlabel()
     symmetric.figure_.canvas.draw()
 
 
 def test_many_items_get_as_many_names_as_there_is_room_for(rng):
-    display = PairMatrixDisplay.from_matrix(rng.normal(size=(100, 100)))
+    display = PairMatrixDisplay.from_predictions(rng.normal(size=(100, 100)))
     ticks = [tick.get_text() for tick in display.ax_.get_xticklabels()]
     assert ticks == [str(i) for i in range(0, 100, 4)]
 
@@ -734,7 +734,7 @@ def test_pair_matrix_of_a_ranker_says_what_is_wrong(rng):
 )
 def test_pair_matrix_says_what_is_wrong(u, positions, match):
     with pytest.raises(ValueError, match=match):
-        PairMatrixDisplay.from_matrix(u, positions)
+        PairMatrixDisplay.from_predictions(u, positions)
 
 
 # -- contributions -------------------------------------------------------------------

@@ -21,7 +21,7 @@ class PairMatrixDisplay(Display):
     behind is preferred on balance, :math:`u_{ij} > u_{ji}` with i behind j: its cell below the
     diagonal has a frame. Pairs whose majorities form a cycle leave some with every order.
 
-    Use :meth:`from_estimator` or :meth:`from_matrix` to make one. The parameters are stored as
+    Use :meth:`from_estimator` or :meth:`from_predictions` to make one. The parameters are stored as
     attributes.
 
     Parameters
@@ -240,7 +240,7 @@ class PairMatrixDisplay(Display):
         ).plot(ax, colorbar=colorbar, im_kwargs=im_kwargs, frame_kwargs=frame_kwargs)
 
     @classmethod
-    def from_matrix(
+    def from_predictions(
         cls,
         u,
         positions=None,
@@ -253,7 +253,7 @@ class PairMatrixDisplay(Display):
         im_kwargs=None,
         frame_kwargs=None,
     ):
-        """Draw a given matrix.
+        """Draw a predicted matrix.
 
         Parameters
         ----------
@@ -285,13 +285,13 @@ class PairMatrixDisplay(Display):
         >>> from skcalrank.displays import PairMatrixDisplay
         >>> from skcalrank.preds import topological_positions
         >>> u = [[0, 3, 0], [0, 0, 2], [1, 0, 0]]
-        >>> display = PairMatrixDisplay.from_matrix(
+        >>> display = PairMatrixDisplay.from_predictions(
         ...     u, topological_positions(u), item_names=["a", "b", "c"]
         ... )
         >>> display.n_against
         1
         """
-        check_matplotlib_support(f"{cls.__name__}.from_matrix")
+        check_matplotlib_support(f"{cls.__name__}.from_predictions")
         u = check_array(np.asarray(u), dtype=np.float64, input_name="u", copy=True)
         r = len(u)
         if u.shape != (r, r):
