@@ -19,9 +19,16 @@ class PreferenceTarget:
 
     Build it with one of its constructors: :meth:`from_comparisons`,
     :meth:`from_relevance`, :meth:`from_orders`, :meth:`from_matrix` or
-    :meth:`from_matrices`. It has a length and can be sliced by rows like an array, so
-    every splitter of scikit-learn takes it as ``y``; preferences for or against rows
-    that are cut away drop out. It carries its queries.
+    :meth:`from_matrices`, which check what they are given. It has a length and can be sliced by
+    rows like an array, so every splitter of scikit-learn takes it as ``y``; preferences for or
+    against rows that are cut away drop out. It carries its queries.
+
+    Parameters
+    ----------
+    winner, loser, weight, judgment, qid, n_items
+        What the attributes hold, unchecked.
+    n_rows : int
+        Number of rows, its length.
 
     Attributes
     ----------

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import pkgutil
 import re
 from pathlib import Path
@@ -45,6 +46,41 @@ def entries(page):
                 yield (page.parent / line.strip()).relative_to(DOC).as_posix()
 
 
+def callables(module):
+    """Public classes and functions of a module, and the methods that their classes begin.
+
+    An override has the parameters of the method that it overrides, and need not repeat them.
+    """
+    for public in importlib.import_module(module).__all__:
+        value = getattr(importlib.import_module(module), public)
+        if inspect.isclass(value) or inspect.isroutine(value):
+            yield public, value
+        for name in vars(value) if inspect.isclass(value) else ():
+            method = getattr(value, name)
+            ours = str(getattr(method, "__module__", "")).startswith("skcalrank")
+            begins = not any(hasattr(base, name) for base in value.__mro__[1:])
+            if callable(method) and ours and begins and not name.startswith("_"):
+                yield f"{public}.{name}", method
+
+
+def parameters(value):
+    """Names in a signature. What `*` and `**` hand on is described where it arrives."""
+    if inspect.isclass(value) and issubclass(value, Exception):
+        return  # a message, and no signature
+    for name, parameter in inspect.signature(value).parameters.items():
+        handed_on = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if name != "self" and not handed_on:
+            yield name
+
+
+def described(value):
+    """Names in the sections of a docstring; fields of tuples and results are attributes."""
+    section = r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=^[A-Z][\w ]*\n-+$|\Z)"
+    for block in re.findall(section, inspect.getdoc(value), flags=re.M | re.S):
+        for entry in re.findall(r"^\S.*", block, flags=re.M):
+            yield from (name.strip("* ") for name in entry.partition(" : ")[0].split(","))
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_public_names_are_in_the_reference(module):
     listed = set().union(*map(documented, API))
@@ -59,6 +95,13 @@ def test_the_reference_lists_nothing_else():
         for name in documented(page):
             module, _, public = name.rpartition(".")
             assert public in importlib.import_module(module).__all__, f"{page.name}: {name}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstrings_describe_every_parameter(module):
+    for name, value in callables(module):
+        missing = set(parameters(value)) - set(described(value))
+        assert not missing, f"{name} does not describe {', '.join(sorted(missing))}"
 
 
 def test_every_page_is_in_a_toctree():

@@ -168,9 +168,22 @@ class LabelDistribution:
         return np.tensordot(self.probabilities, self.targets(measure, pairs=pairs), 1)
 
     def targets(self, measure, *, pairs=False):
-        """Targets of a measure under each outcome, of shape (m, r), or (m, r, r).
+        """Targets of a measure under each outcome.
 
-        The parameters are those of :meth:`expected_targets`.
+        Parameters
+        ----------
+        measure : str or Measure
+        pairs : bool, default=False
+            As in :meth:`expected_targets`.
+
+        Returns
+        -------
+        targets : ndarray of shape (m, r), or (m, r, r) with `pairs`
+
+        Raises
+        ------
+        ValueError
+            If the measure has no such targets, or does not fit the labels.
         """
         measure = self.resolve(measure)
         if pairs and measure.shape != "pairs":
@@ -184,7 +197,21 @@ class LabelDistribution:
         return measure.score_targets(y, self.queries).reshape(self.labels.shape)
 
     def resolve(self, measure) -> Measure:
-        """The measure, what it reads off all labels together filled in, checked to fit them."""
+        """The measure, what it reads off all labels together filled in, checked to fit them.
+
+        Parameters
+        ----------
+        measure : str or Measure
+
+        Returns
+        -------
+        measure : Measure
+
+        Raises
+        ------
+        ValueError
+            If labels are preferences, and the measure is not the pairwise disagreement.
+        """
         measure = get_measure(measure)
         if self.labels.ndim == 2:
             return measure.scaled_to(self.labels.ravel())
@@ -267,11 +294,24 @@ class LabelDistribution:
         return out if given.ndim == 2 else float(out[0])
 
     def bayes_value(self, measure):
-        """The best expected value that any order of the documents can have, a float."""
+        """The best expected value that any order of the documents can have.
+
+        Parameters
+        ----------
+        measure : str or Measure
+
+        Returns
+        -------
+        value : float
+        """
         return float(self.order_values(measure).max())
 
     def bayes_positions(self, measure):
         """All orders of the best expected value.
+
+        Parameters
+        ----------
+        measure : str or Measure
 
         Returns
         -------

@@ -18,16 +18,22 @@ __all__ = ["NoiseReport", "noise_report"]
 class NoiseReport:
     """How often the cheap prediction map is as good as the exact one.
 
+    Made by :func:`noise_report`.
+
     Attributes
     ----------
     condition : str
-        The noise condition that makes the cheap map exact.
+        The noise condition that makes the cheap map exact: "P_reinforce" or "P_DAG".
+    cheap : str
+        Name of the cheap map: "diagonal" or "topological".
     holds : ndarray of bool of shape (n_queries,)
-        Whether it holds for the estimated surrogate values of each query.
+        Whether the condition holds for the estimated surrogate values of each query.
     loss : ndarray of shape (n_queries,)
         What taking the cheap positions loses of the objective, as estimated.
     proven : ndarray of bool of shape (n_queries,)
         Whether the positions compared with are proven best.
+    scale : ndarray of shape (n_queries,)
+        Size of the objective: a loss up to 1e-9 of it is rounding.
     """
 
     condition: str

@@ -51,6 +51,18 @@ class Loss(ABC):
     def scaled_to(self, v: np.ndarray, queries: Queries) -> Loss:
         """The loss with what it reads off all targets filled in, targets checked.
 
+        Parameters
+        ----------
+        v : ndarray of shape (n_documents,)
+            All targets of a fit.
+        queries : Queries
+            Which documents belong together.
+
+        Returns
+        -------
+        loss : Loss
+            Itself, or a copy with the ``eta`` that was left None.
+
         Raises
         ------
         ValueError
@@ -67,7 +79,7 @@ class Loss(ABC):
 
     @abstractmethod
     def evaluate(self, v, s, queries: Queries, weight=None) -> np.ndarray:
-        """Loss of every query, of shape (n_queries,).
+        """Loss of every query.
 
         Parameters
         ----------
@@ -77,23 +89,77 @@ class Loss(ABC):
         weight : ndarray of shape (n_documents,), default=None
             A document's term weighs this; the pair (i, j) weighs ``w_i w_j`` over the mean
             weight of the query, so that a constant weight c counts c.
+
+        Returns
+        -------
+        loss : ndarray of shape (n_queries,)
         """
 
     @abstractmethod
     def value_and_gradient(self, v, s, queries: Queries, weight=None):
-        """Loss summed over the queries, and its gradient in the scores."""
+        """Loss summed over the queries, and its gradient in the scores.
+
+        Parameters
+        ----------
+        v, s : ndarray of shape (n_documents,)
+            Targets and scores.
+        queries : Queries
+        weight : ndarray of shape (n_documents,), default=None
+            As in :meth:`evaluate`.
+
+        Returns
+        -------
+        value : float
+        gradient : ndarray of shape (n_documents,)
+        """
 
     @abstractmethod
     def derivatives(self, v, s, queries: Queries, weight=None):
-        """Gradient and diagonal of the Hessian in the scores."""
+        """Gradient and diagonal of the Hessian in the scores: what boosting takes.
+
+        Parameters
+        ----------
+        v, s : ndarray of shape (n_documents,)
+            Targets and scores.
+        queries : Queries
+        weight : ndarray of shape (n_documents,), default=None
+            As in :meth:`evaluate`.
+
+        Returns
+        -------
+        gradient, curvature : ndarray of shape (n_documents,)
+        """
 
     @abstractmethod
     def infimum(self, v, queries: Queries) -> np.ndarray:
-        """Smallest loss that any scores can have on every query."""
+        """Smallest loss that any scores can have on every query.
+
+        Parameters
+        ----------
+        v : ndarray of shape (n_documents,)
+            Targets, or mean targets: the loss of these is the conditional risk.
+        queries : Queries
+
+        Returns
+        -------
+        infimum : ndarray of shape (n_queries,)
+        """
 
     @abstractmethod
     def minimizer(self, v, queries: Queries) -> np.ndarray:
-        """Scores of the smallest loss; infinite where it is not attained."""
+        """Scores of the smallest loss.
+
+        Parameters
+        ----------
+        v : ndarray of shape (n_documents,)
+            Targets, or mean targets.
+        queries : Queries
+
+        Returns
+        -------
+        s : ndarray of shape (n_documents,)
+            Infinite where the infimum is not attained; any one of several minimisers.
+        """
 
     @abstractmethod
     def constant(self, largest: float = 1.0) -> float:
@@ -103,6 +169,11 @@ class Loss(ABC):
         ----------
         largest : float, default=1.0
             Largest mean target, ``max_i U_i``, for the losses that need it.
+
+        Returns
+        -------
+        c : float
+            Infinite where no bound is claimed.
         """
 
 

@@ -27,8 +27,26 @@ class BregmanLogistic(Logistic):
     r"""Binary relative entropy of every target, with the link :math:`\eta/(1+e^{-s})`.
 
     The potential is :math:`\sum_i v_i \log v_i + (\eta-v_i) \log(\eta-v_i)`, with
-    :math:`\mu = 4/\eta`. It differs from the logistic loss by what does not depend on the
-    scores, and is 0 where that is at its infimum.
+    :math:`\mu = 4/\eta` (CUG13, Theorem 5.3). It differs from the logistic loss by what does not
+    depend on the scores, and is 0 where that is at its infimum.
+
+    Parameters
+    ----------
+    eta : float, default=None
+        Positive, and at or above every target; None = the largest target in fit.
+
+    Raises
+    ------
+    ValueError
+        If ``eta`` is no positive number; in :meth:`scaled_to`, if it is below a target, or a target
+        is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank.losses import BregmanLogistic
+    >>> BregmanLogistic(eta=1.0).terms(np.array([0.5, 0.5]), np.array([0.0, 1.0])).round(3)
+    array([0.  , 0.12])
     """
 
     name: ClassVar[str] = "bregman_logistic"
@@ -51,10 +69,32 @@ class BregmanKL(Loss):
     .. math:: g_i(s) = \eta \, e^{s_i} / (1 + \sum_j e^{s_j}) .
 
     By Pinsker's inequality, with what is left among the shares, :math:`\mu = 2/\eta`, so
-    :math:`c = \sqrt{2\eta}`. Dividing by one number for all labels, and not by the sum of each,
-    keeps the targets those of the measure; where all sums are ``eta`` the loss is the cross
-    entropy of the top-one probabilities. ``eta=None`` is the largest sum. A query weighs the mean
-    weight of its documents: the loss has no term of one document alone.
+    :math:`c = \sqrt{2\eta}` (CUG13, Theorem 5.3). Dividing by one number for all labels, and not by
+    the sum of each, keeps the targets those of the measure; where all sums are ``eta`` the loss is
+    the cross entropy of the top-one probabilities. A query weighs the mean weight of its documents:
+    the loss has no term of one document alone.
+
+    Parameters
+    ----------
+    eta : float, default=None
+        Positive, and at or above the sum of the targets of every query; None = the largest sum in
+        fit.
+
+    Raises
+    ------
+    ValueError
+        If ``eta`` is no positive number; in :meth:`scaled_to`, if it is below a sum, or a target is
+        negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank.calibration import LabelDistribution
+    >>> from skcalrank.losses import BregmanKL
+    >>> law = LabelDistribution([[0, 1], [1, 0]], [0.75, 0.25])
+    >>> e = np.exp(law.surrogate_minimizer(BregmanKL(eta=2.0), "precision@1"))
+    >>> 2.0 * e / (1 + e.sum())
+    array([0.25, 0.75])
     """
 
     name: ClassVar[str] = "bregman_kl"

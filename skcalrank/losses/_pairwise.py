@@ -36,8 +36,19 @@ def _weights(weight, queries):
 class PairwiseSquared(_PairwiseLoss):
     r"""Pairwise squared, :math:`\sum_{i<j} (v_i - v_j - (s_i - s_j))^2`, :math:`c = 1`.
 
-    The number of documents times the squared loss on targets and scores centred within the
-    query; in queries of one size r the constant :math:`\sqrt{2/r}` holds too.
+    CUG13, eq. 4 and Table 2. The number of documents times the squared loss on targets and scores
+    centred within the query; in queries of one size r the constant :math:`\sqrt{2/r}` holds too.
+    Targets may have either sign.
+
+    Examples
+    --------
+    A shift of all scores changes nothing:
+
+    >>> from skcalrank.calibration import LabelDistribution
+    >>> from skcalrank.losses import PairwiseSquared
+    >>> law = LabelDistribution([[0, 1], [1, 0]], [0.75, 0.25])
+    >>> law.surrogate_regret(PairwiseSquared(), "precision@1", [[0, 0], [7, 7], [0.25, 0.75]])
+    array([0.25, 0.25, 0.  ])
     """
 
     name: ClassVar[str] = "pairwise_squared"
@@ -83,7 +94,7 @@ class PairwiseSquared(_PairwiseLoss):
 class PairwiseExponential(_PairwiseLoss):
     r"""Pairwise exponential, :math:`\sum_{i<j} v_i e^{-(s_i-s_j)} + v_j e^{s_i-s_j}`.
 
-    :math:`c = 2\sqrt{\max_i U_i}`. Equal to
+    :math:`c = 2\sqrt{\max_i U_i}` (CUG13, eq. 4 and Table 2). Equal to
     :math:`(\sum_i v_i e^{-s_i})(\sum_j e^{s_j}) - \sum_i v_i`. Where a mean target is 0, the
     minimiser lies at infinity.
     """
@@ -136,9 +147,22 @@ class PairwiseExponential(_PairwiseLoss):
 class PairwiseLogistic(_PairwiseLoss):
     r"""Pairwise logistic, :math:`\sum_{i<j} v_i \log(1+e^{-(s_i-s_j)}) + v_j \log(1+e^{s_i-s_j})`.
 
-    :math:`c = 2\sqrt{\max_i U_i}`. With :math:`e_i = e^{s_i}`, the document i pays
-    :math:`v_i (\log(e_i + e_j) - s_i)` for every other j: only documents with a positive target
-    have a row in the blocks. Where a mean target is 0, the minimiser lies at infinity.
+    :math:`c = 2\sqrt{\max_i U_i}` (CUG13, eq. 4 and Table 2). With :math:`e_i = e^{s_i}`, the
+    document i pays :math:`v_i (\log(e_i + e_j) - s_i)` for every other j: only documents with a
+    positive target have a row in the blocks. Where a mean target is 0, the minimiser lies at
+    infinity.
+
+    It is not RankNet, the logistic loss of single preferences, which is calibrated for nothing
+    (:class:`PreferenceLogistic`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank.calibration import LabelDistribution
+    >>> from skcalrank.losses import PairwiseLogistic
+    >>> law = LabelDistribution([[0, 1], [1, 0]], [0.75, 0.25])
+    >>> np.exp(law.surrogate_minimizer(PairwiseLogistic(), "precision@1"))
+    array([0.25, 0.75])
     """
 
     name: ClassVar[str] = "pairwise_logistic"

@@ -24,23 +24,100 @@ __all__ = [
 
 
 class PointwiseLoss(Loss):
-    """A sum of one term for each document, ``terms(v_i, s_i)``."""
+    """A sum of one term for each document, ``terms(v_i, s_i)`` (CUG13, eq. 3).
+
+    A subclass gives the terms with two derivatives, their smallest values, the minimiser and the
+    constant of the regret bound. It is order-preserving if the terms are convex in the score and
+    affine in the target, up to a part without scores, and the minimiser increases in the target.
+
+    Examples
+    --------
+    Poisson's likelihood, a loss of one's own:
+
+    >>> import numpy as np
+    >>> from skcalrank.calibration import LabelDistribution
+    >>> from skcalrank.losses import PointwiseLoss
+    >>> class Poisson(PointwiseLoss):
+    ...     name = "poisson"
+    ...
+    ...     def terms(self, v, s):
+    ...         return np.exp(s) - v * s
+    ...
+    ...     def slopes(self, v, s):
+    ...         return np.exp(s) - v
+    ...
+    ...     def curvatures(self, v, s):
+    ...         return np.exp(s)
+    ...
+    ...     def least(self, v):
+    ...         return v - v * np.log(np.where(v > 0, v, 1.0))
+    ...
+    ...     def minimizer(self, v, queries):
+    ...         return np.log(v, out=np.full(len(v), -np.inf), where=v > 0)
+    ...
+    ...     def constant(self, largest=1.0):
+    ...         return np.inf  # no bound is claimed
+    >>> law = LabelDistribution([[0, 1, 1], [1, 0, 1]], [0.75, 0.25])
+    >>> np.exp(law.surrogate_minimizer(Poisson(), "precision@1"))
+    array([0.25, 0.75, 1.  ])
+    """
 
     @abstractmethod
     def terms(self, v, s):
-        """Loss of each document."""
+        """Loss of each document.
+
+        Parameters
+        ----------
+        v, s : ndarray of shape (n_documents,)
+            Targets and scores.
+
+        Returns
+        -------
+        terms : ndarray of shape (n_documents,)
+        """
 
     @abstractmethod
     def slopes(self, v, s):
-        """First derivatives in the scores."""
+        """First derivatives in the scores.
+
+        Parameters
+        ----------
+        v, s : ndarray of shape (n_documents,)
+            Targets and scores.
+
+        Returns
+        -------
+        slopes : ndarray of shape (n_documents,)
+        """
 
     @abstractmethod
     def curvatures(self, v, s):
-        """Second derivatives in the scores."""
+        """Second derivatives in the scores.
+
+        Parameters
+        ----------
+        v, s : ndarray of shape (n_documents,)
+            Targets and scores.
+
+        Returns
+        -------
+        curvatures : ndarray of shape (n_documents,)
+            Not negative.
+        """
 
     @abstractmethod
     def least(self, v):
-        """Smallest value of each document's term."""
+        """Smallest value of each document's term.
+
+        Parameters
+        ----------
+        v : ndarray of shape (n_documents,)
+            Targets.
+
+        Returns
+        -------
+        least : ndarray of shape (n_documents,)
+        """
 
     def evaluate(self, v, s, queries, weight=None):
         return queries.sum(_weighted(self.terms(v, s), weight))
@@ -65,7 +142,18 @@ def _weighted(values, weight):
 
 @dataclass(frozen=True)
 class Squared(PointwiseLoss):
-    r"""Squared error :math:`\sum_i (v_i - s_i)^2`, with :math:`c = \sqrt 2`."""
+    r"""Squared error :math:`\sum_i (v_i - s_i)^2`, with :math:`c = \sqrt 2` (CUG13, Table 2).
+
+    Its minimiser is the mean target, of either sign: this is the least-squares surrogate of
+    RAT13, Theorem 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank.losses import Squared
+    >>> Squared().terms(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.5, 0.8])).round(2)
+    array([0.01, 0.  , 0.04])
+    """
 
     name: ClassVar[str] = "squared"
     _positive_only: ClassVar[bool] = False
@@ -111,8 +199,30 @@ class _TwoSided(PointwiseLoss):
 class Logistic(_TwoSided):
     r"""Logistic, :math:`\sum_i v_i \log(1+e^{-s_i}) + (\eta - v_i) \log(1+e^{s_i})`.
 
-    :math:`c = \sqrt\eta`; its minimiser is :math:`\log(v/(\eta - v))`. The same as logistic
-    regression with every row twice, of weights v and eta - v.
+    :math:`c = \sqrt\eta` (CUG13, Table 2); its minimiser is :math:`\log(v/(\eta - v))`. The same
+    as logistic regression with every row twice, of weights v and eta - v.
+
+    Parameters
+    ----------
+    eta : float, default=None
+        Positive, and at or above every target; None = the largest target in fit. The theory needs
+        it above the mean targets, and the bound grows with its root.
+
+    Raises
+    ------
+    ValueError
+        If ``eta`` is no positive number; in :meth:`scaled_to`, if it is below a target, or a target
+        is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank.calibration import LabelDistribution
+    >>> from skcalrank.losses import Logistic
+    >>> law = LabelDistribution([[0, 1], [1, 0]], [0.75, 0.25])
+    >>> s = law.surrogate_minimizer(Logistic(eta=1.0), "precision@1")
+    >>> 1 / (1 + np.exp(-s))
+    array([0.25, 0.75])
     """
 
     name: ClassVar[str] = "logistic"
@@ -139,7 +249,22 @@ class Logistic(_TwoSided):
 
 @dataclass(frozen=True)
 class Exponential(_TwoSided):
-    r"""Exponential, :math:`\sum_i v_i e^{-s_i} + (\eta - v_i) e^{s_i}`, :math:`c = \sqrt\eta`."""
+    r"""Exponential, :math:`\sum_i v_i e^{-s_i} + (\eta - v_i) e^{s_i}`.
+
+    :math:`c = \sqrt\eta` (CUG13, Table 2); its minimiser is half that of the logistic loss. Scores
+    beyond 250 are cut, so that the loss stays finite.
+
+    Parameters
+    ----------
+    eta : float, default=None
+        Positive, and at or above every target; None = the largest target in fit.
+
+    Raises
+    ------
+    ValueError
+        If ``eta`` is no positive number; in :meth:`scaled_to`, if it is below a target, or a target
+        is negative.
+    """
 
     name: ClassVar[str] = "exponential"
 
@@ -172,8 +297,29 @@ class Exponential(_TwoSided):
 class SquaredHinge(_TwoSided):
     r"""Squared hinge, :math:`\sum_i v_i (t-s_i)_+^2 + (\eta - v_i) (s_i)_+^2`.
 
-    :math:`c = \sqrt{2\eta}/t` with the threshold t > 0. A linear support vector machine with
-    every row twice, whose scores are moved by t/2.
+    :math:`c = \sqrt{2\eta}/t` with the threshold t > 0 (CUG13, Table 2). A linear support vector
+    machine with every row twice, whose scores are moved by t/2.
+
+    Parameters
+    ----------
+    eta : float, default=None
+        Positive, and at or above every target; None = the largest target in fit.
+    threshold : float, default=1.0
+        t, positive: minimisers are from 0 to t, on the scale of the scores.
+
+    Raises
+    ------
+    ValueError
+        If ``eta`` or ``threshold`` is no positive number; in :meth:`scaled_to`, if ``eta`` is below
+        a target, or a target is negative.
+
+    Examples
+    --------
+    >>> from skcalrank.calibration import LabelDistribution
+    >>> from skcalrank.losses import SquaredHinge
+    >>> law = LabelDistribution([[0, 1], [1, 0]], [0.75, 0.25])
+    >>> law.surrogate_minimizer(SquaredHinge(eta=1.0, threshold=2.0), "precision@1")
+    array([0.5, 1.5])
     """
 
     name: ClassVar[str] = "squared_hinge"
@@ -215,6 +361,19 @@ class DifferentiableHinge(_TwoSided):
     :math:`h_a(x) = 0` below 0, :math:`x^2/(2a)` up to a, :math:`x - a/2` beyond;
     :math:`c = 4\sqrt{\eta/a}` for :math:`0 < a \le 1/2` (CUG13, Table 2 prints a range on
     another scale, on which the bound can fail).
+
+    Parameters
+    ----------
+    eta : float, default=None
+        Positive, and at or above every target; None = the largest target in fit.
+    smoothing : float, default=0.5
+        a, from (0, 1/2]: how wide the corner is, on the scale of the scores.
+
+    Raises
+    ------
+    ValueError
+        If ``eta`` is no positive number, or ``smoothing`` out of its range; in
+        :meth:`scaled_to`, if ``eta`` is below a target, or a target is negative.
     """
 
     name: ClassVar[str] = "differentiable_hinge"

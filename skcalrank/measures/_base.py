@@ -56,23 +56,90 @@ class Measure(ABC):
     separable: ClassVar[bool] = False
 
     def labels(self, y: np.ndarray) -> np.ndarray:
-        """The labels that the measure reads, checked (and made binary if it is)."""
+        """The labels that the measure reads, checked (and made binary if it is).
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_documents,)
+            Relevances, higher is better, in grouped order. Not modified.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_documents,)
+            What all other methods but :meth:`scaled_to` take for ``y``.
+
+        Raises
+        ------
+        ValueError
+            For labels that the measure does not take.
+        """
         return y
 
     def scaled_to(self, y: np.ndarray) -> Measure:
-        """The measure with what it reads off all labels together filled in."""
+        """The measure with what it reads off all labels together filled in.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_documents,)
+            All labels, of one fit or one evaluation, before :meth:`labels`.
+
+        Returns
+        -------
+        measure : Measure
+            Itself, unless a parameter was left to the labels, such as the highest grade of
+            :class:`ERR`.
+        """
         return self
 
     def undefined(self, y: np.ndarray, queries: Queries) -> np.ndarray:
-        """Queries on which the measure is 0/0, as a boolean array."""
+        """Queries on which the measure is 0/0.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_documents,)
+            What :meth:`labels` returned.
+        queries : Queries
+            Which documents belong together.
+
+        Returns
+        -------
+        undefined : ndarray of bool of shape (n_queries,)
+            A metric asks its ``empty`` what these count, and :meth:`evaluate` may give them any
+            finite value.
+        """
         return np.zeros(queries.n_queries, dtype=bool)
 
     def gains_of(self, y: np.ndarray, queries: Queries) -> np.ndarray:
-        """What the measure prefers to see first, among documents of equal score."""
+        """What the measure prefers to see first, among documents of equal score.
+
+        Read by metrics with ``ties="worst"`` and ``ties="best"`` only.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_documents,)
+            What :meth:`labels` returned.
+        queries : Queries
+
+        Returns
+        -------
+        gains : ndarray of shape (n_documents,)
+            Larger is better; only the order within a query counts.
+        """
         return y
 
     def score_targets(self, y: np.ndarray, queries: Queries) -> np.ndarray:
         """What a score-based surrogate regresses: one value per document.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_documents,)
+            What :meth:`labels` returned.
+        queries : Queries
+
+        Returns
+        -------
+        targets : ndarray of shape (n_documents,)
+            In grouped order. Documents are sorted by their regression, the largest first.
 
         Raises
         ------
@@ -85,7 +152,21 @@ class Measure(ABC):
 
     @abstractmethod
     def evaluate(self, y: np.ndarray, ranked: Ranked) -> np.ndarray:
-        """Value of each query, in exact expectation over shared positions."""
+        """Value of each query, in exact expectation over shared positions.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_documents,)
+            What :meth:`labels` returned.
+        ranked : Ranked
+            The documents by decreasing score. ``ranked.blocks(k)`` gives batches of queries with
+            their documents in the order of their positions, ``ranked.queries`` the queries.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries,)
+            In order of first appearance of the queries.
+        """
 
 
 class PositionalMeasure(Measure):
@@ -122,11 +203,39 @@ class PositionalMeasure(Measure):
 
     @abstractmethod
     def targets(self, y: np.ndarray, queries: Queries) -> np.ndarray:
-        """What the surrogate regresses: ``u_i(y)`` of every document."""
+        """What the surrogate regresses: ``u_i(y)`` of every document.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_documents,)
+            What :meth:`labels` returned.
+        queries : Queries
+
+        Returns
+        -------
+        targets : ndarray of shape (n_documents,)
+            In grouped order, from 0; finite, also on queries that are undefined.
+        """
 
     @abstractmethod
     def discount(self, positions: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """``phi`` at 1-based positions in queries of the given sizes (broadcast)."""
+        """``phi`` at 1-based positions.
+
+        Parameters
+        ----------
+        positions : ndarray of int
+            Positions from 1. They may lie beyond the last document of a query, and the discount
+            there is any finite number.
+        sizes : ndarray of int
+            Numbers of documents of the queries, of a shape that broadcasts against ``positions``:
+            (n, 1) against (1, width), for instance.
+
+        Returns
+        -------
+        discount : ndarray
+            Non-negative and non-increasing in the position. It has the shape of ``positions``, or
+            the broadcast one where it depends on the size of the query.
+        """
 
     def gains_of(self, y, queries):
         return self.targets(y, queries)
@@ -135,7 +244,19 @@ class PositionalMeasure(Measure):
         return self.targets(y, queries)
 
     def offset(self, y: np.ndarray, queries: Queries) -> np.ndarray:
-        """``b(y)`` of every query."""
+        """``b(y)``: what of the measure does not depend on the positions.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_documents,)
+            What :meth:`labels` returned.
+        queries : Queries
+
+        Returns
+        -------
+        offset : ndarray of shape (n_queries,)
+            0 in the base class.
+        """
         return np.zeros(queries.n_queries)
 
     @property
@@ -148,7 +269,21 @@ class PositionalMeasure(Measure):
         return self.evaluate_targets(self.targets(y, queries), self.offset(y, queries), ranked)
 
     def evaluate_targets(self, values: np.ndarray, offset: np.ndarray, ranked: Ranked):
-        """``offset + <values, basis>`` of each query: many rankings need the targets once."""
+        """``offset + <values, basis>`` of each query: many rankings need the targets once.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_documents,)
+            What :meth:`targets` returned.
+        offset : ndarray of shape (n_queries,)
+            What :meth:`offset` returned.
+        ranked : Ranked
+            The documents by decreasing score.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries,)
+        """
         out = np.array(offset, dtype=float)
         for block in ranked.blocks(self.cutoff):
             discount = self.discount(block.positions, block.sizes)
@@ -165,7 +300,16 @@ class PositionalMeasure(Measure):
     def best(self, values: np.ndarray, queries: Queries) -> np.ndarray:
         """``sum_i values_i phi(i)`` of every query, its values in decreasing order.
 
-        Values must not be negative.
+        Parameters
+        ----------
+        values : ndarray of shape (n_documents,)
+            Gains from 0, in grouped order.
+        queries : Queries
+
+        Returns
+        -------
+        best : ndarray of shape (n_queries,)
+            The largest value that any order of the documents has, such as the ideal DCG.
         """
         extended = queries.extend(values, np.negative)
         out = np.empty(queries.n_queries)
@@ -189,22 +333,76 @@ def _mean_of_runs(discount, block):
 
 
 class PairMeasure(Measure):
-    """A measure whose targets and basis live on pairs of documents.
+    r"""A measure whose targets and basis live on pairs of documents.
+
+    .. math:: \mathrm{perf}(y, \sigma) = b(y) + \sum_{i,j} u_{ij}(y) \, B_{ij}(\sigma)
+
+    A subclass gives ``pair_targets``, ``pair_basis`` and ``evaluate``. Least squares on the pair
+    targets is calibrated with the map that maximises the sum (RAT13, Theorem 3), which is no sort.
+    For a few documents :class:`skcalrank.calibration.LabelDistribution` enumerates the orders.
 
     ``pair_targets`` and ``pair_basis`` take stacks of queries of one size, of shape
     ``(..., r)``, and return stacks of shape ``(..., r, r)``.
+
+    Examples
+    --------
+    Average precision is one, and the sum is its value:
+
+    >>> import numpy as np
+    >>> from skcalrank.measures import AveragePrecision
+    >>> measure = AveragePrecision()
+    >>> u = measure.pair_targets(np.array([1.0, 0.0, 1.0]))
+    >>> u
+    array([[0.5, 0. , 0. ],
+           [0. , 0. , 0. ],
+           [0.5, 0. , 0.5]])
+    >>> round(float((u * measure.pair_basis(np.array([1, 2, 3]))).sum()), 4)
+    0.8333
     """
 
     shape: ClassVar[str | None] = "pairs"
 
     @abstractmethod
     def pair_targets(self, y: np.ndarray) -> np.ndarray:
-        """What the surrogate regresses: an (r, r) matrix for every row of labels."""
+        """What the surrogate regresses: an (r, r) matrix for every row of labels.
+
+        Parameters
+        ----------
+        y : ndarray of shape (..., r)
+            What :meth:`labels` returned, a row for each query of r documents.
+
+        Returns
+        -------
+        targets : ndarray of shape (..., r, r)
+            ``u_ij``; 0 where the measure is 0/0.
+        """
 
     @abstractmethod
     def pair_basis(self, positions: np.ndarray) -> np.ndarray:
-        """The (r, r) matrix of the positions that multiplies the targets."""
+        """The (r, r) matrix of the positions that multiplies the targets.
+
+        Parameters
+        ----------
+        positions : ndarray of int of shape (..., r)
+            1-based positions of the documents, all different.
+
+        Returns
+        -------
+        basis : ndarray of float of shape (..., r, r)
+        """
 
     def offset(self, y: np.ndarray, queries: Queries) -> np.ndarray:
-        """What of the measure does not depend on the positions, per query."""
+        """``b(y)``: what of the measure does not depend on the positions.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_documents,)
+            What :meth:`labels` returned.
+        queries : Queries
+
+        Returns
+        -------
+        offset : ndarray of shape (n_queries,)
+            0 in the base class.
+        """
         return np.zeros(queries.n_queries)

@@ -22,6 +22,31 @@ class PairwiseDisagreement(PairMeasure):
 
     on preferences ``y_ij = (y_i - y_j)_+`` ("difference") or ``1(y_i > y_j)`` ("unit"),
     divided by their sum when ``normalize`` is set.
+
+    Parameters
+    ----------
+    weights : {"difference", "unit"}, default="difference"
+        Weight of the preference that two relevances imply: their difference, or 1.
+    normalize : bool, default=False
+        Divide by the sum of the preferences of the query, so that values are in [-1, 0]; 0 on a
+        query without a preference.
+
+    Raises
+    ------
+    ValueError
+        If ``weights`` is not one of the two.
+
+    Examples
+    --------
+    The document of relevance 0 stands above the other two:
+
+    >>> from skcalrank.measures import PairwiseDisagreement
+    >>> from skcalrank.metrics import measure_score
+    >>> y, scores = [0, 2, 1], [0.9, 0.6, 0.2]
+    >>> measure_score(PairwiseDisagreement(), y, scores)
+    -3.0
+    >>> round(measure_score(PairwiseDisagreement(weights="unit", normalize=True), y, scores), 4)
+    -0.6667
     """
 
     name: ClassVar[str] = "neg_pairwise_disagreement"
@@ -59,10 +84,19 @@ class PairwiseDisagreement(PairMeasure):
 
 @dataclass(frozen=True)
 class Kendall(PairMeasure):
-    r"""Kendall's tau-a: agreeing minus disagreeing pairs, over all :math:`r(r-1)/2` pairs.
+    """Kendall's tau-a: agreeing minus disagreeing pairs, over all :math:`r(r-1)/2` pairs.
 
     A pair with equal labels counts 0, and so does, in expectation, a pair with equal
-    scores. 0/0 for a single document.
+    scores. 0/0 for a single document. Up to a term of the labels alone it is
+    :math:`4/(r(r-1))` times :class:`PairwiseDisagreement` with unit weights, so that the maps of
+    RAT13, section 7, serve it too.
+
+    Examples
+    --------
+    >>> from skcalrank.measures import Kendall
+    >>> from skcalrank.metrics import measure_score
+    >>> round(measure_score(Kendall(), [3, 2, 1], [0.2, 0.9, 0.1]), 4)
+    0.3333
     """
 
     name: ClassVar[str] = "kendall"

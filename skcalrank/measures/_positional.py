@@ -40,6 +40,27 @@ class Precision(PositionalMeasure):
 
     Queries with fewer than k documents still divide by k; ``k=None`` divides by their
     number of documents. With k = 1 it is "winner takes all".
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last position that counts, from 1; None = the number of documents of each query.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant; None = y holds 0 and 1 already.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is no integer from 1. On use, for labels other than 0 and 1 without a
+        ``relevance_level``, or one that is no finite number.
+
+    Examples
+    --------
+    >>> from skcalrank.measures import Precision
+    >>> from skcalrank.metrics import measure_score
+    >>> y, scores = [3, 0, 1, 2], [0.9, 0.7, 0.3, 0.1]
+    >>> measure_score(Precision(k=2, relevance_level=1), y, scores)
+    0.5
     """
 
     name: ClassVar[str] = "precision"
@@ -64,7 +85,31 @@ class Precision(PositionalMeasure):
 
 @dataclass(frozen=True)
 class Recall(PositionalMeasure):
-    r"""Recall at k: :math:`\phi(i) = 1(i \le k)`, :math:`u_i = y_i/|y|_1`."""
+    r"""Recall at k: :math:`\phi(i) = 1(i \le k)`, :math:`u_i = y_i/|y|_1` (CUG13, Table 1).
+
+    The share of the relevant documents of a query that stand at the first k positions; 0/0
+    without a relevant document.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last position that counts, from 1; None = all, where the recall is 1.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant; None = y holds 0 and 1 already.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is no integer from 1. On use, for labels other than 0 and 1 without a
+        ``relevance_level``, or one that is no finite number.
+
+    Examples
+    --------
+    >>> from skcalrank.measures import Recall
+    >>> from skcalrank.metrics import measure_score
+    >>> measure_score(Recall(k=2), [1, 0, 0, 1, 1, 1], [6, 5, 4, 3, 2, 1])
+    0.25
+    """
 
     name: ClassVar[str] = "recall"
     has_cutoff: ClassVar[bool] = True
@@ -91,7 +136,29 @@ class Recall(PositionalMeasure):
 class DCG(PositionalMeasure):
     r"""Discounted cumulative gain: :math:`\phi(i) = 1(i \le k)/\log_2(1+i)`, :math:`u_i = G(y_i)`.
 
-    The gain is :math:`G(y) = 2^y - 1` ("exponential") or :math:`y` ("linear").
+    The gain is :math:`G(y) = 2^y - 1` ("exponential") or :math:`y` ("linear"); CUG13, Table 1,
+    has the exponential one.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last position that counts, from 1; None = all.
+    gain : {"exponential", "linear"}, default="exponential"
+        What a document of relevance y is worth: ``2^y - 1``, or y.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is no integer from 1, or ``gain`` not one of the two. On use, for negative
+        labels, and for labels above 1000 with the exponential gain, which overflows.
+
+    Examples
+    --------
+    >>> from skcalrank.measures import DCG
+    >>> from skcalrank.metrics import measure_score
+    >>> y, scores = [2, 0, 1], [0.9, 0.7, 0.3]
+    >>> measure_score(DCG(), y, scores), measure_score(DCG(k=2, gain="linear"), y, scores)
+    (3.5, 2.0)
     """
 
     name: ClassVar[str] = "dcg"
@@ -120,7 +187,33 @@ class DCG(PositionalMeasure):
 class NDCG(DCG):
     r"""DCG divided by the largest that the labels allow: :math:`u_i = G(y_i)/\mathrm{IDCG}@k(y)`.
 
-    ``u = 0`` for a query without a relevant document (DMJ13, eq. 14, with F = 1/phi).
+    ``u = 0`` for a query without a relevant document, where it is 0/0 (DMJ13, eq. 14, with
+    F = 1/phi).
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last position that counts, from 1, of the ideal order too; None = all.
+    gain : {"exponential", "linear"}, default="exponential"
+        What a document of relevance y is worth: ``2^y - 1``, or y.
+
+    Raises
+    ------
+    ValueError
+        As :class:`DCG`.
+
+    Examples
+    --------
+    The target of a document depends on the other labels of its query, through the ideal DCG:
+
+    >>> from skcalrank.calibration import LabelDistribution
+    >>> from skcalrank.measures import NDCG
+    >>> from skcalrank.metrics import measure_score
+    >>> round(measure_score(NDCG(k=2), [2, 0, 1], [0.9, 0.7, 0.3]), 4)
+    0.8262
+    >>> LabelDistribution([[2, 0, 1], [1, 0, 0]]).targets(NDCG(k=2)).round(3)
+    array([[0.826, 0.   , 0.275],
+           [1.   , 0.   , 0.   ]])
     """
 
     name: ClassVar[str] = "ndcg"
@@ -162,6 +255,27 @@ class ERU(PositionalMeasure):
 
     :math:`\phi(i) = 2^{(1-i)/(w-1)}` with viewing half-life w > 1, and
     :math:`u_i = \max(y_i - v, 0)` with neutral score v.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last position that counts, from 1; None = all, as in the paper.
+    neutral : float, default=0.0
+        v: a document of this relevance, or less, is worth nothing.
+    half_life : float, default=5.0
+        w: the position, above 1, at which the discount has fallen to one half.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is no integer from 1, ``neutral`` not finite, or ``half_life`` not above 1.
+
+    Examples
+    --------
+    >>> from skcalrank.measures import ERU
+    >>> from skcalrank.metrics import measure_score
+    >>> measure_score(ERU(neutral=3, half_life=2), [5, 1, 4], [0.9, 0.7, 0.3])
+    2.25
     """
 
     name: ClassVar[str] = "eru"
@@ -193,7 +307,28 @@ class ERU(PositionalMeasure):
 class AUC(PositionalMeasure):
     r"""Area under the ROC curve: :math:`\phi(i) = r-i`, :math:`u_i = y_i/(|y|_1(r-|y|_1))`.
 
-    ``b = -(|y|_1 - 1)/(2(r - |y|_1))``; 0/0 when a query has one class only.
+    ``b = -(|y|_1 - 1)/(2(r - |y|_1))`` (CUG13, Table 1 and appendix B.1); 0/0 when a query has one
+    class only.
+
+    Parameters
+    ----------
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant; None = y holds 0 and 1 already.
+
+    Raises
+    ------
+    ValueError
+        On use, for labels other than 0 and 1 without a ``relevance_level``, or one that is no
+        finite number.
+
+    Examples
+    --------
+    Within each query, and the mean over the queries:
+
+    >>> from skcalrank.measures import AUC
+    >>> from skcalrank.metrics import measure_score
+    >>> measure_score(AUC(), [1, 0, 1, 0, 1], [3, 2, 1, 2, 1], qid=[1, 1, 1, 2, 2])
+    0.25
     """
 
     name: ClassVar[str] = "auc"
@@ -227,7 +362,14 @@ class Spearman(PositionalMeasure):
 
     :math:`\phi(i) = 12(r-i)/(r(r^2-1))`, :math:`u_i = r - \rho_i` with
     :math:`\rho_i` the mid-rank of document i by decreasing label; without ties
-    ``b = -3(r-1)/(r+1)``. 0/0 for a single document.
+    ``b = -3(r-1)/(r+1)`` (CUG13, Table 1 and appendix B.1). 0/0 for a single document.
+
+    Examples
+    --------
+    >>> from skcalrank.measures import Spearman
+    >>> from skcalrank.metrics import measure_score
+    >>> measure_score(Spearman(), [3, 2, 1], [0.2, 0.9, 0.1])
+    0.5
     """
 
     name: ClassVar[str] = "spearman"

@@ -37,6 +37,28 @@ class AveragePrecision(PairMeasure):
 
     0/0 without a relevant document. With a cutoff, the precision at relevant positions
     beyond k counts 0 and the denominator stays :math:`|y|_1`, as in trec_eval's map_cut.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last position that counts, from 1; None = all, as in the paper.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant; None = y holds 0 and 1 already.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is no integer from 1. On use, for labels other than 0 and 1 without a
+        ``relevance_level``, or one that is no finite number.
+
+    Examples
+    --------
+    >>> from skcalrank.measures import AveragePrecision
+    >>> from skcalrank.metrics import measure_score
+    >>> measure_score(AveragePrecision(), [0, 1, 0, 1], [4, 3, 2, 1])
+    0.5
+    >>> measure_score(AveragePrecision(k=2), [0, 1, 0, 1], [4, 3, 2, 1])
+    0.25
     """
 
     name: ClassVar[str] = "map"
@@ -101,7 +123,30 @@ class AveragePrecision(PairMeasure):
 
 @dataclass(frozen=True)
 class ReciprocalRank(Measure):
-    """1 / position of the first relevant document; 0 without one (within the first k)."""
+    """1 / position of the first relevant document; 0 without one (within the first k).
+
+    It is evaluated only: no theorem of the papers gives a surrogate for it.
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last position that counts, from 1; None = all.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant; None = y holds 0 and 1 already.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is no integer from 1. On use, for labels other than 0 and 1 without a
+        ``relevance_level``, or one that is no finite number.
+
+    Examples
+    --------
+    >>> from skcalrank.measures import ReciprocalRank
+    >>> from skcalrank.metrics import measure_score
+    >>> measure_score(ReciprocalRank(), [0, 1, 0, 1], [4, 3, 2, 1])
+    0.5
+    """
 
     name: ClassVar[str] = "mrr"
     has_cutoff: ClassVar[bool] = True
@@ -150,8 +195,31 @@ class ERR(Measure):
     .. math:: \sum_p \frac{1}{p} R_p \prod_{q<p} (1 - R_q), \quad
         R = (2^y - 1)/2^{y_{max}}
 
-    with R in the order of positions (DMJ13, eq. 16). ``max_grade=None`` is the largest
-    label given.
+    with R in the order of positions (DMJ13, eq. 16).
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last position that counts, from 1; None = all.
+    max_grade : float, default=None
+        Highest grade of the scale, :math:`y_{max}`, from 0 to 1000; None = the largest label given.
+        Set it to compare values between sets of data.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is no integer from 1, or ``max_grade`` out of its range. On use, for labels that
+        are negative or above ``max_grade``.
+
+    Examples
+    --------
+    >>> from skcalrank.measures import ERR
+    >>> from skcalrank.metrics import measure_score
+    >>> y, scores = [1, 0, 1], [0.9, 0.7, 0.3]
+    >>> round(measure_score(ERR(), y, scores), 4)
+    0.5833
+    >>> round(measure_score(ERR(max_grade=4), y, scores), 4)
+    0.082
     """
 
     name: ClassVar[str] = "err"
@@ -183,7 +251,18 @@ class ERR(Measure):
         return replace(self, max_grade=float(np.max(self.labels(y), initial=0.0)))
 
     def stop_probability(self, y):
-        """``(2^y - 1)/2^max_grade`` of each document."""
+        """Probability that a user who reads a document stops there: ``(2^y - 1)/2^max_grade``.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_documents,)
+            What :meth:`labels` returned.
+
+        Returns
+        -------
+        stop : ndarray of shape (n_documents,)
+            In [0, 1). With ``max_grade=None`` the largest label of ``y`` is the highest grade.
+        """
         highest = self.scaled_to(y).max_grade
         return np.exp2(y - highest) - np.exp2(-highest)
 

@@ -21,6 +21,29 @@ class LinearScorer(BaseRanker):
 
     A subclass says which objective of the scores is minimised; those with another solver
     than L-BFGS override ``_solve``.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Ridge penalty of the coefficients: it stands against a sum, not a mean.
+    fit_intercept : bool, default=True
+        Has no part in objectives that see differences of scores only, except one for each item in
+        the label-ranking form.
+    max_iter : int, default=1000
+        Most iterations of the solver.
+    tol : float, default=1e-6
+        The solver stops when the gradient is this small beside that of all scores zero.
+    warm_start : bool, default=False
+        Begin where the last fit ended.
+    verbose : int, default=0
+        1 prints the iterations.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,) or (r, d)
+    intercept_ : float or ndarray of shape (r,)
+    n_iter_ : int
+        Iterations of the solver.
     """
 
     def __init__(

@@ -31,7 +31,31 @@ _TASK = 0.2
 
 
 class PairRanker(ScoreRanker):
-    """A ranker with a surrogate on documents ("score") and one on pairs ("pairwise")."""
+    """A ranker with a surrogate on documents ("score") and one on pairs ("pairwise").
+
+    The base of :class:`skcalrank.AveragePrecisionRanker` and
+    :class:`skcalrank.PairwiseDisagreementRanker`, which name the prediction maps and give the
+    targets of pairs.
+
+    Parameters
+    ----------
+    estimator : regressor or None
+        None behaves as ``Ridge()``.
+    surrogate : {"score", "pairwise"}
+        One value per document, or one per pair.
+    pred : str or None
+        Prediction map of the pairwise surrogate; None is "auto".
+    pair_features : str or callable
+        Features of a pair of documents, as in :class:`skcalrank.AveragePrecisionRanker`.
+    alpha : float
+        Ridge penalty of the pairwise surrogate where ``estimator`` is None.
+    loss : {"squared", "pairwise_squared"} or None
+        Of the score surrogate, as in :class:`skcalrank.LeastSquaresRanker`.
+    n_jobs : int or None
+        Processes for the prediction maps of many queries.
+    verbose : int
+        1 prints progress.
+    """
 
     # Of a subclass: prediction maps by name, what they cost, and whether pairs (i, i) are
     # regressed.
@@ -72,9 +96,9 @@ class PairRanker(ScoreRanker):
         Parameters
         ----------
         X, y, qid, sample_weight
-            As in :meth:`NDCGRanker.fit`; y may be a :class:`PreferenceTarget` where the ranker
-            is one of preferences. A pair weighs the product of its documents' weights over the
-            mean weight of the query.
+            As in :meth:`skcalrank.NDCGRanker.fit`; y may be a
+            :class:`skcalrank.PreferenceTarget` where the ranker is one of preferences. A pair
+            weighs the product of its documents' weights over the mean weight of the query.
 
         Returns
         -------

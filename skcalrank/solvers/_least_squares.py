@@ -55,6 +55,14 @@ def is_closed_form(regressor) -> bool:
     """Whether the regressor sees X through X'X and X'y only: None, which means Ridge, does.
 
     `GramRidge` stands above this module, and says so by an attribute.
+
+    Parameters
+    ----------
+    regressor : estimator or None
+
+    Returns
+    -------
+    bool
     """
     if regressor is None or isinstance(regressor, (Ridge, LinearRegression)):
         return True
@@ -62,17 +70,51 @@ def is_closed_form(regressor) -> bool:
 
 
 def takes_sparse(regressor) -> bool:
-    """Whether a regressor takes sparse X; None stands for Ridge, which some versions deny."""
+    """Whether a regressor takes sparse X; None stands for Ridge, which some versions deny.
+
+    Parameters
+    ----------
+    regressor : estimator or None
+
+    Returns
+    -------
+    bool
+    """
     return is_closed_form(regressor) or get_tags(regressor).input_tags.sparse
 
 
 def takes_nan(regressor) -> bool:
-    """Whether a regressor takes NaN in X; None stands for Ridge."""
+    """Whether a regressor takes NaN in X; None stands for Ridge.
+
+    Parameters
+    ----------
+    regressor : estimator or None
+
+    Returns
+    -------
+    bool
+    """
     return regressor is not None and get_tags(regressor).input_tags.allow_nan
 
 
 def effective_loss(loss, regressor) -> str:
-    """The loss in force: None depends on the regressor (None there means Ridge)."""
+    """The loss in force: None depends on the regressor (None there means Ridge).
+
+    Parameters
+    ----------
+    loss : {"squared", "pairwise_squared"} or None
+        None = "pairwise_squared" for a regressor in closed form, else "squared".
+    regressor : estimator or None
+
+    Returns
+    -------
+    loss : {"squared", "pairwise_squared"}
+
+    Raises
+    ------
+    ValueError
+        For another loss.
+    """
     if loss is not None:
         check_option("loss", loss, SQUARED_LOSSES)
         return loss
@@ -83,6 +125,19 @@ def fit_regressor(regressor, X, targets, sample_weight=None, *, method="fit"):
     """Fit a regressor, or update it by "partial_fit", with weights where there are any.
 
     Where `Ridge` would centre a copy of dense X and square it, it is handed the moments.
+
+    Parameters
+    ----------
+    regressor : estimator
+        Of scikit-learn, the last step of a pipeline too.
+    X : array-like or sparse matrix of shape (n_rows, d)
+    targets : ndarray of shape (n_rows,) or (n_rows, n_targets)
+    sample_weight : ndarray of shape (n_rows,), default=None
+    method : {"fit", "partial_fit"}, default="fit"
+
+    Returns
+    -------
+    regressor
 
     Raises
     ------
@@ -110,7 +165,18 @@ def _squares_features(regressor, X) -> bool:
 
 
 def predict_rows(regressor, X):
-    """Predictions in double precision; of linear regressors without a copy of X."""
+    """Predictions in double precision; of linear regressors without a copy of X.
+
+    Parameters
+    ----------
+    regressor : estimator
+        Fitted.
+    X : array-like or sparse matrix of shape (n_rows, d)
+
+    Returns
+    -------
+    predictions : ndarray of shape (n_rows,) or (n_rows, n_targets)
+    """
     if type(regressor) in (Ridge, LinearRegression) and isinstance(X, np.ndarray):
         return product_of_rows(X, regressor.coef_.T) + regressor.intercept_
     return regressor.predict(X).astype(np.float64, copy=False)
@@ -245,7 +311,22 @@ def _is_linear(regressor, X):
 
 
 def as_dense(X):
-    """X as an array, where that fits."""
+    """X as an array, where that fits.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, d)
+
+    Returns
+    -------
+    X : ndarray of shape (n_rows, d)
+        The same object if it was one.
+
+    Raises
+    ------
+    ValueError
+        If a sparse X has more than 2**28 cells, 2 GB.
+    """
     if not issparse(X):
         return X
     if X.shape[0] * X.shape[1] > _DENSE_CELLS:
@@ -257,7 +338,22 @@ def as_dense(X):
 
 
 def fit_outputs(regressor, X, targets, sample_weight=None, *, method="fit"):
-    """Fit a regression with several outputs, one regressor each where it must be."""
+    """Fit a regression with several outputs, one regressor each where it must be.
+
+    Parameters
+    ----------
+    regressor : estimator
+    X : array-like or sparse matrix of shape (n_rows, d)
+    targets : ndarray of shape (n_rows, n_targets)
+    sample_weight : ndarray of shape (n_rows,), default=None
+    method : {"fit", "partial_fit"}, default="fit"
+
+    Returns
+    -------
+    regressor
+        Fitted; a :class:`~sklearn.multioutput.MultiOutputRegressor` around it if it has one output
+        only.
+    """
     if not get_tags(regressor).target_tags.multi_output:
         regressor = MultiOutputRegressor(regressor)
     return fit_regressor(regressor, X, targets, sample_weight, method=method)

@@ -71,7 +71,17 @@ class Moments(NamedTuple):
     moment: np.ndarray
 
     def merge(self, other: Moments) -> Moments:
-        """Moments of the rows of both (Chan, Golub and LeVeque 1983): sums, no differences."""
+        """Moments of the rows of both (Chan, Golub and LeVeque 1983): sums, no differences.
+
+        Parameters
+        ----------
+        other : Moments
+            Of other rows, with the same features and targets.
+
+        Returns
+        -------
+        moments : Moments
+        """
         if self.total == 0.0 or other.total == 0.0:
             return other if self.total == 0.0 else self
         total = self.total + other.total
@@ -86,7 +96,18 @@ class Moments(NamedTuple):
         )
 
     def normal(self, fit_intercept: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """Both sides of the normal equations, about the means or about zero."""
+        """Both sides of the normal equations, about the means or about zero.
+
+        Parameters
+        ----------
+        fit_intercept : bool, default=True
+            Whether about the means.
+
+        Returns
+        -------
+        gram : ndarray of shape (d, d)
+        moment : ndarray of shape (d, n_targets)
+        """
         if fit_intercept:
             return self.gram, self.moment
         weighted = self.total * self.mean
@@ -96,12 +117,32 @@ class Moments(NamedTuple):
         )
 
     def of_targets(self, columns) -> Moments:
-        """The same of some of the targets."""
+        """The same of some of the targets.
+
+        Parameters
+        ----------
+        columns : slice or array-like of int
+            Which targets.
+
+        Returns
+        -------
+        moments : Moments
+        """
         return self._replace(level=self.level[columns], moment=self.moment[:, columns])
 
 
 def check_features(X):
-    """Raise for features so many that moments of them do not fit."""
+    """Raise for features so many that moments of them do not fit.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_rows, d)
+
+    Raises
+    ------
+    ValueError
+        If a d x d matrix takes more than 2 GB.
+    """
     if X.shape[1] ** 2 > _MOST_CELLS:
         raise ValueError(
             f"X has {X.shape[1]} features, and a d x d matrix of them takes more than 2 GB: "
@@ -110,7 +151,17 @@ def check_features(X):
 
 
 def merge_all(parts) -> Moments:
-    """Moments of the rows of all parts."""
+    """Moments of the rows of all parts.
+
+    Parameters
+    ----------
+    parts : iterable of Moments
+        At least one.
+
+    Returns
+    -------
+    moments : Moments
+    """
     return reduce(Moments.merge, parts)
 
 
@@ -218,16 +269,46 @@ class WithinQueries:
         self._totals, self._unit = total * self._sizes, _largest(targets)
 
     def weight(self, rows=slice(None)) -> np.ndarray:
-        """Weights of rows, times the sizes of their queries."""
+        """Weights of rows, times the sizes of their queries.
+
+        Parameters
+        ----------
+        rows : slice or ndarray of int, default=slice(None)
+            Which rows; all by default.
+
+        Returns
+        -------
+        weight : ndarray of shape (n_chosen,)
+        """
         weight = self._sizes[self.codes[rows]]
         return weight if self._weight is None else weight * self._weight[rows]
 
     def centred_targets(self, rows=slice(None)) -> np.ndarray:
-        """Targets of rows, centred within their queries."""
+        """Targets of rows, centred within their queries.
+
+        Parameters
+        ----------
+        rows : slice or ndarray of int, default=slice(None)
+            Which rows; all by default.
+
+        Returns
+        -------
+        targets : ndarray of shape (n_chosen, n_targets)
+        """
         return self.targets[rows] - self.levels.take(self.codes[rows], axis=0)
 
     def moments(self, rows=None) -> Moments:
-        """Moments about zero, of whole queries; ``rows=None`` = of all."""
+        """Moments about zero, of whole queries.
+
+        Parameters
+        ----------
+        rows : ndarray of int, default=None
+            Which rows; None = all.
+
+        Returns
+        -------
+        moments : Moments
+        """
         totals = self._totals
         if rows is not None:
             totals = np.bincount(self.codes[rows], self.weight(rows), len(totals))
@@ -354,7 +435,19 @@ def _products(X, rows, n_columns, prepare) -> Iterator[tuple[np.ndarray, np.ndar
 
 
 def product_of_rows(X, coefs, rows=None) -> np.ndarray:
-    """``X[rows] @ coefs`` in double precision, without a copy of those rows."""
+    """``X[rows] @ coefs`` in double precision, without a copy of those rows.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, d)
+    coefs : ndarray of shape (d,) or (d, n_outputs)
+    rows : ndarray of int, default=None
+        Which rows; None = all.
+
+    Returns
+    -------
+    product : ndarray of shape (n_chosen,) or (n_chosen, n_outputs)
+    """
     if issparse(X):
         return np.asarray((X if rows is None else X[rows]) @ coefs, dtype=float)
     out = np.empty((X.shape[0] if rows is None else len(rows), *coefs.shape[1:]))

@@ -26,6 +26,14 @@ class AveragedDescent:
     shape : tuple of int
         (d,) or (d, n_outputs): of the coefficients.
     fit_intercept : bool
+    n_updates : int, default=0
+        Number of updates so far.
+
+    Attributes
+    ----------
+    coef, mean_coef : ndarray of the given shape
+        The iterate, and the average of all, in which the t-th weighs t.
+    intercept, mean_intercept : ndarray of shape () or (n_outputs,)
     """
 
     shape: tuple[int, ...]
