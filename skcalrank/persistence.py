@@ -17,11 +17,12 @@ import json
 import os
 import re
 import warnings
+from contextlib import contextmanager
 from copy import copy
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import sklearn
 from sklearn.base import BaseEstimator
@@ -39,12 +40,15 @@ _KEYS = ("format", "class", "skcalrank", "scikit-learn", "notes")
 # In the results of cross-validation; versions of skops call it differently, and trust their own.
 _MASKED = ("numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray")
 
-# Of scikit-learn, beside estimators: the insides of trees and of neural networks, and losses.
+# Of scikit-learn, beside estimators: the insides of trees and of neural networks, losses, and what
+# a search goes by. The function of a scorer is a type of its own, which is not among them.
 _INSIDES = re.compile(
     r"sklearn\.(tree\._tree\.Tree"
     r"|ensemble\._hist_gradient_boosting\.(predictor\.TreePredictor|binning\._BinMapper)"
     r"|neural_network\._stochastic_optimizers\.(SGD|Adam)Optimizer"
-    r"|_loss\.(_loss|link|loss)\.\w+)"
+    r"|_loss\.(_loss|link|loss)\.\w+"
+    r"|model_selection\._split\.\w+"
+    r"|metrics\._scorer\._(Passthrough)?Scorer)"
 )
 
 
@@ -114,10 +118,23 @@ def save_model(ranker, path, /, **notes) -> None:
     content = io.BytesIO(skops.dumps(_lean(ranker), compression=ZIP_DEFLATED))
     with ZipFile(content, "a") as archive:
         archive.writestr(_HEADER, header)
+    with _complete(path, "wb") as file:
+        file.write(content.getbuffer())
+
+
+@contextmanager
+def _complete(path, mode, **options):
+    """A file to write, which takes its name when all is written."""
     path = Path(path)
+    if path.exists() and not path.is_file():
+        # A device or a pipe is written to, never replaced; of a folder this says what is wrong.
+        with open(path, mode, **options) as file:
+            yield file
+        return
     part = path.with_name(f"{path.name}.part")
     try:
-        part.write_bytes(content.getbuffer())
+        with open(part, mode, **options) as file:
+            yield file
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
@@ -177,7 +194,11 @@ def read_header(path) -> dict:
             header = json.loads(archive.read(_HEADER))
         header = {key: header[key] for key in _KEYS}
         known = header["format"] <= FORMAT
-    except (BadZipFile, KeyError, TypeError, ValueError) as error:
+        if known:
+            _check_types(header)
+    except OSError:
+        raise
+    except Exception as error:  # whatever a damaged archive makes of its readers
         raise ValueError(f"{path} is no model file of skcalrank: {error}.") from error
     if not known:
         raise ValueError(
@@ -185,6 +206,13 @@ def read_header(path) -> dict:
             f"this version knows formats up to {FORMAT}: upgrade skcalrank."
         )
     return header
+
+
+def _check_types(header):
+    for key in _KEYS[1:]:
+        kind = dict if key == "notes" else str
+        if not isinstance(header[key], kind):
+            raise TypeError(f"{key!r} is {header[key]!r:.50}, and no {kind.__name__}")
 
 
 def load_model(path, *, trusted=()):
@@ -211,14 +239,20 @@ def load_model(path, *, trusted=()):
         If skops is not installed.
     FileNotFoundError
         If there is no such file.
+    TypeError
+        If `trusted` is no list of names.
     ValueError
-        If it is no model file, of an unknown format, or holds types that are not trusted.
+        If it is no model file, of an unknown format, holds types that are not trusted, or what it
+        holds is not fitted.
 
     Warns
     -----
     InconsistentVersionWarning
         If another version of scikit-learn wrote it.
     """
+    if not isinstance(trusted, (list, tuple, set, frozenset)):
+        # Parts of a text would be names too.
+        raise TypeError(f"trusted={trusted!r}: give a list of full names of types.")
     header, skops = read_header(path), require_skops()
     try:
         names = skops.get_untrusted_types(file=path)
@@ -243,9 +277,11 @@ def load_model(path, *, trusted=()):
         # Said once, above, and not for every estimator inside.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         try:
-            return skops.load(path, trusted=names)
+            ranker = skops.load(path, trusted=names)
+            check_is_fitted(ranker)
         except Exception as error:
             raise ValueError(f"{path} cannot be loaded: {error}") from error
+    return ranker
 
 
 def _is_ours(name) -> bool:

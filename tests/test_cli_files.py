@@ -1,11 +1,15 @@
 """Commands that fit, apply and evaluate one ranker do what the library does, on every format."""
 
 import csv
+import gzip
+import importlib.util
 import io
+import os
 import subprocess
 import sys
 import warnings
 from argparse import Namespace
+from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
@@ -13,6 +17,7 @@ import pytest
 import sklearn
 from sklearn.datasets import dump_svmlight_file
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.preprocessing import StandardScaler
 from test_cli import fail, run, table
 from threadpoolctl import threadpool_limits
 
@@ -249,6 +254,44 @@ def test_models_of_pairs_see_whole_queries(capsys, path, new):
     np.testing.assert_allclose([float(line) for line in out.split()], scores, rtol=1e-9)
 
 
+def test_what_fails_leaves_the_output_as_it_was(capsys, path, model, tmp_path):
+    output, bad = tmp_path / "scores.txt", tmp_path / "bad.txt"
+    output.write_text("before")
+    bad.write_text("1 qid:1 1:1\n1 qid:2 1:1\n1 qid:3 1:x\n")
+    argv = ["predict", model[0], str(bad), "--chunk-rows", "1", "--output", str(output)]
+    assert "line 3" in fail(capsys, *argv)
+    assert output.read_text() == "before"
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        *("bad.txt", "model.skops", "scores.txt")
+    ]
+
+
+def test_the_input_may_be_the_output(capsys, path, model, tmp_path):
+    file = tmp_path / "test.txt"
+    file.write_bytes(Path(path("test.txt")).read_bytes())
+    expected = run(capsys, "predict", model[0], str(file))
+    run(capsys, "predict", model[0], str(file), "--output", str(file))
+    assert file.read_text() == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_pipes_are_written_and_not_replaced(capsys, path, model, tmp_path):
+    pipe, (file, _) = tmp_path / "pipe", model
+    os.mkfifo(pipe)
+    expected = run(capsys, "predict", file, path("test.txt"))
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        run(capsys, "predict", file, path("test.txt"), "--output", str(pipe))
+        assert reader.stdout.read() == expected
+    assert pipe.is_fifo()
+
+
+def test_no_standard_output(capsys, path, model, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["predict", model[0], path("test.txt")]) == 2
+    monkeypatch.undo()
+    assert "give a file to --output" in capsys.readouterr().err
+
+
 # -- evaluate ----------------------------------------------------------------------
 
 
@@ -333,7 +376,8 @@ def trec(tmp_path_factory):
         if q != 7:
             qrels[f"q{q}"] = {d: int(rng.integers(-1, 4)) for d in judged}
         if q % 10 != 3:
-            run[f"q{q}"] = {d: float(rng.integers(0, 8)) / 4 for d in found}
+            # Many are equal, and more so in single precision.
+            run[f"q{q}"] = {d: float(rng.integers(0, 8)) / 4 + rng.random() / 1e9 for d in found}
     folder = tmp_path_factory.mktemp("trec")
     with open(folder / "run.txt", "w") as file:
         for q, scores in run.items():
@@ -383,6 +427,14 @@ def test_a_perfect_run_of_some_documents(capsys, tmp_path):
     # b is relevant, and is never found.
     means = {name: float(cells[0]) for name, cells in rows.items()}
     assert means == {"recall": 0.5, "map": 0.5, "precision@2": 0.5, "mrr": 1.0, "err": 0.5}
+
+
+def test_byte_order_marks(capsys, tmp_path):
+    (tmp_path / "run").write_text("\ufeff1 Q0 a 1 0.5 x\n2 Q0 a 1 0.5 x\n", encoding="utf-8")
+    (tmp_path / "qrels").write_text("\ufeff1 0 a 1\n2 0 b 1\n", encoding="utf-8")
+    argv = ["--run", str(tmp_path / "run"), "--qrels", str(tmp_path / "qrels")]
+    out = run(capsys, "evaluate", *argv, "--measures", "mrr", "--per-query")
+    assert out == "qid,mrr\n1,1.0\n2,0.0\n"
 
 
 @pytest.mark.parametrize(
@@ -446,10 +498,22 @@ def test_info_of_other_models(capsys, path, new, frames):
     [
         (["fit", "TRAIN"], "--model"),
         (["fit", "TRAIN", "--model", "NOWHERE/m"], "there is no folder"),
+        (["fit", "TRAIN", "--model", "FOLDER"], "it is a folder"),
+        (["predict", "MODEL", "TEST", "--output", "FOLDER"], "Is a directory"),
         (["fit", "MISSING", "--model", "NEW"], "No such file"),
         (["fit", "TRAIN", "--model", "NEW", "--ranker", "nope"], "Unknown ranker"),
         (["fit", "TRAIN", "--model", "NEW", "--ranker", "lightgbm"], "model files of its own"),
-        (["fit", "TRAIN", "--model", "NEW", "--ranker", "map"], "relevance_level"),
+        (
+            ["fit", "TRAIN", "--model", "NEW", "--ranker", "map"],
+            "map is binary, and the labels hold 2: give --relevance-level L",
+        ),
+        (
+            ["fit", "TRAIN", "--model", "NEW", "--ranker", "recall", "--alphas", "1", "2"],
+            "recall is binary, and the labels hold 2: give --relevance-level L",
+        ),
+        (["predict", "MODEL", "TEST", "--format", "trec", "--tag", "a b"], "not one word"),
+        (["predict", "MODEL", "TEST", "--format", "trec", "--tag", ""], "not one word"),
+        (["fit", "TRAIN", "--model", "NEW", "--chunk-rows", "²"], "integer from 1"),
         (["fit", "TRAIN", "--model", "NEW", "--ranker", "ndcg+trees", "--alpha", "1"], "Ridge"),
         (["fit", "TRAIN", "--model", "NEW", "--ranker", "map", "--alphas", "1"], "give --alpha"),
         (["fit", "TRAIN", "--model", "NEW", "--alpha", "1", "--alphas", "1"], "one of the two"),
@@ -481,6 +545,7 @@ def test_bad_input(capsys, path, model, new, tmp_path, argv, words):
         "MISSING": path("missing.txt"),
         "MODEL": model[0],
         "NEW": new,
+        "FOLDER": str(tmp_path),
     }
     nowhere = str(tmp_path / "nowhere")
     argv = [names.get(word, word.replace("NOWHERE", nowhere)) for word in argv]
@@ -516,6 +581,40 @@ def test_scores_are_as_many_as_rows(capsys, path, tmp_path):
     assert "holds 2 scores" in fail(capsys, "evaluate", *argv)
 
 
+def test_scores_may_be_compressed(capsys, path, model, tmp_path):
+    scores = run(capsys, "predict", model[0], path("test.txt"))
+    (tmp_path / "scores.txt.gz").write_bytes(gzip.compress(f"\ufeff{scores}".encode()))
+    argv = ["--scores", str(tmp_path / "scores.txt.gz"), path("test.txt"), "--measures", "ndcg"]
+    expected = run(capsys, "evaluate", model[0], path("test.txt"), "--measures", "ndcg")
+    assert run(capsys, "evaluate", *argv) == expected
+
+
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.csv.gz"])
+def test_corrupt_files(capsys, new, tmp_path, name):
+    content = bytearray(gzip.compress(b"1 qid:1 1:1\n" * 1000 + bytes(range(256))))
+    content[12:20] = b"\xff" * 8  # no code of deflate
+    (tmp_path / name).write_bytes(content)
+    assert "cannot read" in fail(capsys, "fit", str(tmp_path / name), "--model", new)
+
+
+def test_more_features_than_memory(capsys, path, new):
+    argv = ["fit", path("train.txt"), "--model", new, "--n-features", "99999999999"]
+    assert "more memory than there is: Unable to allocate" in fail(capsys, *argv)
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_encodings_that_lack_a_character(capsys, frames, new, tmp_path, monkeypatch, command):
+    file = str(tmp_path / "train.csv")
+    frame = frames["train"]
+    frame.assign(query="q\u00e9" + frame["query"].astype(str)).to_csv(file, index=False)
+    run(capsys, "fit", file, "--model", new, *COLUMNS)
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    more = ["--format", "trec"] if command == "predict" else ["--per-query"]
+    assert main([command, new, file, *COLUMNS, *more]) == 2
+    monkeypatch.undo()
+    assert r"'\xe9', which its encoding ascii has not: set PYTHONIO" in capsys.readouterr().err
+
+
 def test_labels_alone_are_enough_for_scores(capsys, frames, tmp_path):
     frame, file = frames["test"][["query", "grade"]], tmp_path / "labels.csv"
     frame.to_csv(file, index=False)
@@ -545,6 +644,56 @@ def test_names_that_a_run_cannot_hold(capsys, frames, new, tmp_path):
     run(capsys, "fit", file, "--model", new, *COLUMNS)
     assert main(["predict", new, file, *COLUMNS, "--format", "trec"]) == 2
     assert "'two words': it has spaces" in capsys.readouterr().err
+
+
+def test_documents_without_a_name_in_a_table(capsys, frames, new, tmp_path):
+    pandas, file = pytest.importorskip("pandas"), tmp_path / "few.csv"
+    frame = frames["train"].head(4).assign(docid=["a", None, "b", "7"])
+    files = [str(file)]
+    frame.to_csv(file, index=False)
+    if importlib.util.find_spec("pyarrow"):
+        files.append(str(tmp_path / "few.parquet"))
+        frame.assign(docid=pandas.Categorical(frame["docid"])).to_parquet(files[1])
+    run(capsys, "fit", str(file), "--model", new, *COLUMNS)
+    for table_file in files:
+        out = run(capsys, "predict", new, table_file, *COLUMNS, "--format", "trec")
+        assert {line.split()[2] for line in out.splitlines()} == {"a", "2", "b", "7"}
+
+
+def test_rows_without_a_query_in_a_table(capsys, frames, new, tmp_path):
+    file, frame = str(tmp_path / "train.csv"), frames["train"]
+    frame.assign(query=frame["query"].map({0: "NA", 1: "007"})).to_csv(file, index=False)
+    message = fail(capsys, "fit", file, "--model", new, *COLUMNS)
+    assert "no value in column 'query'" in message and "NA" in message
+
+
+def test_words_among_numbers_are_named(capsys, frames, new, tmp_path):
+    file, frame = str(tmp_path / "train.csv"), frames["train"].astype({"f3": object})
+    frame.loc[frame.index[-1], "f3"] = "oops"
+    frame.to_csv(file, index=False)
+    argv = [file, "--model", new, *COLUMNS, "--chunk-rows", "5"]
+    assert "column 'f3': could not convert string to float: 'oops'" in fail(capsys, "fit", *argv)
+    frames["train"].assign(grade="bad").to_csv(file, index=False)
+    assert "column 'grade': could not convert" in fail(capsys, "fit", *argv)
+
+
+def test_labels_are_not_read_to_predict(capsys, frames, new, tmp_path):
+    file = str(tmp_path / "train.csv")
+    frames["train"].to_csv(file, index=False)
+    run(capsys, "fit", file, "--model", new, *COLUMNS)
+    expected = run(capsys, "predict", new, file, *COLUMNS).split()
+    frames["train"].assign(grade="unknown").to_csv(file, index=False)
+    for more in ([], ["--chunk-rows", "7"]):
+        scores = run(capsys, "predict", new, file, *COLUMNS, *more).split()
+        np.testing.assert_allclose(*([float(s) for s in each] for each in (scores, expected)))
+
+
+def test_models_that_score_nothing(capsys, path, new):
+    save_model(StandardScaler().fit(np.eye(3)), new)
+    assert "holds StandardScaler, which scores nothing" in fail(
+        capsys, "predict", new, path("test.txt")
+    )
+    assert "class" in run(capsys, "info", new)
 
 
 def test_models_of_fixed_items(capsys, path, new):

@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import os
 import pickle
 import re
 import sys
@@ -328,6 +329,40 @@ def test_bad_group_sizes_in_chunks(sizes, tmp_path):
     write(path, "1 1:2\n0 1:1\n1 qid:4 1:3\n")
     with pytest.raises(ValueError, match="1 of them name a qid"):
         list(load_letor(path, chunk_rows=1))
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
+@pytest.mark.parametrize("chunk_rows", [None, 1])
+def test_byte_order_mark(suffix, chunk_rows, tmp_path):
+    path = write(tmp_path / f"a.txt{suffix}", "\ufeff2 qid:7 1:0.5\r\n0 qid:8 1:2\r\n")
+    data = load_letor(path, chunk_rows=chunk_rows)
+    chunks = [data] if chunk_rows is None else list(data)
+    np.testing.assert_array_equal(np.concatenate([y for _, y, _ in chunks]), [2, 0])
+
+
+@pytest.mark.parametrize("row", ["1 qid:99999999999999999999 1:1", "1 qid:1 99999999999:1"])
+@pytest.mark.parametrize("chunk_rows", [None, 1])
+def test_numbers_that_are_too_large(row, chunk_rows, tmp_path):
+    path = write(tmp_path / "a.txt", f"1 qid:1 1:1\n{row}\n")
+    with pytest.raises(ValueError, match=r"too large .*: a qid has 64 bits, and a feature 31"):
+        list(load_letor(path, chunk_rows=chunk_rows))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_chunks_of_a_pipe(tmp_path):
+    # What was read of it first would be missing in what is read of it next.
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="is a pipe or a device, and a file is read more than"):
+        list(load_letor(tmp_path / "pipe", chunk_rows=5))
+
+
+@pytest.mark.parametrize("sizes, bad", [("4\n-1\n", "'-1'"), ("two\n1\n", "'two'")])
+@pytest.mark.parametrize("chunk_rows", [None, 1])
+def test_what_is_no_group_size(sizes, bad, chunk_rows, tmp_path):
+    path = write(tmp_path / "a.txt", "1 1:1\n0 1:2\n1 1:3\n")
+    write(tmp_path / "a.txt.query", sizes)
+    with pytest.raises(ValueError, match=f"a.txt.query holds {bad}, which is no group size"):
+        list(load_letor(path, chunk_rows=chunk_rows))
 
 
 def test_cut_compressed_file(letor_text, tmp_path):

@@ -19,16 +19,18 @@ from sklearn.ensemble import (
 )
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.linear_model import Ridge, SGDRegressor
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import skcalrank
-from skcalrank import LeastSquaresRankerCV, LowRankLossClassifier, NDCGRanker
+from skcalrank import LeastSquaresRankerCV, LowRankLossClassifier, NDCGRanker, QueryKFold
 from skcalrank.linear_model import GramRidge
+from skcalrank.metrics import get_scorer
 from skcalrank.persistence import load_model, read_header, save_model
 
-pytest.importorskip("skops")
+skops_io = pytest.importorskip("skops.io")
 
 REGRESSORS = [
     Ridge(),
@@ -77,6 +79,20 @@ def test_regressors(regressor, data, path):
     ranker = NDCGRanker(regressor).fit(*data)
     twin = there_and_back(ranker, path)
     np.testing.assert_allclose(twin.predict(data[0]), ranker.predict(data[0]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("cv", [3, GroupKFold(3), QueryKFold(3)])
+@pytest.mark.parametrize("scoring", [None, "ndcg@5"])
+def test_searches(cv, scoring, data, path):
+    X, y, qid = data
+    scoring = scoring and get_scorer(scoring)
+    search = GridSearchCV(NDCGRanker(), {"k": [2, 5]}, cv=cv, scoring=scoring)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # how the folds score is not asked here
+        search.fit(X, y, groups=qid, qid=qid)
+    twin = there_and_back(search, path)
+    np.testing.assert_array_equal(twin.predict(X), search.predict(X))
+    assert twin.best_params_ == search.best_params_
 
 
 def test_pair_surrogates(data, path):
@@ -205,6 +221,49 @@ def test_damaged(data, path, change):
     rewrite(path, "schema.json", change)
     with pytest.raises(ValueError, match="is damaged"):
         load_model(path)
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"class": 5}, "'class' is 5, and no str"),
+        ({"scikit-learn": None}, "'scikit-learn' is None"),
+        ({"skcalrank": ["0.1"]}, "'skcalrank' is"),
+        ({"notes": [1]}, r"'notes' is \[1\], and no dict"),
+        ({"format": "1"}, "not supported between"),
+        ("[" * 100_000, "recursion"),
+    ],
+)
+def test_forged_headers(data, path, change, words):
+    save_model(NDCGRanker().fit(*data), path)
+
+    def forge(text):
+        return change if isinstance(change, str) else json.dumps({**json.loads(text), **change})
+
+    rewrite(path, "skcalrank.json", forge)
+    for read in (read_header, load_model):
+        with pytest.raises(ValueError, match=f"is no model file of skcalrank: .*{words}"):
+            read(path)
+
+
+@pytest.mark.parametrize("content", [{"a": 1}, np.ones(3), NDCGRanker()])
+def test_what_is_no_fitted_ranker(data, path, content):
+    save_model(NDCGRanker().fit(*data), path)
+    with ZipFile(path) as archive:
+        header = archive.read("skcalrank.json")
+    path.write_bytes(skops_io.dumps(content))
+    with ZipFile(path, "a") as archive:
+        archive.writestr("skcalrank.json", header)
+    with pytest.raises(ValueError, match=r"cannot be loaded: .*(not an estimator|not fitted)"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("trusted", ["numpy.memmap", True, None])
+def test_trusted_is_a_list(data, path, trusted):
+    # A text has its parts in it: "os.system" would stand for "os" too.
+    save_model(NDCGRanker().fit(*data), path)
+    with pytest.raises(TypeError, match="give a list of full names"):
+        load_model(path, trusted=trusted)
 
 
 class Stranger(RegressorMixin, BaseEstimator):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from .._validation import check_queries
+from ..datasets._files import read_text
 from ..measures import DCG, get_measure
 from ..metrics import evaluate as evaluate_measures
 from . import _trec
 from ._commands import MEASURES, without_binary
-from ._models import load_ranker, scores_of
+from ._models import load_ranker, output, scores_of
 from ._rankers import is_binary, make_measure
 from ._readers import Reader, reading
 from ._report import Column, format_table
@@ -39,7 +41,7 @@ def evaluate(args) -> str:
     if args.per_query == "-":
         return _csv(values).rstrip("\n")
     if args.per_query is not None:
-        with open(args.per_query, "w", encoding="utf-8", newline="") as file:
+        with output(args.per_query) as file:
             file.write(_csv(values))
     return paragraphs(_table(values), values.note)
 
@@ -94,7 +96,7 @@ def _measures(names, level, gain):
 def _of_file(args) -> Values:
     measures = _measures(args.measures or MEASURES, args.relevance_level, args.gain)
     y, qid, scores = _scored(args)
-    labels, note = np.unique(y), ""
+    labels, note = np.unique(y[np.isfinite(y)]), ""
     if args.relevance_level is None and not np.isin(labels, (0, 1)).all():
         if not args.measures and any(map(is_binary, measures.values())):
             note = "Binary measures are left out: --relevance-level brings them in."
@@ -119,8 +121,10 @@ def _scored(args):
 
 
 def _read_scores(path, n_rows, file):
-    with reading(path, "wanted is one score per line"), open(path, encoding="utf-8") as lines:
-        scores = np.array([float(line) for line in lines if line.strip()])
+    with reading(path, "wanted is one score per line"):
+        scores = np.array(
+            [float(line) for line in read_text(Path(path)).split("\n") if line.strip()]
+        )
     if len(scores) != n_rows:
         raise ValueError(f"{path} holds {len(scores)} scores, but {file} has {n_rows} rows")
     return scores

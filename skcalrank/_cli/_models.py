@@ -14,14 +14,15 @@ from .._ranked import positions
 from .._validation import check_queries
 from ..linear_model import GramRidge
 from ..measures import PositionalMeasure
-from ..persistence import load_model, read_header, require_skops, save_model
+from ..persistence import _complete, load_model, read_header, require_skops, save_model
 from ..rankers import ERRRanker, LeastSquaresRankerCV
+from ._commands import without_binary
 from ._rankers import PEERS, make_ranker
 from ._readers import Reader
 from ._report import Column, format_table
 from ._terminal import paragraphs, say, width
 
-__all__ = ["fit", "info", "load_ranker", "predict", "scores_of"]
+__all__ = ["fit", "info", "load_ranker", "output", "predict", "scores_of"]
 
 
 # -- fit ---------------------------------------------------------------------------
@@ -33,6 +34,8 @@ def fit(args) -> str:
     path = Path(args.model)
     if not path.absolute().parent.is_dir():
         raise ValueError(f"cannot write {path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ValueError(f"cannot write {path}: it is a folder, give a file in it")
     ranker = _unfitted(args)
     start = time.perf_counter()
     in_chunks = _takes_chunks(ranker)
@@ -44,6 +47,7 @@ def fit(args) -> str:
     reader = Reader(args.train, args, whole=not in_chunks, n_features=args.n_features)
     n_rows, queries = 0, set()
     for part in reader:
+        _check_labels(ranker, part.y, args)
         say(f"fitting {args.ranker} to {len(part.qid):,} rows")
         (ranker.partial_fit if in_chunks else ranker.fit)(part.X, part.y, part.qid)
         n_rows += len(part.qid)
@@ -83,6 +87,13 @@ def _unfitted(args):
     if args.alphas is not None:
         return _cross_validated(ranker, args)
     return ranker.set_params(estimator=GramRidge(1.0 if args.alpha is None else args.alpha))
+
+
+def _check_labels(ranker, y, args):
+    """Tell of the option, where the ranker would tell of its parameter."""
+    labels = np.unique(y[np.isfinite(y)])
+    if args.relevance_level is None and not np.isin(labels, (0, 1)).all():
+        without_binary({args.ranker: ranker._measure()}, labels, named=True)
 
 
 def _cross_validated(ranker, args):
@@ -128,7 +139,7 @@ def predict(args) -> str:
         )
     ranker = load_ranker(args.model)
     reader = Reader(args.file, args, model=ranker, labels=False, documents=in_trec)
-    with _output(args.output) as file:
+    with output(args.output) as file:
         for part in reader:
             scores = scores_of(ranker, part)
             lines = _trec(part, scores, args) if in_trec else map(repr, scores.tolist())
@@ -145,6 +156,8 @@ def load_ranker(path):
             f"{path} ranks {ranker.n_items_} fixed items for each row; files hold rows that are "
             "documents"
         )
+    if not hasattr(ranker, "predict"):
+        raise ValueError(f"{path} holds {type(ranker).__name__}, which scores nothing")
     return ranker
 
 
@@ -156,13 +169,16 @@ def scores_of(ranker, part):
 
 
 @contextmanager
-def _output(path):
-    if path == "-":
+def output(path):
+    """Text for a file, which is complete or is not there; ``-`` is the standard output."""
+    if path != "-":
+        with _complete(path, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+    elif sys.stdout is None:
+        raise ValueError("the standard output is closed: give a file to --output")
+    else:
         yield sys.stdout
         sys.stdout.flush()
-    else:
-        with open(path, "w", encoding="utf-8") as file:
-            yield file
 
 
 def _trec(part, scores, args):
@@ -217,18 +233,16 @@ def _calibration(ranker) -> str:
 def _features(ranker) -> str:
     names = getattr(ranker, "feature_names_in_", None)
     if names is None:
-        return f"{ranker.n_features_in_}, by number"
+        count = getattr(ranker, "n_features_in_", None)
+        return "" if count is None else f"{count}, by number"
     shown = ", ".join(map(str, names[:8]))
     return f"{len(names)}, by name: {shown}{', ...' * (len(names) > 8)}"
 
 
 def _coefficients(ranker, n_shown) -> str:
     """The largest coefficients, with the sign and in units of the features."""
-    try:
-        coef = np.asarray(ranker.coef_)
-    except AttributeError:
-        return ""
-    if coef.shape != (ranker.n_features_in_,) or not n_shown:
+    coef = np.asarray(getattr(ranker, "coef_", 0.0))
+    if coef.shape != (getattr(ranker, "n_features_in_", None),) or not n_shown:
         return ""
     names = getattr(ranker, "feature_names_in_", np.arange(1, len(coef) + 1))
     largest = np.argsort(-np.abs(coef), kind="stable")[:n_shown]

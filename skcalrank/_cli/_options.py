@@ -46,11 +46,18 @@ def count(lowest):
     """An argument that is an integer from ``lowest``."""
 
     def convert(text):
-        if not text.isdigit() or int(text) < lowest:
+        if not text.isdecimal() or int(text) < lowest:
             raise argparse.ArgumentTypeError(f"{text!r} is not an integer from {lowest}")
         return int(text)
 
     return convert
+
+
+def word(text):
+    """An argument that is one word."""
+    if len(text.split()) != 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one word")
+    return text
 
 
 def _add_command(commands, run, name, text, epilog):
@@ -249,7 +256,12 @@ def _add_predict(commands):
     parser.add_argument(
         "--top-k", type=count(1), metavar="K", help="of a run: the best K of each query only"
     )
-    parser.add_argument("--tag", default="skcalrank", help="of a run; default: skcalrank")
+    parser.add_argument(
+        "--tag",
+        type=word,
+        default="skcalrank",
+        help="of a run, one word; default: skcalrank",
+    )
     _add_reading(parser)
 
 

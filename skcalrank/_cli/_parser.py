@@ -88,6 +88,14 @@ def main(argv=None) -> int:
         return 130
     except OSError as error:
         return _fail(error if error.filename is None else f"{error.filename}: {error.strerror}")
+    except UnicodeEncodeError as error:
+        character = error.object[error.start]
+        return _fail(
+            f"the output holds {character!a}, which its encoding {error.encoding} has not: set "
+            "PYTHONIOENCODING=utf-8, or write to a file"
+        )
+    except MemoryError as error:
+        return _fail(f"this needs more memory than there is: {error}")
     except (ValueError, ImportError) as error:
         return _fail(error)
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
+import zlib
 from collections.abc import Iterator
 from lzma import LZMAError
 from pathlib import Path
@@ -60,7 +61,7 @@ class Reader:
     model : estimator, default=None
         The features are those that it was fitted to.
     labels : bool, default=True
-        Whether a table without labels is an error.
+        Whether labels are read, and a table without them is an error.
     documents : bool, default=False
         Whether the names of the documents are asked for.
     whole : bool, default=False
@@ -96,7 +97,7 @@ class Reader:
         self.columns = Columns(
             args.qid_column, args.label_column, args.doc_column, features, labels
         )
-        self.n_features = n_features if model is None else model.n_features_in_
+        self.n_features = getattr(model, "n_features_in_", n_features)
         self._named = model is None or names is not None
         self._whole = whole
 
@@ -129,9 +130,10 @@ class Reader:
 
         first = 1
         for X, y, qid, documents in parts:
-            numbers = range(first, first + len(qid))
-            documents = list(map(str, numbers if documents is None else documents))
-            yield Part(DataFrame(X, columns=names) if self._named else X, y, qid, documents)
+            if documents is None:
+                documents = np.full(len(qid), None)
+            found = [str(n if d is None else d) for n, d in enumerate(documents, first)]
+            yield Part(DataFrame(X, columns=names) if self._named else X, y, qid, found)
             first += len(qid)
 
 
@@ -155,7 +157,7 @@ class reading:
         say("")
         if isinstance(error, OSError):
             raise ValueError(f"cannot read {self.path}: {error.strerror or error}") from error
-        if isinstance(error, (ValueError, EOFError, LZMAError)):
+        if isinstance(error, (ValueError, EOFError, LZMAError, zlib.error)):
             reason = textwrap.shorten(str(error), 300)
             wanted = f" ({self.wanted})" if self.wanted else ""
             raise ValueError(f"cannot read {self.path}: {reason}{wanted}") from error

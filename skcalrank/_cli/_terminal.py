@@ -12,7 +12,7 @@ __all__ = ["RowCounter", "paragraphs", "say", "width"]
 
 def say(text):
     """One line on a terminal, over the one before; nothing in a pipe."""
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 

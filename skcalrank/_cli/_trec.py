@@ -72,8 +72,8 @@ def read_judged_run(run_path, qrels_path, *, complete=False) -> tuple[RunJudgmen
     Parameters
     ----------
     run_path : str
-        Lines ``query Q0 document rank score tag``: sorted by score, equal scores by document from
-        Z to A, as trec_eval does it; the rank is not read.
+        Lines ``query Q0 document rank score tag``: sorted by score in single precision, equal
+        scores by document from Z to A, as trec_eval does it; the rank is not read.
     qrels_path : str
         Lines ``query 0 document relevance``; negative relevances count 0.
     complete : bool, default=False
@@ -135,8 +135,10 @@ def _collect(lines) -> dict[str, dict[str, float]]:
 
 
 def _ordered(scores: dict[str, float]) -> list[str]:
-    """Documents, best first."""
-    return sorted(scores, key=lambda document: (scores[document], document), reverse=True)
+    """Documents, best first; trec_eval keeps scores in single precision, which makes more ties."""
+    with np.errstate(over="ignore"):
+        single = np.fromiter(scores.values(), dtype=float).astype(np.float32).tolist()
+    return [document for _, document in sorted(zip(single, scores), reverse=True)]
 
 
 def _labels(retrieved, judged) -> list[float]:

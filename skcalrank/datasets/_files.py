@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import lzma
 from collections.abc import Callable
@@ -15,8 +16,15 @@ OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 
 
 def open_bytes(path: Path):
-    """A plain, ``.gz`` or ``.xz`` file, opened to be read."""
-    return OPENERS.get(path.suffix, open)(path, "rb")
+    """A plain, ``.gz`` or ``.xz`` file, opened to be read behind a byte-order mark."""
+    file = OPENERS.get(path.suffix, open)(path, "rb")
+    try:
+        if file.peek(3).startswith(codecs.BOM_UTF8):
+            file.read(3)
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def read_bytes(path: Path) -> bytes:
@@ -28,6 +36,6 @@ def read_bytes(path: Path) -> bytes:
 def read_text(path: Path) -> str:
     """Content of a text file in UTF-8, with or without a byte-order mark."""
     try:
-        return read_bytes(path).decode("utf-8-sig")
+        return read_bytes(path).decode()
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is no text in UTF-8: {error}.") from error

@@ -30,9 +30,12 @@ def parse(content: bytes, form: Form):
     from sklearn.datasets import load_svmlight_file
 
     with io.BytesIO(content) as file:
-        return load_svmlight_file(
-            file, n_features=form.n_features, dtype=form.dtype, query_id=True, zero_based=False
-        )
+        try:
+            return load_svmlight_file(
+                file, n_features=form.n_features, dtype=form.dtype, query_id=True, zero_based=False
+            )
+        except OverflowError as error:
+            raise ValueError(f"{error}: a qid has 64 bits, and a feature 31") from error
 
 
 def group_sizes(path: Path) -> tuple[str, np.ndarray]:
@@ -45,7 +48,13 @@ def group_sizes(path: Path) -> tuple[str, np.ndarray]:
             f"{path} has lines without qid:..., and there is no {candidates[0].name} with "
             "group sizes beside it: nothing says which rows are a query."
         )
-    return found.name, np.array(read_bytes(found).split(), dtype=np.intp)
+    words = read_bytes(found).split()
+    bad = [word for word in words if not word.isdigit()]
+    if bad:
+        raise ValueError(
+            f"{found} holds {bad[0].decode(errors='replace')!r}, which is no group size."
+        )
+    return found.name, np.array(words, dtype=np.intp)
 
 
 # -- chunks ------------------------------------------------------------------------
@@ -65,6 +74,10 @@ def read_chunks(path, form: Form, chunk_rows) -> Iterator[tuple[RankingData, lis
     What the first lines tell is checked now, the rest when it is reached.
     """
     path = Path(path)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(
+            f"{path} is a pipe or a device, and a file is read more than once: save it first."
+        )
     sizes = None
     if not _names_qid(path):
         source, sizes = group_sizes(path)

@@ -25,7 +25,7 @@ class Columns(NamedTuple):
     features : list of str or None
         None = all other columns that hold numbers.
     labelled : bool
-        Whether the label must be there.
+        Whether the label is read, and must be there.
     """
 
     qid: str = "qid"
@@ -36,7 +36,8 @@ class Columns(NamedTuple):
 
 
 class TablePart(NamedTuple):
-    """Rows of a table: features as numbers, labels, queries and documents (or None)."""
+    """Rows of a table: features as numbers, labels (or None), queries and documents (or None, as
+    is a document without a name)."""
 
     X: np.ndarray
     y: Any
@@ -181,17 +182,33 @@ def _parts(path, first, frames, names, columns, dtype) -> Iterator[TablePart]:
 
 
 def _part(frame, names, columns, dtype) -> TablePart:
-    def column(name, kind):
-        return frame[name].to_numpy(kind) if name in frame.columns else None
-
     if frame[columns.qid].isna().any():
-        raise ValueError(f"a row has no value in column {columns.qid!r}: it has no query")
+        raise ValueError(
+            f"a row has no value in column {columns.qid!r}: it has no query (in text NA, null and "
+            "the like stand for no value)"
+        )
+    documents = frame.get(columns.document)
+    if documents is not None:
+        documents = np.where(documents.isna(), None, documents.astype(object))
     return TablePart(
-        frame[names].to_numpy(dtype),
-        column(columns.label, np.float64),
+        _numbers(frame, names, dtype),
+        _numbers(frame, columns.label, np.float64) if columns.labelled else None,
         frame[columns.qid].to_numpy(),
-        column(columns.document, object),
+        documents,
     )
+
+
+def _numbers(frame, names, dtype):
+    """One or several columns as numbers, or an error that says which of them has others."""
+    try:
+        return frame[names].to_numpy(dtype)
+    except (ValueError, TypeError):
+        for name in [names] if isinstance(names, str) else names:
+            try:
+                frame[name].to_numpy(dtype)
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"column {name!r}: {error}") from error
+        raise
 
 
 def _whole_queries(path, parts) -> Iterator[TablePart]:
