@@ -44,16 +44,21 @@ def surroundings(monkeypatch):
         yield
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
+def write_letor(folder):
     """A training and a test file with graded labels; the test ends in an empty query."""
-    folder = tmp_path_factory.mktemp("letor")
     X, y, qid = make_subset_ranking(60, (3, 12), 6, n_intents=1, n_grades=4, random_state=0)
     X += np.random.RandomState(0).normal(size=X.shape)
     y[qid == 59] = 0
     for name, rows in (("train.txt", qid < 30), ("test.txt", qid >= 30)):
         path = str(folder / name)
         dump_svmlight_file(X[rows], y[rows], path, zero_based=False, query_id=qid[rows])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Names of both files, the test compressed."""
+    folder = write_letor(tmp_path_factory.mktemp("letor"))
     zipped = folder / "test.txt.gz"
     zipped.write_bytes(gzip.compress((folder / "test.txt").read_bytes()))
     return str(folder / "train.txt"), str(zipped)
