@@ -420,7 +420,8 @@ class ScoreRanker(BaseRanker):
         """
         self._check_params()
         self._check_chunks()
-        first = not hasattr(self, "estimator_")
+        # What a fit with another regressor has left cannot go on.
+        first = not hasattr(getattr(self, "estimator_", None), "partial_fit")
         problem = self._check_problem(X, y, qid, sample_weight, reset=first)
         names, seen = self._names(problem.queries), set() if first else self._seen
         check_new(problem.queries, names & seen)

@@ -51,7 +51,7 @@ def _check_named(parts, y, qid):
         carried = getattr(getattr(y, "index", None), "name", None) == "qid"
     else:
         carried = carried_qid(y, qid) is not None
-    one_query = y is None or np.ndim(y) == 1 or _n_columns(y) == 1
+    one_query = y is None or np.ndim(y) < 2 or _n_columns(y) == 1
     if qid is None and not carried and one_query and len(parts.blocks) > 1:
         raise MissingQidError(
             f"qid is None, so that all rows are one query, and X has {len(parts.blocks)} "
@@ -107,19 +107,19 @@ def _statistics(inner):
     return GramRidge(fit_intercept=getattr(inner, "fit_intercept", True))
 
 
-def _is_empty(X, sample_weight=None):
-    return not X.shape[0] or (sample_weight is not None and not np.any(sample_weight))
+def _is_weightless(sample_weight):
+    return sample_weight is not None and not np.any(sample_weight)
 
 
 def _fit_part(template, number, *, X, y, qid, sample_weight):
-    qid = carried_qid(y, qid)
-    if _is_empty(X, sample_weight):
-        queries = check_queries(qid, X.shape[0]) if X.shape[0] else None
-        return _Fitted(None, names_of(queries, number) if queries else {})
-    ranker = clone(template).partial_fit(X, y, qid, sample_weight)
+    if not X.shape[0]:
+        return _Fitted(None, {})
+    # Rows without weight are validated like others, and then are none.
+    weightless = _is_weightless(sample_weight)
+    ranker = clone(template).partial_fit(X, y, qid, None if weightless else sample_weight)
     owners = dict.fromkeys(ranker._seen, number)
     ranker._seen = set()
-    return _Fitted(ranker, owners)
+    return _Fitted(None if weightless else ranker, owners)
 
 
 def _merge(parts):
@@ -209,7 +209,7 @@ def _score_part(ranker, measure, number, *, X, y, qid, sample_weight):
     values = measure_score(measure, y, scores, qid=qid, average=False)
     label_form = scores.ndim == 2
     queries = check_queries(qid, X.shape[0])
-    if _is_empty(X, sample_weight):
+    if _is_weightless(sample_weight):
         weight = np.zeros(len(values))
     else:
         weight = check_sample_weight(sample_weight, X.shape[0], queries)

@@ -9,11 +9,13 @@ import sys
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ._queries import Queries, plain, qid_array
 
 __all__ = [
     "Partitions",
+    "as_rows",
     "check_disjoint",
     "collect",
     "compute",
@@ -134,19 +136,20 @@ def _blocks(values, lazily=False) -> list:
 
 def _cut(name, values, X, lazily):
     """The blocks of a column that stand beside those of X."""
-    if values is None or (not is_lazy(values) and np.ndim(values) == 0):
+    if values is None or not (is_lazy(values) or np.iterable(values)):
         return [values] * X.npartitions
     if not is_lazy(values):
         return _slices(name, values, _sizes(X))
-    if not (_is_array(values) or is_frame(values)):
+    if not (_is_array(values) or is_frame(values)) or not values.ndim:
         raise ValueError(
-            f"{name} is a {type(values).__name__}: give a dask array, Series or DataFrame."
+            f"{name} is a {type(values).__name__}: give a dask array, Series or DataFrame that has "
+            "the rows of X."
         )
     return _blocks(_aligned(name, _in_one_piece(values), X), lazily)
 
 
 def _slices(name, values, sizes):
-    if not hasattr(values, "__getitem__") or hasattr(values, "n_items"):
+    if issparse(values) or not hasattr(values, "__getitem__") or hasattr(values, "n_items"):
         raise ValueError(
             f"{name} is a {type(values).__name__} beside a dask X: give relevances as an array or "
             "a dask collection, or compute X."
@@ -159,10 +162,15 @@ def _slices(name, values, sizes):
         )
     rows = values.iloc if hasattr(values, "iloc") else values
     if isinstance(values, (list, tuple)):
-        rows = qid_array(values)
+        rows = as_rows(name, values)
     _check_length(name, len(values), sum(sizes))
     ends = np.cumsum(sizes)
     return [rows[end - size : end] for size, end in zip(sizes, ends)]
+
+
+def as_rows(name, values) -> np.ndarray:
+    """A column in memory as an array; only names of queries may be tuples."""
+    return qid_array(values) if name == "qid" else np.asarray(values)
 
 
 def _check_length(name, n, n_rows):
@@ -244,7 +252,8 @@ def lazy_frame(values, meta, divisions=None):
     """A DataFrame or Series of delayed blocks; `meta` is an empty one of its kind."""
     import dask.dataframe as dd
 
-    return dd.from_delayed(values, meta=meta, divisions=divisions, verify_meta=False)
+    # Blocks are checked: unchecked ones dask 2026.8 loses where they become arrays.
+    return dd.from_delayed(values, meta=meta, divisions=divisions)
 
 
 def lazy_array(values, sizes, meta, ends):

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 
-from ._partitions import compute, is_frame, is_lazy, lazy_array, lazy_frame, partitions
-from ._queries import Queries, check_qid, qid_array
+from ._partitions import (
+    as_rows,
+    compute,
+    is_frame,
+    is_lazy,
+    lazy_array,
+    lazy_frame,
+    partitions,
+)
+from ._queries import Queries, check_qid
 
 __all__ = ["partition_by_query"]
 
@@ -66,7 +75,7 @@ def partition_by_query(X, y, qid, sample_weight=None):
     array([2, 1, 2, 1, 2, 1])
     """
     columns = {"y": y, "qid": qid, "sample_weight": sample_weight}
-    columns = {name: values for name, values in columns.items() if values is not None}
+    columns = {n: _as_column(n, values) for n, values in columns.items() if values is not None}
     if "qid" not in columns:
         raise ValueError("qid is None: pass the query of each row.")
     if not is_lazy(X):
@@ -75,6 +84,16 @@ def partition_by_query(X, y, qid, sample_weight=None):
     parts = partitions(X, lazily=True, **columns)
     given = {"X": X, **columns}
     return tuple(_rebuilt(name, values, parts.blocks, plan) for name, values in given.items())
+
+
+def _as_column(name, values):
+    """A column in memory as an array, a lazy one as it is."""
+    if is_lazy(values):
+        return values
+    column = as_rows(name, values)
+    if not column.ndim:
+        raise ValueError(f"{name}={values!r}: give one value for each row, or None.")
+    return column
 
 
 def _count(number, *, qid) -> dict:
@@ -148,12 +167,13 @@ def _rebuilt(name, values, blocks, plan):
     """A collection in its new partitions."""
     from dask import delayed
 
-    values = values if is_lazy(values) else _as_array(values)
     pick, join, destinations = delayed(_pick), delayed(_join), delayed(_destinations)
+    # Names are no keys of tasks, and dask is not to look at each of them.
+    whole = partial(delayed, traverse=False)
     # None: all rows stay. Of each collection its own, or dask warns: it fuses tasks of a
     # collection, and those that several share not alike.
     going = [
-        None if set(homes.values()) <= {number} else destinations(block["qid"], homes)
+        None if set(homes.values()) <= {number} else destinations(block["qid"], whole(homes))
         for number, (block, homes) in enumerate(zip(blocks, plan.homes))
     ]
 
@@ -166,13 +186,8 @@ def _rebuilt(name, values, blocks, plan):
     ]
     if is_frame(values):
         return lazy_frame(parts, values._meta)
-    return lazy_array(parts, list(plan.sizes.values()), values._meta, values.shape[1:])
-
-
-def _as_array(values):
-    import dask.array as da
-
-    return da.from_array(qid_array(values))
+    like = values._meta if is_lazy(values) else values[:0]
+    return lazy_array(parts, list(plan.sizes.values()), like, values.shape[1:])
 
 
 def _pick(values, to, home):

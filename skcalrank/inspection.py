@@ -10,6 +10,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ._exceptions import MissingQidError
+from ._partitions import is_lazy
 from ._validation import check_count, check_queries
 
 __all__ = ["Explanation", "explain_order"]
@@ -180,9 +181,18 @@ def explain_order(
     x1                        5          3  0.02381      +0.04762
     difference of scores                                  +0.4762
     """
+    if is_lazy(X):
+        raise ValueError(
+            "X is a dask collection: compute the rows of the query, and pass them alone."
+        )
     ranker, steps = _unwrapped(ranker)
     _check_linear(ranker)
     if ranker.n_items_ is not None:
+        if qid is not None:
+            raise ValueError(
+                "qid was given, but this ranker was fitted in the label-ranking form, where every "
+                "row is a query of its own: drop qid."
+            )
         return _of_items(ranker, steps, X, first, second, instance, feature_names)
     if instance is not None:
         raise ValueError(
@@ -193,16 +203,17 @@ def explain_order(
 
 
 def _unwrapped(ranker):
-    """The ranker itself, and the transformers before it, or None."""
+    """The ranker itself, and the transformers before it."""
     check_is_fitted(ranker)
-    steps = None
-    while hasattr(ranker, "best_estimator_"):
-        ranker = ranker.best_estimator_
-    if hasattr(ranker, "steps"):
-        if len(ranker.steps) > 1:
-            steps = ranker[:-1]
-        ranker = ranker[-1]
-    return ranker, steps
+    steps = []
+    while True:
+        if hasattr(ranker, "best_estimator_"):
+            ranker = ranker.best_estimator_
+        elif hasattr(ranker, "steps"):
+            steps += [step for _, step in ranker.steps[:-1] if hasattr(step, "transform")]
+            ranker = ranker[-1]
+        else:
+            return ranker, steps
 
 
 def _check_linear(ranker):
@@ -271,8 +282,10 @@ class _Seen:
     """Rows as the linear scorer sees them."""
 
     def __init__(self, ranker, steps, X, rows, names):
-        part = _safe_indexing(X, rows)
-        part = part if steps is None else steps.transform(part)
+        # One kind of sparse matrix has no rows.
+        part = _safe_indexing(X.tocsr() if issparse(X) else X, rows)
+        for step in steps:
+            part = step.transform(part)
         self.X = part.toarray() if issparse(part) else np.asarray(part, dtype=float)
         self.scores = ranker.decision_function(part)
         self.names = np.asarray(self._names(ranker, steps, names), dtype=object)
@@ -284,8 +297,9 @@ class _Seen:
     def _names(self, ranker, steps, names):
         if names is None and hasattr(ranker, "feature_names_in_"):
             return ranker.feature_names_in_
-        if hasattr(steps, "get_feature_names_out"):
-            return steps.get_feature_names_out(names)
+        for step in steps:
+            # A function that is a step knows none.
+            names = getattr(step, "get_feature_names_out", lambda _: None)(names)
         return [f"x{k}" for k in range(self.X.shape[1])] if names is None else names
 
     def check(self, ranker):

@@ -537,6 +537,45 @@ def test_chunks_after_a_fit(rng):
     np.testing.assert_allclose(ranker.fit(X, y).coef_, whole.coef_)
 
 
+def test_relevances_in_chunks_are_one_fit(rng):
+    X, qid = rng.normal(size=(12, 3)), np.repeat(np.arange(4), 3)
+    y = rng.permuted(np.tile([0, 1, 2], (4, 1)), axis=1).ravel()
+    y[3:6] = 1  # no judgement: beside other queries this one counts nothing
+    whole, chunks = (AggregatedRanker("borda", estimator=GramRidge()) for _ in range(2))
+    for rows in (slice(6), slice(6, 12)):
+        chunks.partial_fit(X[rows], y[rows], qid[rows])
+    np.testing.assert_allclose(chunks.coef_, whole.fit(X, y, qid).coef_, rtol=1e-8, atol=1e-10)
+    # Alone in a chunk it would count something.
+    for ranker in (AggregatedRanker("borda", estimator=GramRidge()), chunks):
+        with pytest.raises(ValueError, match=r"no judgement \(relevances that are alike"):
+            ranker.partial_fit(X[3:6], y[3:6], qid[3:6] + 10)
+
+
+def test_chunks_after_a_regressor_without_them(rng):
+    X, y, _, _ = make(rng)
+    ranker = AggregatedRanker(estimator=Ridge()).fit(X, y).set_params(estimator=GramRidge())
+    fresh = AggregatedRanker(estimator=GramRidge()).fit(X, y)
+    np.testing.assert_allclose(ranker.partial_fit(X, y).coef_, fresh.coef_)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    "params",
+    [{"solver": "sgd", "n_updates": 5}, {"estimator": GramRidge()}, {}],
+    ids=["sgd", "regressor", "scorer"],
+)
+def test_a_fit_that_fails_changes_no_prediction(params, method, rng):
+    X, y, _, _ = make(rng)
+    ranker = AggregatedRanker("borda", random_state=0, **params).fit(X, y)
+    before = ranker.predict(X)
+    if not hasattr(ranker, method):
+        pytest.skip("fits at once")
+    ranker.set_params(structure_options={"unknown": 1})
+    with pytest.raises((TypeError, ValueError)):
+        getattr(ranker, method)(X, y)
+    np.testing.assert_array_equal(ranker.predict(X), before)
+
+
 def test_who_adds_chunks(rng):
     X, y, _, _ = make(rng)
     assert hasattr(AggregatedRanker(estimator=GramRidge()), "partial_fit")

@@ -144,6 +144,7 @@ def test_label_form(ranker, loss, rng):
     ranker = clone(ranker).set_params(loss=loss)
     local, ours = clone(ranker).fit(X, y, None, weight), ranker.fit(dX, dy, None, dw)
     check_same(ours, local)
+    check_same(clone(ranker).fit(dX, list(map(tuple, y.tolist())), None, dw), local)
     for method in ("predict", "decision_function", "rank"):
         lazy = getattr(ours, method)(dX)
         assert lazy.shape == (30, 4)
@@ -246,6 +247,18 @@ def test_a_partition_without_rows_or_weight(rng):
         NDCGRanker().fit(dX, dy, da.from_array(0 * qid, chunks=dq.chunks), dw)
 
 
+@pytest.mark.parametrize("spoil", [lambda X, y: (X * np.nan, y), lambda X, y: (X, -1 - y)])
+def test_rows_without_weight_are_validated(spoil, rng):
+    X, y, qid = sorted_data(rng)
+    chunks = whole_queries(qid)
+    weight = np.repeat([1.0, 0.0, 2.0, 0.5], chunks)
+    off = weight == 0
+    X[off], y[off] = spoil(X[off], y[off])
+    for data in ((X, y, qid, weight), as_dask(chunks, X, y, qid, weight)):
+        with pytest.raises(ValueError, match=r"NaN|Negative relevance"):
+            NDCGRanker().fit(*data)
+
+
 def test_chunks_in_memory_after_a_fit_by_partitions(rng):
     X, y, qid = sorted_data(rng)
     n = sum(whole_queries(qid)[:3])
@@ -325,6 +338,21 @@ def test_data_frames(rng):
         ours.predict(lazy[features[::-1]]).compute()
 
 
+def test_lazy_frames_become_arrays(rng):
+    X, y, qid = sorted_data(rng)
+    frame, lazy = frames(X, y, qid)
+    features = list("abcd")
+    local = NDCGRanker().fit(frame[features], y, qid)
+    scores, places = local.predict(lazy[features]), local.rank(lazy[features], lazy["qid"])
+    expected = local.predict(frame[features]) + 1, local.rank(frame[features], qid)
+    np.testing.assert_allclose((scores + 1).to_dask_array().compute(), expected[0])
+    assert np.array_equal(places.to_dask_array(lengths=True).compute(), expected[1])
+    cut = dd.from_pandas(frame, npartitions=9)
+    moved = partition_by_query(cut[features], cut["y"], cut["qid"])
+    arrays = [column.to_dask_array(lengths=True) for column in moved]
+    check_same(NDCGRanker().fit(*arrays), NDCGRanker().fit(X, y, qid))
+
+
 def qid_of(frame):
     return frame["qid"].to_numpy(dtype=str)
 
@@ -365,6 +393,9 @@ BAD = {
         lambda X, y, q: (X, ClickSessions(np.ones(51), [[0, 1]], [1]), None),
         "y is a ClickSessions beside a dask X",
     ),
+    "sparse": (lambda X, y, q: (X, csr_matrix(np.ones((51, 1))), q), "y is a csr_matrix beside a"),
+    "a string": (lambda X, y, q: (X, "relevance", q), "y has 9 rows, X has 51"),
+    "one number": (lambda X, y, q: (X, y, q, y.sum()), "sample_weight is a Array: .* rows of X"),
     "delayed": (lambda X, y, q: (X, dask.delayed(list)(), q), "y is a Delayed: give a dask array"),
     "NaN": (lambda X, y, q: (X * np.nan, y, q), "NaN"),
     "negative": (lambda X, y, q: (X, -y, q), "label|negative"),
@@ -446,6 +477,44 @@ def test_partition_by_query(kind, scattered, names, rng):
     ours = NDCGRanker().fit(*moved)
     check_same(ours, NDCGRanker().fit(features, y, qid, weight))
     assert ours.score(*moved) == pytest.approx(ours.score(features, y, qid, weight))
+
+
+# Of any hashable type; an array of objects is what pandas makes of strings.
+NAMES = {
+    "objects": lambda qid: np.array([f"query {q}" for q in qid.tolist()], dtype=object),
+    "series": lambda qid: pd.Series([f"query {q}" for q in qid.tolist()]),
+    "tuples": lambda qid: [("a", q) for q in qid.tolist()],
+    "mixed": lambda qid: [q if q % 2 else ("a", q) for q in qid.tolist()],
+    "dates": lambda qid: np.datetime64("2020-01-01") + qid,
+}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_names_of_queries_in_memory(kind, rng):
+    X, y, qid = sorted_data(rng)
+    named = NAMES[kind](qid)
+    local = NDCGRanker().fit(X, y, named)
+    check_same(NDCGRanker().fit(*as_dask(whole_queries(qid), X, y), named), local)
+    check_same(NDCGRanker().fit(*partition_by_query(*as_dask(13, X, y), named)), local)
+
+
+@pytest.mark.parametrize("chunks", [13, 51])
+@pytest.mark.parametrize("kind", [list, pd.Series, lambda y: RankingTarget(y, np.ones(len(y)))])
+def test_what_was_in_memory_becomes_arrays(kind, chunks, rng):
+    X, y, qid = sorted_data(rng)
+    moved = partition_by_query(*as_dask(chunks, X), kind(y), kind(qid), kind(y))
+    for ours, theirs in zip(moved[1:], (y, qid, y)):
+        blocks = [block.compute() for block in ours.to_delayed()]
+        assert all(type(block) is np.ndarray for block in blocks)
+        assert np.array_equal(np.concatenate(blocks), theirs)
+
+
+@pytest.mark.parametrize("name", ["y", "qid", "sample_weight"])
+def test_a_number_is_no_column(name, rng):
+    X, y, qid = sorted_data(rng)
+    columns = {"y": y, "qid": qid, "sample_weight": y} | {name: 1.0}
+    with pytest.raises(ValueError, match=f"{name}=1.0: give one value for each row"):
+        partition_by_query(*as_dask(13, X), **columns)
 
 
 def test_partitions_of_whole_queries_stay(rng):

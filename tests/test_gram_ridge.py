@@ -298,6 +298,15 @@ def test_names_of_features(rng):
         one.partial_fit(frames[2], y)
 
 
+def test_a_fit_that_fails_changes_nothing(rng):
+    X, y = rng.normal(size=(9, 2)), rng.normal(size=9)
+    model = GramRidge().fit(X[:5], y[:5])
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((3, 2), np.nan), y[:3])
+    assert model.path([1.0])[0].shape == (1, 2)
+    np.testing.assert_allclose(model.partial_fit(X[5:], y[5:]).coef_, GramRidge().fit(X, y).coef_)
+
+
 def test_pickling_between_chunks(rng):
     X, y, _ = draw(rng)
     model = GramRidge().partial_fit(X[:50], y[:50])
@@ -565,6 +574,17 @@ def test_chunks_after_fit(rng):
         ranker.partial_fit(X, y, qid)
     ranker.fit(X, y, qid)
     check_close(ranker, NDCGRanker().fit(X, y, qid), X)
+
+
+def test_chunks_after_a_regressor_without_them(rng):
+    X, y, qid = make_data(rng)
+    for fitted in (
+        NDCGRanker().fit(X, y, qid),
+        AveragePrecisionRanker(surrogate="pairwise", relevance_level=1).fit(X, y, qid),
+    ):
+        params = {"surrogate": "score"} if hasattr(fitted, "surrogate") else {}
+        fitted.set_params(estimator=GramRidge(), **params)
+        check_close(fitted.partial_fit(X, y, qid), clone(fitted).fit(X, y, qid), X)
 
 
 @pytest.mark.parametrize(

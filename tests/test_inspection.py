@@ -3,12 +3,18 @@
 import numpy as np
 import pytest
 from cases import make_data
-from scipy.sparse import csr_matrix
+from scipy.sparse import coo_matrix, csr_matrix
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge, SGDRegressor
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    PolynomialFeatures,
+    StandardScaler,
+)
 
 from skcalrank import (
     AveragePrecisionRanker,
@@ -36,6 +42,13 @@ PIPELINES = [
     make_pipeline(StandardScaler(), NDCGRanker()),
     make_pipeline(PolynomialFeatures(2, include_bias=False), StandardScaler(), NDCGRanker()),
     make_pipeline(NDCGRanker()),
+    make_pipeline("passthrough", NDCGRanker()),
+    make_pipeline(FunctionTransformer(np.arctan), NDCGRanker()),
+    make_pipeline(StandardScaler(), make_pipeline(MinMaxScaler(), NDCGRanker())),
+    make_pipeline(
+        StandardScaler(),
+        GridSearchCV(NDCGRanker(Ridge()), {"estimator__alpha": [1, 10]}, cv=2),
+    ),
 ]
 
 
@@ -72,8 +85,9 @@ def test_contributions_are_coefficients_times_differences(data):
     first, second = two_of_one_query(qid)
     found = explain_order(ranker, X, first, second)
     np.testing.assert_allclose(found.contributions, ranker.coef_ * (X[first] - X[second]))
-    sparse = explain_order(ranker, csr_matrix(X), first, second)
-    np.testing.assert_allclose(sparse.contributions, found.contributions)
+    for container in (csr_matrix, coo_matrix):
+        sparse = explain_order(ranker, container(X), first, second)
+        np.testing.assert_allclose(sparse.contributions, found.contributions)
     listed = explain_order(ranker, X.tolist(), first, second)
     np.testing.assert_allclose(listed.contributions, found.contributions)
 
@@ -119,6 +133,11 @@ def test_names_that_are_given(data):
     squares = PIPELINES[1].fit(X, RankingTarget(y, qid))
     made = explain_order(squares, X, 0, qid=qid, feature_names=names)
     assert "f0^2" in made.feature_names
+    # What a function makes of the columns has no names, until a step gives some.
+    function = FunctionTransformer(np.arctan)
+    steps = make_pipeline(function, PCA(2), NDCGRanker()).fit(X, RankingTarget(y, qid))
+    made = explain_order(steps, X, 0, qid=qid, feature_names=names)
+    assert list(made.feature_names) == ["pca0", "pca1"]
     with pytest.raises(ValueError, match="feature_names"):
         explain_order(plain, X, 0, qid=qid, feature_names=names[1:])
 
@@ -161,6 +180,8 @@ def test_errors(data, rng):
         explain_order(labels, np.zeros((1, 2)), 0)
     with pytest.raises(ValueError, match="items 0 to 2"):
         explain_order(labels, np.zeros((1, 2)), 3, instance=0)
+    with pytest.raises(ValueError, match="drop qid"):
+        explain_order(labels, np.zeros((1, 2)), 0, instance=0, qid=[1])
 
 
 def test_a_score_that_is_not_linear_is_refused(data):
@@ -173,3 +194,10 @@ def test_a_score_that_is_not_linear_is_refused(data):
     ranker = NDCGRanker(Squared(), loss="squared").fit(X, y, qid)
     with pytest.raises(ValueError, match="not linear"):
         explain_order(ranker, X, 0, qid=qid)
+
+
+def test_dask_collections_are_refused(data):
+    da = pytest.importorskip("dask.array")
+    X, y, qid = data
+    with pytest.raises(ValueError, match="X is a dask collection: compute the rows of the query"):
+        explain_order(NDCGRanker().fit(X, y, qid), da.from_array(X), 0, qid=qid)

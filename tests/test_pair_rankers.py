@@ -820,8 +820,19 @@ def test_more_bad_calls(data):
     with pytest.raises(ValueError, match="X has 2 features"):
         pd_ranker().fit(X, y, qid).rank(X[:, :2], qid)
     large = map_ranker(pred="exact", relevance_level=1).fit(X, y)
-    with pytest.raises(ValueError, match=r"32 documents have too many.*'auto'"):
-        large.rank(X)
+    for n in (32, 1100):
+        with pytest.raises(ValueError, match=rf"{n} documents have too many.*'auto'"):
+            large.rank(np.resize(X, (n, X.shape[1])))
+
+
+def test_a_fit_that_fails_changes_no_map(data):
+    X, y, qid = data
+    ranker = pd_ranker().fit(X, y, qid)
+    before = ranker.predict(X, qid)
+    ranker.set_params(surrogate="score", estimator=Ridge(-1.0))
+    with pytest.raises(ValueError, match="alpha"):
+        ranker.fit(X, y, qid)
+    assert np.array_equal(ranker.predict(X, qid), before)
 
 
 def test_a_second_fit_forgets_the_first(data, label_data):
@@ -831,6 +842,8 @@ def test_a_second_fit_forgets_the_first(data, label_data):
     ranker.fit(*label_data)
     assert not hasattr(ranker, "n_iter_")
     assert ranker.rank(label_data[0]).shape == label_data[1].shape
+    ranker.fit(X, y, qid).set_params(surrogate="score").fit(X, y, qid)
+    assert not hasattr(ranker, "n_iter_")
 
 
 @pytest.mark.parametrize("features", ["bilinear", "concat", "tree"])

@@ -116,8 +116,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             If the input is not finite or not of these shapes, `alpha` is negative, or a d x d
             matrix would take more than 2 GB.
         """
-        vars(self).pop("_moments", None)
-        return self.partial_fit(X, y, sample_weight)._solve()
+        return self._add(X, y, sample_weight, first=True)._solve()
 
     def partial_fit(self, X, y, sample_weight=None):
         """Add rows to those seen.
@@ -136,7 +135,10 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         ValueError
             As in :meth:`fit`, or if features or targets are not as many as before.
         """
-        first = not hasattr(self, "_moments")
+        return self._add(X, y, sample_weight, first=not hasattr(self, "_moments"))
+
+    def _add(self, X, y, sample_weight, first):
+        """Take rows in: beside those seen, or as the first."""
         X, y = validate_data(
             self, X, y, reset=first, multi_output=True, y_numeric=True, **_X_CHECKS
         )

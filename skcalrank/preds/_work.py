@@ -11,6 +11,10 @@ from ._map import _AUTO_UP_TO as _MAP_AUTO
 __all__ = ["SECONDS"]
 
 
+# More documents than this have too many sets for any number.
+_MOST = 1000
+
+
 def _feedback_arc(r):
     return 1e-8 * r * 2.0**r if r <= _SUBSETS_UP_TO else 2e-7 * r**4.0
 
@@ -20,7 +24,7 @@ def _local_search(r):
 
 
 def _map(r):
-    return 5e-9 * r * 2.0**r
+    return 5e-9 * r * 2.0 ** min(r, _MOST)
 
 
 def _beam(r):

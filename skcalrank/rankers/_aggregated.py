@@ -249,24 +249,29 @@ class AggregatedRanker(BaseRanker):
         """
         self._check_parameters()
         problem = self._check_problem(X, y, qid, sample_weight)
-        judged = self._judgments_of(problem, y)
-        self._forget()
+        return self._take(problem, self._judgments_of(problem, y), "fit", anew=True)
+
+    def _take(self, problem, judged, method, anew):
+        """Learn from judgements alone, or go on with them."""
         if self.solver == "sgd":
-            return self._descend(problem, judged)
-        return self._fit_exactly(problem, judged, "fit", seen=set())
+            return self._descend(problem, judged, anew)
+        return self._fit_exactly(problem, judged, method, anew)
 
     def _forget(self):
-        """Drop what another solver has learnt."""
+        """Drop what was learnt, in favour of what just was."""
         for name in ("estimator_", "targets_", "standard_error_", "_descent", "_coef"):
             vars(self).pop(name, None)
 
-    def _counts(self, problem, judged):
-        """Number of judgements of each query."""
+    def _counts(self, problem, judged, alone=True):
+        """Number of judgements of each query; other chunks may have some if these are not all."""
         counts = judged.n_judgments
         if counts.any():
             return counts
-        if isinstance(problem.y, self._judgments):
-            raise ValueError("There is no judgement: nothing is left to learn from.")
+        if isinstance(problem.y, self._judgments) or not alone:
+            raise ValueError(
+                "There is no judgement (relevances that are alike in a query make none): nothing "
+                "is left to learn from."
+            )
         # Relevances that are alike in every query, and so targets of 0.
         return np.ones_like(counts)
 
@@ -281,10 +286,11 @@ class AggregatedRanker(BaseRanker):
 
     # -- the mean target ----------------------------------------------------------
 
-    def _fit_exactly(self, problem, judged, method, seen):
+    def _fit_exactly(self, problem, judged, method, anew):
+        seen = set() if anew else self._seen
         names = names_that_count(self.estimator, problem.queries)
         check_new(problem.queries, names & seen)
-        counts = self._counts(problem, judged)
+        counts = self._counts(problem, judged, alone=method == "fit")
         structure, options = self._structure()
         found = mean_over_subsets(
             judged,
@@ -295,44 +301,48 @@ class AggregatedRanker(BaseRanker):
             random_state=self.random_state,
             **options,
         )
-        self.targets_, self.standard_error_ = found
         targets = problem.queries.group(np.ravel(found.mean))
-        self._learn(self._weighted(problem, counts), targets, method)
+        self._learn(self._weighted(problem, counts), targets, method, anew)
+        self.targets_, self.standard_error_ = found
         self._seen = seen | names
         return self
 
-    def _learn(self, problem, targets, method):
+    def _learn(self, problem, targets, method, anew):
         if self.estimator is not None:
             pairwise = effective_loss(self.loss, self.estimator) == "pairwise_squared"
-            regressor = getattr(self, "estimator_", None)
-            regressor = clone(self.estimator) if regressor is None else regressor
-            self.estimator_ = fit_targets(
-                regressor, problem, targets, pairwise=pairwise, method=method
-            )
-            self.n_iter_ = 1
+            regressor = clone(self.estimator) if anew else self.estimator_
+            fitted = fit_targets(regressor, problem, targets, pairwise=pairwise, method=method)
+            self._forget()
+            self.estimator_, self.n_iter_ = fitted, 1
             return
         scorer = OrderPreservingRanker(
             loss=self._loss(), alpha=self.alpha, fit_intercept=self.fit_intercept
         )
-        self._coef, self._intercept, self.n_iter_ = scorer._solve_targets(problem, targets, None)
+        found = scorer._solve_targets(problem, targets, None)
+        self._forget()
+        self._coef, self._intercept, self.n_iter_ = found
 
     # -- stochastic gradients -----------------------------------------------------
 
-    def _descend(self, problem, judged):
+    def _descend(self, problem, judged, anew):
         counts = self._counts(problem, judged)
-        if not hasattr(self, "_descent"):
-            self._descent = new_descent(problem, self._loss(), bool(self.fit_intercept))
-            self._rng = check_random_state(self.random_state)
+        if anew:
+            descent = new_descent(problem, self._loss(), bool(self.fit_intercept))
+            rng = check_random_state(self.random_state)
+        else:
+            descent, rng = self._descent, self._rng
         targets_of = partial(self._targets_of_subsets, *self._structure())
         shares, penalty = counts / counts.sum(), self.alpha / counts.sum()
         judgments = judgments_of(judged, judged.queries())
-        options = {"order": self.order, "batch_size": self.batch_size, "rng": self._rng}
+        options = {"order": self.order, "batch_size": self.batch_size, "rng": rng}
         draws = Draws(problem, judgments, shares, targets_of, **options)
         options = {"n_updates": self.n_updates, "step": self.step, "verbose": self.verbose}
-        descend(self._descent, draws, self._loss(), penalty=penalty, **options)
-        mean = self._descent.mean_coef, self._descent.mean_intercept
+        descend(descent, draws, self._loss(), penalty=penalty, **options)
+        self._forget()
+        self._descent, self._rng = descent, rng
+        mean = descent.mean_coef, descent.mean_intercept
         self._coef, self._intercept = mean[0].T, mean[1] if mean[1].ndim else float(mean[1])
-        self.n_iter_ = self._descent.n_updates
+        self.n_iter_ = descent.n_updates
         return self
 
     def _targets_of_subsets(self, structure, options, chosen, queries):
@@ -350,7 +360,7 @@ class AggregatedRanker(BaseRanker):
         solver adds queries: a chunk holds whole queries with all their judgements, and with
         :class:`~skcalrank.linear_model.GramRidge` the result is that of one fit to all chunks
         where the targets are exact. Then `targets_` and `standard_error_` are of the last chunk.
-        After a fit of the other solver it begins anew.
+        After a fit of the other solver, or of a regressor without `partial_fit`, it begins anew.
 
         Parameters
         ----------
@@ -368,15 +378,10 @@ class AggregatedRanker(BaseRanker):
             with `GramRidge` a query was in an earlier chunk.
         """
         self._check_parameters()
-        first = not hasattr(self, "_descent" if self.solver == "sgd" else "estimator_")
+        goes_on = hasattr(getattr(self, "estimator_", None), "partial_fit")
+        first = not (hasattr(self, "_descent") if self.solver == "sgd" else goes_on)
         problem = self._check_problem(X, y, qid, sample_weight, reset=first)
-        judged = self._judgments_of(problem, y)
-        if first:
-            self._forget()
-        if self.solver == "sgd":
-            return self._descend(problem, judged)
-        seen = set() if first else self._seen
-        return self._fit_exactly(problem, judged, "partial_fit", seen)
+        return self._take(problem, self._judgments_of(problem, y), "partial_fit", anew=first)
 
     # -- predictions --------------------------------------------------------------
 

@@ -105,12 +105,12 @@ class PairRanker(ScoreRanker):
         self
         """
         self._check_params()
+        vars(self).pop("n_iter_", None)
         if self.surrogate == "score":
             return super().fit(X, y, qid, sample_weight)
         check_alpha(self.alpha)
         if not callable(self.pair_features):
             check_option("pair_features", self.pair_features, PAIR_FEATURES)
-        vars(self).pop("n_iter_", None)
         problem = self._check_problem(X, y, qid, sample_weight)
         fit = self._fit_items if problem.n_items else self._fit_documents
         self.estimator_ = fit(problem, self._pair_values(problem))
@@ -133,8 +133,10 @@ class PairRanker(ScoreRanker):
         return self.surrogate == "score" and super()._can_add_chunks()
 
     def _regress(self, regressor, problem, method):
+        fitted = super()._regress(regressor, problem, method)
+        # Now, so that a fit that failed has changed no map.
         self.surrogate_ = "score"
-        return super()._regress(regressor, problem, method)
+        return fitted
 
     def _fit_items(self, problem, values):
         """Label-ranking form: a regression with one output per pair of items."""
