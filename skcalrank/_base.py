@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._by_partition import fit_by_partition, map_partitions, refuse_lazy, score_by_partition
-from ._chunks import check_new, names_that_count
+from ._chunks import check_new, merge_rankers, names_that_count
 from ._clicks import ClickSessions
 from ._exceptions import MissingQidError
 from ._partitions import is_lazy
@@ -324,6 +324,10 @@ def _can_add_chunks(ranker) -> bool:
     return ranker._can_add_chunks()
 
 
+def _can_merge(ranker) -> bool:
+    return ranker._can_add_chunks() and hasattr(ranker._inner(), "merge")
+
+
 class ScoreRanker(BaseRanker):
     """A ranker whose surrogate has one value per document, and whose map is a sort."""
 
@@ -430,6 +434,30 @@ class ScoreRanker(BaseRanker):
         seen |= names
         self._seen = seen
         return self
+
+    @available_if(_can_merge)
+    def merge(self, *others):
+        """A ranker that has seen the queries of this one and of the others.
+
+        There when the regressor has `merge`, as :class:`~skcalrank.linear_model.GramRidge` has. The
+        result is that of one fit to all rows.
+
+        Parameters
+        ----------
+        *others : ranker
+            Of the same measure and loss, fitted to other queries.
+
+        Returns
+        -------
+        merged : ranker
+            A new one, with the parameters of this one; this one and the others stay as they are.
+
+        Raises
+        ------
+        ValueError
+            If measures, losses or features differ, or two have seen a query of the same name.
+        """
+        return merge_rankers(self, others)
 
     def _check_params(self):
         """Raise for parameters that do not fit together."""

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
+from ._chunks import merge_rankers
 from ._exceptions import MissingQidError
 from ._partitions import (
     check_disjoint,
@@ -127,10 +128,7 @@ def _merge(parts):
     rankers = [part.ranker for part in parts if part.ranker is not None]
     if not rankers:
         return _Fitted(None, owners)
-    merged = copy.copy(rankers[0])
-    first, *others = (ranker.estimator_ for ranker in rankers)
-    merged.estimator_ = first.merge(*others)
-    return _Fitted(merged, owners)
+    return _Fitted(merge_rankers(rankers[0], rankers[1:]), owners)
 
 
 # -- predictions -----------------------------------------------------------------------

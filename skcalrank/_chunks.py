@@ -1,10 +1,14 @@
-"""Chunks of whole queries: which of them were seen."""
+"""Chunks of whole queries: which of them were seen, and rankers that saw different ones."""
 
 from __future__ import annotations
 
-from .solvers import is_closed_form
+import copy
 
-__all__ = ["check_new", "names_that_count"]
+from sklearn.utils.validation import check_is_fitted
+
+from .solvers import effective_loss, is_closed_form
+
+__all__ = ["check_new", "merge_rankers", "names_that_count"]
 
 
 def names_that_count(regressor, queries) -> set:
@@ -21,3 +25,33 @@ def check_new(queries, again):
             f"Query {name!r} was in an earlier chunk: all rows of a query must come in one "
             "chunk, and queries of different files need different names."
         )
+
+
+def merge_rankers(ranker, others):
+    """A ranker with the statistics of all; they must have learnt the same from other queries."""
+    check_is_fitted(ranker)
+    seen = set(ranker._seen)
+    for other in others:
+        check_is_fitted(other)
+        for what, own, its in zip(_FACTS, _facts(ranker), _facts(other)):
+            if own != its:
+                raise ValueError(f"Rankers of different {what} cannot be merged: {own}, {its}.")
+        if seen & other._seen:
+            raise ValueError(
+                f"Query {next(iter(seen & other._seen))!r} was seen by two of the rankers: all "
+                "rows of a query must go to one, and queries of different files need different "
+                "names."
+            )
+        seen |= other._seen
+    merged = copy.copy(ranker)
+    merged.estimator_ = ranker.estimator_.merge(*(other.estimator_ for other in others))
+    merged._seen = seen
+    return merged
+
+
+_FACTS = ("kinds", "measures", "losses", "numbers of items")
+
+
+def _facts(ranker):
+    loss = effective_loss(ranker.loss, ranker._inner())
+    return type(ranker).__name__, ranker._measure(), loss, ranker.n_items_

@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcalrank import (
     AveragePrecisionRanker,
+    DCGRanker,
     ERRRanker,
     LeastSquaresRanker,
     LowRankLossClassifier,
@@ -520,6 +521,41 @@ def chunks_of_queries(qid, rng, n_chunks=3):
     """Rows in chunks of whole queries, in any order."""
     for names in np.array_split(rng.permutation(np.unique(qid)), n_chunks):
         yield rng.permutation(np.flatnonzero(np.isin(qid, names)))
+
+
+@every_loss
+@every_score_ranker
+def test_merged_rankers_are_the_whole(ranker, loss, rng):
+    X, y, qid = make_data(rng)
+    parts = [
+        with_gram(ranker, loss).fit(X[rows], y[rows], qid[rows])
+        for rows in chunks_of_queries(qid, rng)
+    ]
+    before = [part.coef_.copy() for part in parts]
+    merged, whole = parts[0].merge(*parts[1:]), with_gram(ranker, loss).fit(X, y, qid)
+    check_close(merged, whole, X)
+    assert np.array_equal(merged.rank(X, qid), whole.rank(X, qid))
+    for part, coef in zip(parts, before):
+        assert np.array_equal(part.coef_, coef)
+    with pytest.raises(ValueError, match=r"seen by two .*rows of a query must go to one"):
+        merged.merge(parts[0])
+    with pytest.raises(ValueError, match="earlier chunk"):
+        merged.partial_fit(X, y, qid)
+
+
+def test_rankers_that_cannot_be_merged(rng):
+    X, y, qid = make_data(rng)
+    fitted = NDCGRanker(GramRidge(), k=3).fit(X, y, qid)
+    others = [
+        (NDCGRanker(GramRidge(), k=5).fit(X, y, qid + 100), "measures"),
+        (NDCGRanker(GramRidge(), k=3, loss="squared").fit(X, y, qid + 100), "losses"),
+        (DCGRanker(GramRidge(), k=3).fit(X, y, qid + 100), "kinds"),
+        (NDCGRanker(GramRidge(), k=3).fit(X[:, :2], y, qid + 100), "2 features"),
+    ]
+    for other, words in others:
+        with pytest.raises(ValueError, match=words):
+            fitted.merge(other)
+    assert not hasattr(NDCGRanker(), "merge")
 
 
 @every_loss
