@@ -12,6 +12,9 @@ from ._result import PredResult
 _CLOSE_UP_TO = 100
 _TOGETHER_UP_TO = 32
 
+# After so many documents it is looked whether all graphs have turned out to be cyclic.
+_LOOK = 16
+
 __all__ = [
     "disagreement_result",
     "net_graph",
@@ -111,12 +114,15 @@ def net_graph(U):
 
 def _algorithm_one(U):
     net = net_graph(U)
-    priority = net.sum(axis=2)
-    order, done = topological_order(net > 0, priority)
-    cyclic = ~done
-    if cyclic.any():
-        kept = _acyclic_part(np.maximum(net[cyclic], 0.0))
-        order[cyclic] = topological_order(kept, priority[cyclic])[0]
+    edges, priority = net > 0, net.sum(axis=2)
+    if U.shape[1] > _TOGETHER_UP_TO:
+        cyclic = np.array([len(_peel(graph)) > 0 for graph in edges])
+        edges[cyclic] = _acyclic_part(np.maximum(net[cyclic], 0.0))
+        return order_to_positions(topological_order(edges, priority)[0])
+    order, done = topological_order(edges, priority)
+    if not done.all():
+        kept = _acyclic_part(np.maximum(net[~done], 0.0))
+        order[~done] = topological_order(kept, priority[~done])[0]
     return order_to_positions(order)
 
 
@@ -152,16 +158,25 @@ def _later_turns(kept, equal):
 
 
 def _add_later_turns(kept, row, column):
-    """The same of one matrix, given its edges: only where there are cycles."""
-    edges = kept.copy()
-    edges[row, column] = True
-    core = _peel(edges)
-    turn = np.where(kept[np.ix_(core, core)], len(row) + 1.0, 0.0)
-    place = np.full(len(kept), -1)
-    place[core] = np.arange(len(core))
-    inside = np.flatnonzero((place[row] >= 0) & (place[column] >= 0))
-    turn[place[row[inside]], place[column[inside]]] = inside + 1.0
-    last = int(_widest_in_core(turn))
+    """The same of one matrix, given its edges: by bisection, where there are cycles."""
+    last, place = 0, np.full(len(kept), -1)
+    graph, start, end, turn = kept, row, column, np.arange(1, len(row) + 1)
+    while len(turn):
+        # Is it enough that the first half goes?
+        middle = len(turn) // 2
+        edges = graph.copy()
+        edges[start[middle:], end[middle:]] = True
+        core = _peel(edges)
+        if not len(core):
+            start, end, turn = start[:middle], end[:middle], turn[:middle]
+            continue
+        # It is not, and one more must go; all cycles are in the core.
+        last = turn[middle]
+        place[:] = -1
+        place[core] = np.arange(len(core))
+        graph, start, end = graph[np.ix_(core, core)], place[start], place[end]
+        inside = np.flatnonzero((start >= 0) & (end >= 0) & (turn > last))
+        start, end, turn = start[inside], end[inside], turn[inside]
     kept[row[last:], column[last:]] = True
 
 
@@ -257,14 +272,15 @@ def topological_order(edges, priority):
     waiting = edges.sum(axis=1)
     key = np.where(waiting == 0, priority, -np.inf)
     order, rows = np.empty((n, r), dtype=np.intp), np.arange(n)
-    done = np.ones(n, dtype=bool)
+    found = np.full((n, r), -np.inf)
     for place in range(r):
         document = order[:, place] = key.argmax(axis=1)
-        done &= key[rows, document] > -np.inf
-        if not done.any():
+        best = found[:, place] = key[rows, document]
+        # Looking whether any graph goes on costs as much as a step.
+        if place % _LOOK == 0 and best.max() == -np.inf:
             break
         key[rows, document] = -np.inf
         freed = edges[rows, document]
         waiting -= freed
         np.copyto(key, priority, where=freed & (waiting == 0))
-    return order, done
+    return order, (found > -np.inf).all(axis=1)
