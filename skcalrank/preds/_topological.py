@@ -168,7 +168,7 @@ def _add_later_turns(kept, row, column):
         edges[start[middle:], end[middle:]] = True
         core = _peel(edges)
         if not len(core):
-            start, end, turn = start[:middle], end[:middle], turn[:middle]
+            graph, start, end, turn = edges, start[:middle], end[:middle], turn[:middle]
             continue
         # It is not, and one more must go; all cycles are in the core.
         last = turn[middle]
