@@ -3,9 +3,9 @@ Boosted trees with calibrated objectives
 ========================================
 
 LightGBM boosts whatever gives it gradients. Its own ranking objective, lambdarank, is a heuristic:
-no theorem says that it is consistent for NDCG. :func:`~skcalrank.boosting.lightgbm_objective` gives
-it losses that are, and :func:`~skcalrank.boosting.lightgbm_metric` stops training early on the
-measure itself.
+we know of no theorem that it is consistent for NDCG.
+:func:`~skcalrank.boosting.lightgbm_objective` gives it losses that are, and
+:func:`~skcalrank.boosting.lightgbm_metric` stops training early on the measure itself.
 """
 
 # %%
@@ -40,7 +40,9 @@ print("share of each grade:", np.round(np.bincount(y) / len(y), 2))
 
 # %%
 # Four objectives, all else equal: trees of 15 leaves, at most 150 rounds, stopped when NDCG@10 of
-# the validation queries has not improved for 30 rounds.
+# the validation queries has not improved for 30 rounds. With the targets of NDCG a loss is
+# consistent for NDCG. With those of DCG it is consistent for DCG, of grades or of gains, and may
+# still be the better choice on few data.
 
 objectives = {
     "lambdarank (LightGBM)": "lambdarank",

@@ -128,6 +128,6 @@ plt.show()
 
 # %%
 # The share of clicks learns to imitate the production system in part, and more sessions do not
-# help. With the cascade model the regret vanishes. These sessions were drawn by that model; with
-# real users it is an approximation, and worth as much as its assumption: who clicks is satisfied,
-# and who is satisfied leaves.
+# help. With the cascade model the regret keeps falling. These sessions were drawn by that model;
+# with real users it is an approximation, and worth as much as its assumption: who clicks is
+# satisfied, and who is satisfied leaves.

@@ -3,7 +3,8 @@ Why does this document stand before that one?
 =============================================
 
 A linear score puts x before z when :math:`w \\cdot (x - z) > 0`. The sum has a term for each
-feature, so the answer to "why" is exact: it is a table that sums to the difference of the scores.
+feature, so the answer to "why" is exact: it is a table that sums to the difference of the scores
+(:doc:`/explaining`).
 """
 
 # %%
@@ -25,7 +26,7 @@ from skcalrank.inspection import explain_order
 
 X, y, qid = data = load_digits_queries()
 ranker = make_pipeline(StandardScaler(), NDCGRanker(k=10, estimator=Ridge(alpha=1000.0)))
-ranker.fit(X, RankingTarget(y, qid))
+ranker = ranker.fit(X, RankingTarget(y, qid))
 
 # %%
 # A mistake, explained

@@ -3,8 +3,8 @@ When average precision needs pairs
 ==================================
 
 For NDCG and its kin a score per document is enough. For average precision it is not: documents may
-be relevant *together*, and then one of them is worth more behind the other. No loss of one score
-per document can learn that (RAT13, section 6). The pairwise surrogate can.
+be relevant *together*, and then one of them is worth more behind the other. No convex loss of one
+score per document can learn that always (RAT13, section 6). The pairwise surrogate can.
 """
 
 # %%

@@ -63,7 +63,7 @@ u = preferences(np.random.default_rng(1), 0.3, (3, 4, 5))
 fig, axes = plt.subplots(1, 3, figsize=(11.5, 4.6), layout="constrained")
 for ax, (name, predict) in zip(axes, MAPS.items()):
     positions = predict(u)
-    PairMatrixDisplay.from_matrix(
+    PairMatrixDisplay.from_predictions(
         u, positions, difference=True, item_names=NAMES, colorbar=False, ax=ax
     )
     ax.set_title(f"{name}: loses {lost(u, positions):.3f}")
@@ -83,8 +83,8 @@ print(f"{n_dropped} of {n_majorities} majorities are dropped, margins up to {thr
 
 # %%
 # Without a cycle nothing is dropped, and the order is the best one: that is the condition P_DAG
-# under which Algorithm 1 is calibrated (Theorem 7). With one it is a heuristic, and it forgets what
-# was dropped. The exact map is calibrated always, at the price of an integer programme.
+# under which Algorithm 1 is calibrated (RAT13, Theorem 7). With one it is a heuristic, and forgets
+# what was dropped. The exact map is calibrated always, at the price of an integer programme.
 #
 # How much does that cost?
 # ------------------------

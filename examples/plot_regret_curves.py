@@ -11,7 +11,8 @@ calibrated losses it falls to zero, for others it stays.
 # Calibrated losses
 # -----------------
 # :func:`~skcalrank.datasets.make_subset_ranking` returns the law of its labels with the data. Every
-# loss below is calibrated for DCG, so every one should lose its regret.
+# loss below is calibrated for DCG, and a linear scorer is rich enough for this law, so every one
+# should lose its regret.
 
 import matplotlib.pyplot as plt
 import numpy as np

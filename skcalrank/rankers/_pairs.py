@@ -52,8 +52,8 @@ class AveragePrecisionRanker(PairRanker):
         u_{ii} \ge u_{jj} + \sum_{g \notin \{i,j\}} (u_{jg} - u_{ig})_+ .
 
     With ``surrogate="score"`` it regresses ``y_i / |y|_1`` and sorts: calibrated on the same
-    distributions (Corollary 5). The condition is sufficient, not necessary. No surrogate with
-    one score per document is calibrated for MAP under every distribution.
+    distributions (Corollary 5). The condition is sufficient, not necessary. No convex surrogate
+    with one score per document is calibrated for MAP under every distribution.
 
     Parameters
     ----------
@@ -175,7 +175,8 @@ class PairwiseDisagreementRanker(PairRanker):
 
     (Theorem 6), a smaller set. For the net preference :math:`f_i = \sum_j (y_{ij} - y_{ji})` this
     is the surrogate of DMJ10 with the square regulariser; low noise (DMJ10, Definition 8) is
-    sufficient. No surrogate with one score per document is calibrated under every distribution.
+    sufficient. No convex surrogate with one score per document is calibrated under every
+    distribution.
 
     Parameters
     ----------
