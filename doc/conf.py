@@ -38,7 +38,7 @@ extensions = [
     "sphinxcontrib.bibtex",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "figures", "gallery/GALLERY_HEADER.rst", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst", "sg_execution_times.rst"]
 
 # Links into other projects need their inventories, and so the network: only where asked for.
 if os.environ.get("SKCALRANK_DOC_INTERSPHINX"):

@@ -33,8 +33,7 @@ fig, axes = plt.subplots(2, 3, figsize=(11, 6.5), sharey=True, layout="constrain
 for ax, loss in zip(axes.ravel(), LOSSES):
     display = RegretBoundDisplay.from_loss("ndcg@2", loss, n_samples=500, random_state=0, ax=ax)
     ax.get_legend().remove()
-    ax.set_title(loss)
-    print(f"{loss:18} largest regret over its bound: {display.largest_ratio:.2f}")
+    ax.set_title(f"{loss}: up to {display.largest_ratio:.0%} of the bound", fontsize="medium")
 plt.show()
 
 # %%

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABCMeta, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import Ridge
 from sklearn.utils import RegressorTags
 from sklearn.utils.metaestimators import available_if
@@ -26,6 +24,7 @@ from ._ranked import positions
 from ._validation import (
     carried_qid,
     check_cutoff,
+    check_one_form,
     check_queries,
     check_sample_weight,
     with_index_of,
@@ -106,7 +105,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             if issparse(y):
                 raise ValueError("y is sparse: pass relevances as an array, y.toarray().")
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **checks)
-            y, n_items = self._check_relevances(y, qid)
+            y = check_one_form(np.asarray(y, dtype=np.float64), qid)
+            n_items = y.shape[1] if y.ndim == 2 else None
             queries = Queries.equal(len(y), n_items) if n_items else check_queries(qid, len(y))
             y = queries.group(y.ravel())
         weight = check_sample_weight(sample_weight, X.shape[0], queries)
@@ -144,24 +144,6 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _wants(self):
         names = [kind.__name__ for kind in self._judgments]
         return " or ".join(["relevances", *names])
-
-    def _check_relevances(self, y, qid):
-        y = np.asarray(y, dtype=np.float64)
-        if y.ndim == 2 and y.shape[1] == 1:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected; it is ravelled.",
-                DataConversionWarning,
-                stacklevel=4,
-            )
-            y = y.ravel()
-        if y.ndim == 1:
-            return y, None
-        if qid is not None:
-            raise ValueError(
-                f"qid was given beside y of shape {y.shape}. In the label-ranking form every "
-                "row is a query of its own: drop qid, or pass one-dimensional y."
-            )
-        return y, y.shape[1]
 
     def _check_rows(self, X, qid):
         """Validate the rows to be ranked."""

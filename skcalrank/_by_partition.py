@@ -156,9 +156,7 @@ def _light(ranker):
 
 
 def _names_part(number, *, qid):
-    if qid is None or not len(qid):
-        return {}
-    return names_of(check_queries(qid, len(qid)), number)
+    return {} if qid is None else names_of(check_queries(qid, len(qid)), number)
 
 
 def _predict_part(ranker, method, number, *, X, qid):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._queries import Queries, check_qid, plain, qid_array
+from ._validation import chosen_rows
 
 __all__ = ["ClickSessions"]
 
@@ -78,7 +79,7 @@ class ClickSessions:
         return out
 
     def _check_one_query(self):
-        codes = self.queries().codes if len(self) else np.zeros(0, dtype=int)
+        codes = self.queries().codes
         first = self.shown_rows[self.ptr[:-1]]
         other = codes[self.shown_rows] != np.repeat(codes[first], np.diff(self.ptr))
         if other.any():
@@ -117,7 +118,12 @@ class ClickSessions:
         return f"ClickSessions({len(self)} rows, {self.n_sessions} sessions)"
 
     def __getitem__(self, key):
-        rows = _chosen_rows(key, len(self))
+        rows = chosen_rows(key, len(self), "ClickSessions")
+        if len(np.unique(rows)) < len(rows):
+            raise ValueError(
+                "A row is chosen twice, but a session cannot show a document twice: choose each "
+                "row of ClickSessions at most once (no bootstrap)."
+            )
         place = np.full(len(self), -1)
         place[rows] = np.arange(len(rows))
         shown, session = place[self.shown_rows], self._session_of_shown
@@ -204,23 +210,6 @@ class ClickSessions:
             np.bincount(self.shown_rows[self._is_click], minlength=len(self)),
             np.bincount(self.shown_rows[self.examined], minlength=len(self)),
         )
-
-
-def _chosen_rows(key, n_rows):
-    if isinstance(key, tuple):
-        key = tuple(k for k in key if k is not Ellipsis)
-        if len(key) != 1:
-            raise IndexError("ClickSessions are sliced by rows only.")
-        key = key[0]
-    rows = np.atleast_1d(np.arange(n_rows)[key])
-    if rows.ndim != 1 or key is None:
-        raise IndexError("ClickSessions are sliced by a one-dimensional choice of rows.")
-    if len(np.unique(rows)) < len(rows):
-        raise ValueError(
-            "A row is chosen twice, but a session cannot show a document twice: choose each row "
-            "of ClickSessions at most once (no bootstrap)."
-        )
-    return rows
 
 
 def _flat_rows(shown_rows, n_rows):

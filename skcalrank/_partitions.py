@@ -96,8 +96,8 @@ def partitions(X, lazily=False, **columns) -> Partitions:
         )
     if not (_is_array(X) or is_frame(X)) or X.ndim != 2:
         raise ValueError(
-            f"X is a {type(X).__name__} of {getattr(X, 'ndim', 'no')} dimensions: give a dask "
-            "array of shape (n_rows, d) or a dask DataFrame."
+            f"X is of type {type(X).__name__}, of {getattr(X, 'ndim', 'no')} dimensions: give a "
+            "dask array of shape (n_rows, d) or a dask DataFrame."
         )
     X = _in_one_piece(X)
     parts: dict[str, list] = {"X": _blocks(X, lazily)}
@@ -142,8 +142,8 @@ def _cut(name, values, X, lazily):
         return _slices(name, values, _sizes(X))
     if not (_is_array(values) or is_frame(values)) or not values.ndim:
         raise ValueError(
-            f"{name} is a {type(values).__name__}: give a dask array, Series or DataFrame that has "
-            "the rows of X."
+            f"{name} is of type {type(values).__name__}: give a dask array, Series or DataFrame "
+            "that has the rows of X."
         )
     return _blocks(_aligned(name, _in_one_piece(values), X), lazily)
 
@@ -151,8 +151,8 @@ def _cut(name, values, X, lazily):
 def _slices(name, values, sizes):
     if issparse(values) or not hasattr(values, "__getitem__") or hasattr(values, "n_items"):
         raise ValueError(
-            f"{name} is a {type(values).__name__} beside a dask X: give relevances as an array or "
-            "a dask collection, or compute X."
+            f"{name} is of type {type(values).__name__} beside a dask X: give relevances as an "
+            "array or a dask collection, or compute X."
         )
     if sizes is None:
         raise ValueError(

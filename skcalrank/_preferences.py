@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.csgraph import connected_components
 
 from ._queries import Queries, check_qid, plain, qid_array
-from ._validation import carried_qid, check_target
+from ._validation import carried_qid, check_option, check_target, chosen_rows
 
 __all__ = ["PreferenceTarget", "check_preference_weights", "is_acyclic"]
 
@@ -105,10 +105,8 @@ class PreferenceTarget:
         if np.ndim(qid) == 0:
             raise ValueError(f"qid={qid!r}: give the query of each row.")
         qid = check_qid(qid, len(qid_array(qid)))
-        winner, loser = (
-            _row_numbers(winner_rows, "winner_rows", len(qid)),
-            _row_numbers(loser_rows, "loser_rows", len(qid)),
-        )
+        winner = _row_numbers(winner_rows, "winner_rows", len(qid))
+        loser = _row_numbers(loser_rows, "loser_rows", len(qid))
         if len(winner) != len(loser):
             raise ValueError(f"winner_rows has {len(winner)} entries, loser_rows has {len(loser)}.")
         judgment = np.arange(len(winner)) if judgment is None else np.asarray(judgment)
@@ -221,8 +219,7 @@ class PreferenceTarget:
         if beyond.any():
             w, k = winner[beyond][0], local[beyond][0]
             raise ValueError(
-                f"Y[{w}, {k}] names document {k} of query {plain(qid[w])!r}, which has "
-                f"only "
+                f"Y[{w}, {k}] names document {k} of query {plain(qid[w])!r}, which has only "
                 f"{queries.sizes[codes[w]]}: columns are local indices within the query."
             )
         by_query = np.arange(len(qid)) if queries.order is None else queries.order
@@ -275,7 +272,6 @@ class PreferenceTarget:
         """Name the first judgement that has a cycle."""
         queries = self.queries()
         code_of = self._query_of(self.winner)
-        pairs = [queries.name(q) for q in range(queries.n_queries)]
         order = np.lexsort((self.judgment, code_of))
         keys = np.column_stack([code_of, _numbers(self.judgment)])[order]
         new = np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1
@@ -283,7 +279,7 @@ class PreferenceTarget:
             if not is_acyclic(self.winner[edges], self.loser[edges]):
                 raise ValueError(
                     f"Judgement {plain(self.judgment[edges[0]])!r} of query "
-                    f"{pairs[code_of[edges[0]]]!r} has a cycle, so it is no DAG. Drop "
+                    f"{queries.name(code_of[edges[0]])!r} has a cycle, so it is no DAG. Drop "
                     "require_dag to accept cyclic preferences."
                 )
         return self
@@ -308,14 +304,7 @@ class PreferenceTarget:
         return f"PreferenceTarget({len(self)} rows{items}, {len(self.winner)} preferences)"
 
     def __getitem__(self, key):
-        if isinstance(key, tuple):
-            key = tuple(k for k in key if k is not Ellipsis)
-            if len(key) != 1:
-                raise IndexError("A PreferenceTarget is sliced by rows only.")
-            key = key[0]
-        rows = np.atleast_1d(np.arange(len(self))[key])
-        if rows.ndim != 1 or key is None:
-            raise IndexError("A PreferenceTarget is sliced by a one-dimensional choice of rows.")
+        rows = chosen_rows(key, len(self), "PreferenceTarget")
         r = 1 if self.n_items is None else self.n_items
         documents = (rows[:, None] * r + np.arange(r)).ravel()
         edge, winner, loser = _follow(self.winner, self.loser, documents, len(self) * r)
@@ -423,9 +412,8 @@ class PreferenceTarget:
         net = np.bincount(pair, sign * weight)[pair] * sign
         if not is_acyclic(winner[net > 0], loser[net > 0]):
             raise ValueError(
-                f"ties={breaking!r}: preferences between documents of equal score are "
-                "cyclic, and the "
-                f"{breaking} order of them is a hard problem. Use ties='average' or 'stable'."
+                f"ties={breaking!r}: preferences between documents of equal score are cyclic, and "
+                f"the {breaking} order of them is a hard problem. Use ties='average' or 'stable'."
             )
         # Of two opposite preferences of equal weight exactly one is lost in any order.
         worse = net < 0 if breaking == "best" else net > 0
@@ -443,8 +431,7 @@ class PreferenceTarget:
 
 def check_preference_weights(weights):
     """Raise for an unknown name of the weights of preferences."""
-    if weights not in ("difference", "unit"):
-        raise ValueError(f"weights={weights!r}: choose 'difference' or 'unit'.")
+    check_option("weights", weights, ("difference", "unit"))
 
 
 def is_acyclic(winner, loser) -> bool:

@@ -125,7 +125,7 @@ class Queries:
 
     def name(self, query: int) -> Any:
         """How an error message calls a query."""
-        return query if self.names is None else plain(self.names[query])
+        return plain(query if self.names is None else self.names[query])
 
     def parts(self, n_rows: int) -> Iterator[tuple[slice, slice, Queries]]:
         """Runs of whole queries of about ``n_rows`` rows: queries, rows, and them alone.
@@ -239,7 +239,7 @@ class Queries:
 def _run_starts(values: np.ndarray) -> np.ndarray:
     """Where a run of equal values begins."""
     changes = np.flatnonzero(values[1:] != values[:-1]) + 1
-    return np.append(0, changes)
+    return np.append(np.arange(min(len(values), 1)), changes)
 
 
 def _factorize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

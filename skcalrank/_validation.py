@@ -18,11 +18,13 @@ __all__ = [
     "check_alpha",
     "check_count",
     "check_cutoff",
+    "check_one_form",
     "check_option",
     "check_queries",
     "check_sample_weight",
     "check_scores",
     "check_target",
+    "chosen_rows",
     "query_weights",
     "with_index_of",
     "x_checks",
@@ -56,7 +58,7 @@ def carried_qid(y, qid=None):
                 "This RankingTarget lost its qid on the way (arithmetic, sorting and "
                 "reshaping drop it). Build it again: RankingTarget(y, qid)."
             )
-    elif hasattr(y, "n_items"):  # a PreferenceTarget
+    elif hasattr(y, "n_items"):  # a PreferenceTarget, or ClickSessions
         carried = y.qid
         if y.n_items is None and carried is None and qid is not None:
             raise ValueError(
@@ -116,23 +118,28 @@ def check_target(y, qid=None, *, name="y"):
     )
     if y.ndim > 2:
         raise ValueError(f"{name} must have one or two dimensions, got shape {y.shape}.")
+    y = check_one_form(y, qid, name)
+    if y.ndim == 1:
+        queries = check_queries(qid, len(y))
+        return queries.group(y), queries
+    return y.ravel(), Queries.equal(*y.shape)
+
+
+def check_one_form(y, qid, name="y") -> np.ndarray:
+    """Relevances of shape (n_rows,), or (n, r) without a qid; a single column is raveled."""
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
             f"A column-vector {name} was passed when a 1d array was expected; it is ravelled.",
             DataConversionWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         y = y.ravel()
-    if y.ndim == 1:
-        queries = check_queries(qid, len(y))
-        return queries.group(y), queries
-    if qid is not None:
+    if y.ndim == 2 and qid is not None:
         raise ValueError(
-            f"qid was given beside {name} of shape {y.shape}. In the label-ranking form "
-            "every row is a query of its own: drop qid, or pass one-dimensional "
-            f"{name}."
+            f"qid was given beside {name} of shape {y.shape}. In the label-ranking form every "
+            f"row is a query of its own: drop qid, or pass one-dimensional {name}."
         )
-    return y.ravel(), Queries.equal(*y.shape)
+    return y
 
 
 def check_scores(y_score, shape) -> np.ndarray:
@@ -200,6 +207,19 @@ def x_checks(estimator) -> dict:
     }
 
 
+def chosen_rows(key, n_rows, kind) -> np.ndarray:
+    """Row numbers that an index of a target stands for; ``kind`` of target, for the error."""
+    if isinstance(key, tuple):
+        key = tuple(k for k in key if k is not Ellipsis)
+        if len(key) != 1:
+            raise IndexError(f"{kind} is sliced by rows only.")
+        key = key[0]
+    rows = np.atleast_1d(np.arange(n_rows)[key])
+    if rows.ndim != 1 or key is None:
+        raise IndexError(f"{kind} is sliced by a one-dimensional choice of rows.")
+    return rows
+
+
 def with_index_of(X, values, name):
     """Values of the rows with the index of a pandas DataFrame; of anything else as they are."""
     pandas = sys.modules.get("pandas")
@@ -222,18 +242,22 @@ def check_alpha(alpha):
         raise ValueError(f"alpha={alpha!r}: the ridge penalty is a finite number from 0.")
 
 
-def check_count(name, value, what=""):
-    """Raise unless the value is an integer from 1; ``what`` it is, for the error."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name}={value!r}: choose an integer from 1{what and f', {what}'}.")
+def check_count(name, value, what="", *, least=1, most=np.inf):
+    """Raise unless the value is an integer of the range; ``what`` it is, for the error."""
+    if not _is_integer(value) or not least <= value <= most:
+        span = f"{least}" if most == np.inf else f"{least} to {most}"
+        raise ValueError(f"{name}={value!r}: choose an integer from {span}{what and f', {what}'}.")
 
 
 def check_cutoff(k, name="k"):
     """Raise unless k is None or an integer from 1."""
     if k is None:
         return
-    is_integer = isinstance(k, (int, np.integer)) and not isinstance(k, bool)
-    if not is_integer or k < 1:
+    if not _is_integer(k) or k < 1:
         raise ValueError(
             f"{name}={k!r}: the cutoff is an integer from 1, or None for all documents."
         )
+
+
+def _is_integer(value) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -98,8 +98,6 @@ def _as_column(name, values):
 
 def _count(number, *, qid) -> dict:
     """Rows of each query of a block."""
-    if not len(qid):
-        return {}
     queries = Queries.from_qid(check_qid(qid, len(qid)))
     return dict(zip(queries.names.tolist(), queries.sizes.tolist()))
 

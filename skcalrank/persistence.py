@@ -29,7 +29,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["load_model", "read_header", "require_skops", "save_model"]
+__all__ = ["load_model", "read_header", "save_model"]
 
 #: Of the files that are written; readers know all formats up to theirs.
 FORMAT = 1
@@ -52,19 +52,8 @@ _INSIDES = re.compile(
 )
 
 
-def require_skops() -> Any:
-    """The module ``skops.io``, or an error that says how to get it.
-
-    Raises
-    ------
-    ImportError
-        If skops is not installed.
-
-    Examples
-    --------
-    >>> from skcalrank.persistence import require_skops
-    >>> io = require_skops()
-    """
+def _require_skops() -> Any:
+    """The module ``skops.io``, or an error that says how to get it."""
     try:
         return import_module("skops.io")
     except ImportError as error:
@@ -112,7 +101,7 @@ def save_model(ranker, path, /, **notes) -> None:
     >>> bool((twin.predict(X) == ranker.predict(X)).all())
     True
     """
-    skops = require_skops()
+    skops = _require_skops()
     check_is_fitted(ranker)
     header = json.dumps(_header(ranker, notes))
     content = io.BytesIO(skops.dumps(_lean(ranker), compression=ZIP_DEFLATED))
@@ -253,7 +242,7 @@ def load_model(path, *, trusted=()):
     if not isinstance(trusted, (list, tuple, set, frozenset)):
         # Parts of a text would be names too.
         raise TypeError(f"trusted={trusted!r}: give a list of full names of types.")
-    header, skops = read_header(path), require_skops()
+    header, skops = read_header(path), _require_skops()
     try:
         names = skops.get_untrusted_types(file=path)
     except Exception as error:  # whatever a damaged file makes of its parser

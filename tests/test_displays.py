@@ -588,7 +588,11 @@ def test_points_without_a_bound_or_any_regret():
         (lambda make: make.from_loss("map", "pairwise_squared"), "loss='pairwise_squared'"),
         (lambda make: make.from_loss("ndcg@2", "hinge"), "Unknown loss 'hinge'"),
         (lambda make: make.from_loss("ndcg@2", "squared", eta=1.0), "no such option"),
-        (lambda make: make.from_loss("ndcg@2", "squared", r=1), "r=1"),
+        (lambda make: make.from_loss("ndcg@2", "squared", r=1), "r=1: choose an integer from 2"),
+        (
+            lambda make: make.from_loss("ndcg@2", "squared", n_samples=0),
+            "n_samples=0: choose an integer from 1",
+        ),
     ],
 )
 def test_regret_bound_says_what_is_wrong(call, match):

@@ -139,6 +139,8 @@ def test_links_to_examples_and_pages_exist(page):
         place = DOC if link.startswith("/") else page.parent
         target = (place / link.lstrip("/")).relative_to(DOC).as_posix()
         assert target in known, target
+    for example in re.findall(r"gallery/images/sphx_glr_(\w+)_\d{3}\.png", page.read_text()):
+        assert f"gallery/{example}" in known, example
 
 
 def test_keys_of_papers_are_in_the_bibliography():

@@ -195,7 +195,7 @@ def test_bad_distributions_are_named(arguments, message):
         (lambda law: calibration_gap("pairs", "diagonal", PD, law), "pred='diagonal'.*'exact'"),
         (lambda law: find_counterexample("squared", "sort", "ndcg", condition="noise"), "'dag'"),
         (lambda law: LabelDistribution.random(1), "r=1"),
-        (lambda law: LabelDistribution.random(3, n_labels=0), "n_labels=0"),
+        (lambda law: LabelDistribution.random(3, n_labels=0), "n_labels=0: .* 1 to 100"),
         (lambda law: LabelDistribution.random(3, n_labels=101), "n_labels=101"),
         (lambda law: LabelDistribution.random(3, n_grades=1), "n_grades=1"),
         (lambda law: LEMMA_10.bayes_value("ndcg"), "labels are preferences"),

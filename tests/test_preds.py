@@ -12,7 +12,6 @@ from skcalrank.preds import (
     FEEDBACK_ARC_METHODS,
     MAP_METHODS,
     PREDS,
-    SECONDS,
     PredResult,
     feedback_arc_positions,
     map_positions,
@@ -20,6 +19,7 @@ from skcalrank.preds import (
     topological_positions,
     topological_result,
 )
+from skcalrank.preds._cost import SECONDS
 
 feedback_arc_module = sys.modules["skcalrank.preds._feedback_arc"]
 

@@ -182,3 +182,10 @@ def test_queries_of_one_size():
     assert queries.ptr.tolist() == [0, 4, 8, 12]
     assert queries.name(2) == 2
     assert queries.codes.tolist() == [0] * 4 + [1] * 4 + [2] * 4
+
+
+@pytest.mark.parametrize("kind", [float, int, object, "U1", "datetime64[D]"])
+def test_no_rows_are_no_queries(kind):
+    queries = Queries.from_qid(np.array([], dtype=kind))
+    assert (queries.n_rows, queries.n_queries, len(queries.codes)) == (0, 0, 0)
+    assert queries.names.tolist() == []

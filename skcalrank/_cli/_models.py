@@ -14,7 +14,7 @@ from .._ranked import positions
 from .._validation import check_queries
 from ..linear_model import GramRidge
 from ..measures import PositionalMeasure
-from ..persistence import _complete, load_model, read_header, require_skops, save_model
+from ..persistence import _complete, _require_skops, load_model, read_header, save_model
 from ..rankers import ERRRanker, LeastSquaresRankerCV
 from ._commands import without_binary
 from ._rankers import PEERS, make_ranker
@@ -30,7 +30,7 @@ __all__ = ["fit", "info", "load_ranker", "output", "predict", "scores_of"]
 
 def fit(args) -> str:
     """Fit a ranker to a file, and write it to another."""
-    require_skops()
+    _require_skops()
     path = Path(args.model)
     if not path.absolute().parent.is_dir():
         raise ValueError(f"cannot write {path}: there is no folder {path.parent}")

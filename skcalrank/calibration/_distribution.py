@@ -7,7 +7,7 @@ from sklearn.utils import check_array, check_random_state
 
 from .._queries import Queries
 from .._ranked import TIES, Ranked
-from .._validation import check_option
+from .._validation import check_count, check_option
 from ..measures import Measure, PairwiseDisagreement, get_measure
 from ._orders import all_positions, is_best, values_of_scores
 from ._surrogates import conditional_risk
@@ -116,10 +116,9 @@ class LabelDistribution:
         >>> LabelDistribution.random(3, n_labels=2, random_state=0)
         LabelDistribution([[0, 1, 1], [0, 1, 1]], [0.58, 0.42])
         """
-        if min(r, n_grades) < 2:
-            raise ValueError(f"r={r}, n_grades={n_grades}: choose integers from 2.")
-        if not 1 <= n_labels <= 100:
-            raise ValueError(f"n_labels={n_labels}: choose an integer from 1 to 100.")
+        check_count("r", r, least=2)
+        check_count("n_grades", n_grades, least=2)
+        check_count("n_labels", n_labels, most=100)
         rng = check_random_state(random_state)
         if preferences:
             labels = _random_graphs(n_labels, r, rng)

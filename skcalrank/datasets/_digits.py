@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._validation import check_count
 from ._container import RankingData
 
 __all__ = ["load_digits_queries"]
@@ -49,8 +50,7 @@ def load_digits_queries(n_queries=200, n_documents=50, *, random_state=0):
         ("n_queries", n_queries, len(images)),
         ("n_documents", n_documents, len(images) - 1),
     ):
-        if not 1 <= value <= most:
-            raise ValueError(f"{name}={value}: choose an integer from 1 to {most}.")
+        check_count(name, value, most=most)
     rng = check_random_state(random_state)
     queries = rng.permutation(len(images))[:n_queries]
     documents = np.empty((n_queries, n_documents), dtype=np.intp)

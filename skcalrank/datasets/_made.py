@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._queries import Queries
+from .._validation import check_count
 from ..measures import ERR, PositionalMeasure, get_measure
 from ..metrics import measure_score
 from ._container import RankingData
@@ -168,10 +169,8 @@ def make_subset_ranking(
     """
     sizes = {"n_queries": n_queries, "n_features": n_features, "n_types": n_types}
     for name, value in (sizes | {"n_intents": n_intents}).items():
-        if value < 1:
-            raise ValueError(f"{name}={value}: choose an integer from 1.")
-    if n_grades < 2:
-        raise ValueError(f"n_grades={n_grades}: choose at least 2.")
+        check_count(name, value)
+    check_count("n_grades", n_grades, least=2)
     low, high = (n_documents, n_documents) if np.ndim(n_documents) == 0 else n_documents
     if not 1 <= low <= high:
         raise ValueError(f"n_documents={n_documents}: choose an integer or range from 1.")

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._queries import Queries
+from .._validation import check_count
 from ..measures import (
     Kendall,
     PairwiseDisagreement,
@@ -223,11 +224,10 @@ def make_label_ranking(
     >>> bool(best - data.law.value("kendall", scores.predict(X)) > 0.05)
     True
     """
-    least = {"n_samples": 1, "n_features": 1, "n_types": 1, "n_orders": 1}
-    least["n_items"] = 3 if cyclic else 2
-    given = locals()
-    for name, smallest in least.items():
-        _check_integer(name, given[name], smallest)
+    sizes = {"n_samples": n_samples, "n_features": n_features, "n_types": n_types}
+    for name, value in (sizes | {"n_orders": n_orders}).items():
+        check_count(name, value)
+    check_count("n_items", n_items, least=3 if cyclic else 2)
     if cyclic and n_orders != 3:
         raise ValueError(f"n_orders={n_orders}: with cyclic=True every type has 3 orders.")
     rng = check_random_state(random_state)
@@ -245,12 +245,6 @@ def make_label_ranking(
         description=make_label_ranking.__doc__.splitlines()[0],
         law=OrderMixture(orders, probabilities, types),
     )
-
-
-def _check_integer(name, value, smallest):
-    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_integer or value < smallest:
-        raise ValueError(f"{name}={value!r}: choose an integer from {smallest}.")
 
 
 def _permutations(rng, *shape):

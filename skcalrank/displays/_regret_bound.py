@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._queries import Queries
-from .._validation import check_option
+from .._validation import check_count, check_option
 from ..calibration import LabelDistribution, regret_bound
 from ..losses import get_loss
 from ..measures import AveragePrecision, PairMeasure, PairwiseDisagreement, get_measure
@@ -239,7 +239,8 @@ class RegretBoundDisplay(Display):
         Raises
         ------
         ValueError
-            If no bound is known for the pair (:func:`skcalrank.calibration.regret_bound`).
+            If no bound is known for the pair (:func:`skcalrank.calibration.regret_bound`), or a
+            number is too small.
 
         Examples
         --------
@@ -255,6 +256,7 @@ class RegretBoundDisplay(Display):
         check_matplotlib_support(f"{cls.__name__}.from_loss")
         measure = get_measure(measure)
         loss = get_loss(loss, eta=eta, threshold=threshold, smoothing=smoothing)
+        check_count("n_samples", n_samples)
         rng = check_random_state(random_state)
         laws = [_random_law(measure, r, rng) for _ in range(-(-n_samples // _SCORES))]
         max_target = None

@@ -7,13 +7,11 @@ from ._map import MAP_METHODS, map_positions
 from ._result import PredResult
 from ._sort import sort_positions
 from ._topological import topological_positions, topological_result, widest_cycle
-from ._work import SECONDS
 
 __all__ = [
     "FEEDBACK_ARC_METHODS",
     "MAP_METHODS",
     "PREDS",
-    "SECONDS",
     "PredResult",
     "feedback_arc_positions",
     "map_positions",

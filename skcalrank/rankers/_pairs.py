@@ -13,11 +13,11 @@ from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import (
     FEEDBACK_ARC_METHODS,
     MAP_METHODS,
-    SECONDS,
     feedback_arc_positions,
     map_positions,
     topological_result,
 )
+from ..preds._cost import SECONDS
 from ._pair_base import PairRanker
 
 __all__ = ["AveragePrecisionRanker", "PairwiseDisagreementRanker"]
