@@ -13,11 +13,11 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._by_partition import fit_by_partition, map_partitions, refuse_lazy, score_by_partition
 from ._chunks import check_new, merge_rankers, names_that_count
 from ._clicks import ClickSessions
+from ._dask_blocks import is_lazy
+from ._dask_rankers import fit_by_partition, map_partitions, refuse_lazy, score_by_partition
 from ._exceptions import MissingQidError
-from ._partitions import is_lazy
 from ._preferences import PreferenceTarget
 from ._queries import Queries
 from ._ranked import positions

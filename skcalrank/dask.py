@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 
-from ._partitions import (
+from ._dask_blocks import (
     as_rows,
     compute,
     is_frame,

@@ -9,8 +9,8 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from ._dask_blocks import is_lazy
 from ._exceptions import MissingQidError
-from ._partitions import is_lazy
 from ._validation import check_count, check_queries
 
 __all__ = ["Explanation", "explain_order"]

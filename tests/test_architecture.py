@@ -16,11 +16,11 @@ from skcalrank.testing import all_rankers
 ROOT = Path(skcalrank.__file__).parent
 LEVELS = {
     0: (
-        *("_clicks", "_exceptions", "_partitions", "_preferences", "_queries", "_ranked"),
+        *("_clicks", "_exceptions", "_dask_blocks", "_preferences", "_queries", "_ranked"),
         *("_targets", "_validation", "dask"),
     ),
     1: ("measures", "losses", "preds", "aggregation", "solvers"),
-    2: ("metrics", "linear_model", "_base", "_by_partition", "_chunks"),
+    2: ("metrics", "linear_model", "_base", "_chunks", "_dask_rankers"),
     3: (
         *("rankers", "calibration", "datasets", "model_selection", "boosting", "testing"),
         *("inspection", "persistence"),

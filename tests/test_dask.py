@@ -24,7 +24,7 @@ from skcalrank import (
     PairwiseDisagreementRanker,
     PreferenceTarget,
     RankingTarget,
-    _by_partition,
+    _dask_rankers,
 )
 from skcalrank._base import ScoreRanker
 from skcalrank.dask import partition_by_query
@@ -601,7 +601,7 @@ def test_what_comes_to_the_client_does_not_grow_with_the_rows(monkeypatch, rng):
         sizes.append(len(pickle.dumps(found)))
         return found
 
-    monkeypatch.setattr(_by_partition, "compute", compute)
+    monkeypatch.setattr(_dask_rankers, "compute", compute)
     for n_documents in (5, 500):
         X, y, qid = sorted_data(rng, sizes=(n_documents,) * 20)
         dX, dy, dq = as_dask(whole_queries(qid), X, y, qid)

@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._by_partition import refuse_lazy
+from .._dask_rankers import refuse_lazy
 from .._validation import check_sample_weight, x_checks
 from ..solvers import fit_outputs, fit_regressor, takes_nan, takes_sparse
 

@@ -11,8 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ._chunks import merge_rankers
-from ._exceptions import MissingQidError
-from ._partitions import (
+from ._dask_blocks import (
     check_disjoint,
     collect,
     compute,
@@ -22,6 +21,7 @@ from ._partitions import (
     partitions,
     tree,
 )
+from ._exceptions import MissingQidError
 from ._validation import carried_qid, check_queries, check_sample_weight, query_weights
 from .linear_model import GramRidge
 from .metrics import measure_score
