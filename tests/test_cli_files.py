@@ -562,6 +562,12 @@ def test_words_among_numbers_are_named(capsys, frames, new, tmp_path):
     assert "column 'grade': could not convert" in fail(capsys, "fit", *argv)
 
 
+def test_an_index_is_no_feature(capsys, frames, new, tmp_path):
+    frames["train"].to_csv(tmp_path / "train.csv")
+    message = fail(capsys, "fit", str(tmp_path / "train.csv"), "--model", new, *COLUMNS)
+    assert "has no name" in message and "index=False" in message
+
+
 def test_labels_are_not_read_to_predict(capsys, frames, new, tmp_path):
     file = str(tmp_path / "train.csv")
     frames["train"].to_csv(file, index=False)

@@ -157,6 +157,12 @@ def _feature_names(path, frame, columns: Columns) -> list[str]:
         return columns.features
     others = frame.drop(columns=[columns.qid, columns.label, columns.document], errors="ignore")
     numeric = others.select_dtypes(["number", "bool"]).columns
+    nameless = [name for name in numeric if str(name).startswith("Unnamed: ")]
+    if nameless:
+        raise ValueError(
+            f"A column of {path} has no name (pandas calls it {nameless[0]!r}). If it is the index "
+            "of a DataFrame, write the file with index=False; if it is a feature, name it."
+        )
     left_out = [str(name) for name in others.columns if name not in numeric]
     if not len(numeric):
         raise ValueError(f"{path} has no column of numbers to be a feature.")
