@@ -13,7 +13,7 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._chunks import check_new, merge_rankers, names_that_count
+from ._chunks import check_new, check_same, merge_rankers, names_that_count, what_is_learnt
 from ._clicks import ClickSessions
 from ._dask_blocks import is_lazy
 from ._dask_rankers import fit_by_partition, map_partitions, refuse_lazy, score_by_partition
@@ -377,7 +377,7 @@ class ScoreRanker(BaseRanker):
         problem = self._check_problem(X, y, qid, sample_weight)
         regressor = Ridge() if self.estimator is None else clone(self.estimator)
         self.estimator_ = self._regress(regressor, problem, "fit")
-        self._seen = self._names(problem.queries)
+        self._seen, self._learnt = self._names(problem.queries), what_is_learnt(self)
         return self
 
     @available_if(_can_add_chunks)
@@ -400,9 +400,10 @@ class ScoreRanker(BaseRanker):
         Raises
         ------
         ValueError
-            As in :meth:`fit`; if the chunk has another form than those before; with `GramRidge`
-            also if a query was in an earlier chunk. (Regressors that learn by steps, such as
-            ``SGDRegressor``, may see queries again, so a query that is cut is not noticed.)
+            As in :meth:`fit`; if the chunk has another form than those before, or measure or loss
+            were changed in between; with `GramRidge` also if a query was in an earlier chunk.
+            (Regressors that learn by steps, such as ``SGDRegressor``, may see queries again, so a
+            query that is cut is not noticed.)
         """
         self._check_params()
         self._check_chunks()
@@ -411,10 +412,12 @@ class ScoreRanker(BaseRanker):
         problem = self._check_problem(X, y, qid, sample_weight, reset=first)
         names, seen = self._names(problem.queries), set() if first else self._seen
         check_new(problem.queries, names & seen)
+        learnt = what_is_learnt(self)
+        check_same(learnt if first else self._learnt, learnt, "this chunk")
         regressor = clone(self.estimator) if first else self.estimator_
         self.estimator_ = self._regress(regressor, problem, "partial_fit")
         seen |= names
-        self._seen = seen
+        self._seen, self._learnt = seen, learnt
         return self
 
     @available_if(_can_merge)

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .solvers import effective_loss, is_closed_form
 
-__all__ = ["check_new", "merge_rankers", "names_that_count"]
+__all__ = ["check_new", "check_same", "merge_rankers", "names_that_count", "what_is_learnt"]
 
 
 def names_that_count(regressor, queries) -> set:
@@ -27,15 +27,34 @@ def check_new(queries, again):
         )
 
 
+def what_is_learnt(ranker) -> dict:
+    """What the statistics of a ranker are of; those of another kind do not add up with them."""
+    loss = effective_loss(ranker.loss, ranker._inner())
+    return {"class": type(ranker).__name__, "measure": ranker._measure(), "loss": loss}
+
+
+def check_same(before: dict, now: dict, who: str):
+    """Raise where statistics would be added up that are of different things."""
+    for what, own in before.items():
+        if now[what] != own:
+            raise ValueError(
+                f"The {what} of {who} is {now[what]}, and was {own} before: chunks and rankers add "
+                "up where class, measure and loss are the same. Begin with a new ranker."
+            )
+
+
 def merge_rankers(ranker, others):
     """A ranker with the statistics of all; they must have learnt the same from other queries."""
     check_is_fitted(ranker)
     seen = set(ranker._seen)
     for other in others:
         check_is_fitted(other)
-        for what, own, its in zip(_FACTS, _facts(ranker), _facts(other)):
-            if own != its:
-                raise ValueError(f"Rankers of different {what} cannot be merged: {own}, {its}.")
+        check_same(ranker._learnt, other._learnt, "a ranker to be merged")
+        if other.n_items_ != ranker.n_items_:
+            raise ValueError(
+                f"Rankers of {ranker.n_items_} and of {other.n_items_} items cannot be merged "
+                "(None: documents of queries)."
+            )
         if seen & other._seen:
             raise ValueError(
                 f"Query {next(iter(seen & other._seen))!r} was seen by two of the rankers: all "
@@ -47,11 +66,3 @@ def merge_rankers(ranker, others):
     merged.estimator_ = ranker.estimator_.merge(*(other.estimator_ for other in others))
     merged._seen = seen
     return merged
-
-
-_FACTS = ("kinds", "measures", "losses", "numbers of items")
-
-
-def _facts(ranker):
-    loss = effective_loss(ranker.loss, ranker._inner())
-    return type(ranker).__name__, ranker._measure(), loss, ranker.n_items_

@@ -547,15 +547,29 @@ def test_rankers_that_cannot_be_merged(rng):
     X, y, qid = make_data(rng)
     fitted = NDCGRanker(GramRidge(), k=3).fit(X, y, qid)
     others = [
-        (NDCGRanker(GramRidge(), k=5).fit(X, y, qid + 100), "measures"),
-        (NDCGRanker(GramRidge(), k=3, loss="squared").fit(X, y, qid + 100), "losses"),
-        (DCGRanker(GramRidge(), k=3).fit(X, y, qid + 100), "kinds"),
+        (NDCGRanker(GramRidge(), k=5).fit(X, y, qid + 100), "The measure of a ranker to be merged"),
+        (NDCGRanker(GramRidge(), k=3, loss="squared").fit(X, y, qid + 100), "The loss of"),
+        (DCGRanker(GramRidge(), k=3).fit(X, y, qid + 100), "The class of"),
+        (NDCGRanker(GramRidge(), k=3).fit(X[:9], np.zeros((9, 2))), "of 2 items"),
         (NDCGRanker(GramRidge(), k=3).fit(X[:, :2], y, qid + 100), "2 features"),
     ]
     for other, words in others:
         with pytest.raises(ValueError, match=words):
             fitted.merge(other)
     assert not hasattr(NDCGRanker(), "merge")
+
+
+@pytest.mark.parametrize("changed", [{"k": 5}, {"gain": "linear"}, {"loss": "squared"}], ids=str)
+def test_what_is_learnt_stays_the_same_over_chunks(changed, rng):
+    X, y, qid = make_data(rng)
+    ranker = NDCGRanker(GramRidge(), k=3).fit(X, y, qid)
+    coef = ranker.coef_.copy()
+    with pytest.raises(ValueError, match=r"of this chunk is .*, and was .*Begin with a new ranker"):
+        ranker.set_params(**changed).partial_fit(X, y, qid + 100)
+    assert np.array_equal(ranker.coef_, coef)
+    # The penalty stands beside what was learnt.
+    ranker.set_params(k=3, gain="exponential", loss=None, estimator__alpha=5.0)
+    ranker.partial_fit(X, y, qid + 100)
 
 
 @every_loss

@@ -10,6 +10,7 @@ from numpy.ma import MaskedArray
 from scipy.stats import rankdata
 from sklearn.exceptions import UndefinedMetricWarning
 
+from .._chunks import what_is_learnt
 from .._queries import check_qid
 from .._validation import carried_qid, check_alpha
 from ..linear_model import GramRidge
@@ -197,6 +198,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
             moments = total.of_targets(slice(number * r, (number + 1) * r))
             ranker = self._ranker(measure, float(alphas[best[name]]), moments, pairwise)
             ranker._seen = ranker._names(problem.queries)
+            ranker._learnt = what_is_learnt(ranker)
             self.rankers_[name] = ranker
         first = next(iter(measures))
         self.estimator_ = self.rankers_[first].estimator_
