@@ -6,7 +6,7 @@ from itertools import chain, combinations, pairwise
 
 import numpy as np
 from scipy.optimize import linprog, nnls
-from scipy.sparse import block_diag, hstack, identity
+from scipy.sparse import block_diag, csr_array, hstack
 
 __all__ = [
     "algorithm_cones",
@@ -99,13 +99,15 @@ def _newton_steps(gradient, hessian, held):
 def minimise_hinge(_, cones, ahead, weight, margin, free):
     """The same for the hinge, ``f(x) = (1 - x)_+``: a linear programme."""
     n, k = cones.shape[:2]
-    lead = block_diag([(cone @ ahead.T).T for cone in cones])
-    slack = identity(n * len(weight))
+    lead = block_diag([csr_array((cone @ ahead.T).T) for cone in cones])
+    n_slack = n * len(weight)
+    ends = np.arange(n_slack + 1)
+    slack = csr_array((np.ones(n_slack), ends[:-1], ends), shape=(n_slack, n_slack))
     result = linprog(
         np.concatenate([np.zeros(n * k), np.tile(weight, n)]),
         A_ub=-hstack([lead, slack]).tocsr(),
         b_ub=-np.tile(1.0 + margin, n),
-        bounds=[(None if free else 0.0, None)] * (n * k) + [(0.0, None)] * (n * len(weight)),
+        bounds=[(None if free else 0.0, None)] * (n * k) + [(0.0, None)] * n_slack,
         method="highs",
     )
     return np.einsum("nk,nki->ni", result.x[: n * k].reshape(n, k), cones)

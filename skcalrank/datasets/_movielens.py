@@ -230,6 +230,6 @@ def _films(path, genres):
 def _date(cell):
     # Months by their English names, whatever the locale.
     if not cell:
-        return np.datetime64("NaT")
+        return np.datetime64("NaT", "D")
     day, month, year = cell.split("-")
     return np.datetime64(f"{int(year):04}-{_MONTHS.index(month) + 1:02}-{int(day):02}")
