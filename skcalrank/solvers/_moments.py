@@ -450,7 +450,8 @@ def product_of_rows(X, coefs, rows=None) -> np.ndarray:
     """
     if issparse(X):
         return np.asarray((X if rows is None else X[rows]) @ coefs, dtype=float)
-    out = np.empty((X.shape[0] if rows is None else len(rows), *coefs.shape[1:]))
+    # Outputs side by side in memory: whoever asks for many looks at one after the other.
+    out = np.empty((X.shape[0] if rows is None else len(rows), *coefs.shape[1:]), order="F")
     step = max(_CHUNK_CELLS // X.shape[1] // _CHUNK_ROWS, 1) * _CHUNK_ROWS
     for start in range(0, len(out), step):
         pick = slice(start, start + step)
