@@ -38,8 +38,8 @@ def check_same(before: dict, now: dict, who: str):
     for what, own in before.items():
         if now[what] != own:
             raise ValueError(
-                f"The {what} of {who} is {now[what]}, and was {own} before: chunks and rankers add "
-                "up where class, measure and loss are the same. Begin with a new ranker."
+                f"The {what} of {who} is {now[what]}, and was {own} before: statistics add up "
+                "where they are of the same. Begin with a new ranker."
             )
 
 

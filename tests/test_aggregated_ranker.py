@@ -502,6 +502,24 @@ def test_chunks_are_one_fit(loss, order, rng):
     np.testing.assert_allclose(chunks.coef_, ridge.coef_, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{"measure": "dcg@3"}, {"structure": "win_rate"}, {"order": 2}, {"loss": "squared"}],
+    ids=str,
+)
+@pytest.mark.parametrize("solver", ["exact", "sgd"])
+def test_what_is_learnt_stays_the_same_over_chunks(solver, changed, rng):
+    X, y, _, _ = make(rng)
+    inner = GramRidge() if solver == "exact" else None
+    ranker = AggregatedRanker("borda", estimator=inner, solver=solver, n_updates=20, random_state=0)
+    parts = list(chunks_of_queries(y, rng, 2))
+    ranker.partial_fit(X[parts[0]], y[parts[0]])
+    coef = ranker.coef_.copy()
+    with pytest.raises(ValueError, match=r"of this chunk is .*Begin with a new ranker"):
+        ranker.set_params(**changed).partial_fit(X[parts[1]], y[parts[1]])
+    assert np.array_equal(ranker.coef_, coef)
+
+
 def test_sessions_in_chunks_are_one_fit(rng):
     qid = np.repeat(np.arange(6), 5)
     X = rng.normal(size=(30, 3))

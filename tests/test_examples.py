@@ -12,12 +12,15 @@ FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("plot_*.py"))
 NEEDS = {"plot_boosted_trees": "lightgbm"}
 
-pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the examples are not here")
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 10
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, monkeypatch):
-    pytest.importorskip(NEEDS.get(path.stem, "numpy"))
+    if path.stem in NEEDS:
+        pytest.importorskip(NEEDS[path.stem])
     shown = []
     monkeypatch.setattr(plt, "show", lambda: shown.append(plt.gcf()))
     with threadpool_limits(1):

@@ -12,7 +12,7 @@ import numpy as np
 from .._queries import Queries
 from .._ranked import Ranked
 from ..datasets._files import open_bytes
-from ..metrics._evaluate import _per_query
+from ..metrics._evaluate import values_per_query
 from ._readers import reading
 
 __all__ = ["MEASURES", "RunJudgments", "read_judged_run"]
@@ -45,7 +45,7 @@ class RunJudgments:
         values = {}
         for name, measure in measures.items():
             with np.errstate(invalid="ignore"):
-                found = _per_query(measure.scaled_to(self.labels), self.labels, ranked, empty)
+                found = values_per_query(measure.scaled_to(self.labels), self.labels, ranked, empty)
             undefined = measure.undefined(measure.labels(self.labels), self.queries)
             found[(self.n_retrieved == 0) & ~undefined] = 0.0
             values[name] = found

@@ -150,13 +150,13 @@ def evaluate(
     for part, rows, those in queries.parts(_PART_ROWS):
         ranked = Ranked(scores[rows], those, ties)
         for name in by_need:
-            values[name][part] = _per_query(resolved[name], y[rows], ranked, empty)
+            values[name][part] = values_per_query(resolved[name], y[rows], ranked, empty)
     return {
         name: _mean(values[name], weight, empty) if average else values[name] for name in resolved
     }
 
 
-def _per_query(measure: Measure, y, ranked: Ranked, empty: str) -> np.ndarray:
+def values_per_query(measure: Measure, y, ranked: Ranked, empty: str) -> np.ndarray:
     labels = measure.labels(y)
     queries = ranked.queries
     if ranked.ties in ("worst", "best"):

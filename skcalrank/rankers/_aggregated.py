@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import BaseRanker, fit_targets
-from .._chunks import check_new, names_that_count
+from .._chunks import check_new, check_same, names_that_count
 from .._clicks import ClickSessions
 from .._preferences import PreferenceTarget
 from .._validation import carried_qid, check_alpha, check_count, check_cutoff, check_option
@@ -253,9 +253,15 @@ class AggregatedRanker(BaseRanker):
 
     def _take(self, problem, judged, method, anew):
         """Learn from judgements alone, or go on with them."""
+        learnt = {name: getattr(self, name) for name in ("structure", "order", "loss")}
+        learnt["measure"] = self._measure()
+        check_same(learnt if anew else self._learnt, learnt, "this chunk")
         if self.solver == "sgd":
-            return self._descend(problem, judged, anew)
-        return self._fit_exactly(problem, judged, method, anew)
+            self._descend(problem, judged, anew)
+        else:
+            self._fit_exactly(problem, judged, method, anew)
+        self._learnt = learnt
+        return self
 
     def _forget(self):
         """Drop what was learnt, in favour of what just was."""
@@ -305,7 +311,6 @@ class AggregatedRanker(BaseRanker):
         self._learn(self._weighted(problem, counts), targets, method, anew)
         self.targets_, self.standard_error_ = found
         self._seen = seen | names
-        return self
 
     def _learn(self, problem, targets, method, anew):
         if self.estimator is not None:
@@ -343,7 +348,6 @@ class AggregatedRanker(BaseRanker):
         mean = descent.mean_coef, descent.mean_intercept
         self._coef, self._intercept = mean[0].T, mean[1] if mean[1].ndim else float(mean[1])
         self.n_iter_ = descent.n_updates
-        return self
 
     def _targets_of_subsets(self, structure, options, chosen, queries):
         return self._targets_of(structure_scores(structure, chosen, queries, options), queries)
@@ -374,8 +378,9 @@ class AggregatedRanker(BaseRanker):
         Raises
         ------
         ValueError
-            If the judgements are about other features or items than before, there is none, or
-            with `GramRidge` a query was in an earlier chunk.
+            If the judgements are about other features or items than before, there is none,
+            measure, structure, order or loss were changed in between, or with `GramRidge` a query
+            was in an earlier chunk.
         """
         self._check_parameters()
         goes_on = hasattr(getattr(self, "estimator_", None), "partial_fit")
