@@ -10,7 +10,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 # Their examples plot; what they import without matplotlib is tested in tests/test_displays.py.
 collect_ignore_glob = [] if find_spec("matplotlib") else ["skcalrank/displays/*"]
-collect_ignore_glob += [] if find_spec("dask") else ["skcalrank/dask.py"]
+collect_ignore_glob += [] if find_spec("dask") else ["skcalrank/dask/*"]
 collect_ignore_glob += [] if find_spec("skops") else ["skcalrank/persistence.py"]
 
 # What Sphinx reads and makes in doc/ is not for doctest, nor are pages without their libraries.

@@ -25,11 +25,11 @@ from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
 from skcalrank import LeastSquaresRankerCV, NDCGRanker
-from skcalrank._queries import Queries
+from skcalrank._solvers import ridge_path
+from skcalrank.data import Queries
 from skcalrank.linear_model import GramRidge
 from skcalrank.measures import AUC, Precision, Recall, get_measure
 from skcalrank.rankers import _cv
-from skcalrank.solvers import ridge_path
 
 N_ROWS, N_FEATURES = 1_000_000, 136
 SEVEN = {

@@ -18,7 +18,7 @@ from _common import describe_environment, parser, peak_bytes, print_table
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
-from skcalrank._queries import Queries
+from skcalrank.data import Queries
 from skcalrank.losses import LOSSES, get_loss
 
 BARS = {"pairwise_squared": 1.5, "pairwise_exponential": 1.5, "pairwise_logistic": 8.0}

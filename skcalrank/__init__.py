@@ -7,10 +7,7 @@ are probabilities.
 
 from __future__ import annotations
 
-from ._clicks import ClickSessions
-from ._exceptions import MissingQidError
-from ._preferences import PreferenceTarget
-from ._targets import RankingTarget
+from .data import ClickSessions, MissingQidError, PreferenceTarget, RankingTarget
 from .datasets import (
     load_digits_queries,
     load_label_ranking,

@@ -9,9 +9,7 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ._dask_blocks import is_lazy
-from ._exceptions import MissingQidError
-from ._validation import check_count, check_queries
+from .data import MissingQidError, check_count, check_queries, is_lazy
 
 __all__ = ["Explanation", "explain_order"]
 

@@ -7,9 +7,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ._exceptions import MissingQidError
-from ._queries import Queries
-from ._validation import carried_qid, check_queries
+from .data import MissingQidError, Queries, carried_qid, check_queries
 
 __all__ = ["QueryKFold", "QueryShuffleSplit", "train_test_query_split"]
 

@@ -7,9 +7,9 @@ import inspect
 from sklearn.utils import get_tags
 
 from . import rankers
-from ._base import BaseRanker
+from ._solvers import effective_loss
 from .losses import PointwiseLoss, get_loss
-from .solvers import effective_loss
+from .rankers import BaseRanker
 
 __all__ = ["all_rankers", "expected_failed_checks"]
 

@@ -5,10 +5,10 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from skcalrank import LeastSquaresRankerCV
-from skcalrank._base import ScoreRanker
+from skcalrank._solvers import SQUARED_LOSSES
 from skcalrank.losses import LOSSES
 from skcalrank.measures import MEASURES
-from skcalrank.solvers import SQUARED_LOSSES
+from skcalrank.rankers import ScoreRanker
 from skcalrank.testing import all_rankers
 
 # Values of every option, each tried alone and together with a cutoff.

@@ -23,8 +23,8 @@ from skcalrank import (
     sample_comparisons,
     sample_sessions,
 )
-from skcalrank._queries import Queries
 from skcalrank.aggregation import STRUCTURES, borda, cascade, mean_log_odds
+from skcalrank.data import Queries
 from skcalrank.linear_model import GramRidge
 from skcalrank.losses import LOSSES, PREFERENCE_LOSSES, Logistic, get_loss
 from skcalrank.measures import ERR, NDCG

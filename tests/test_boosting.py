@@ -12,7 +12,6 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import GridSearchCV
 
 from skcalrank import MissingQidError, QueryKFold, RankingTarget, get_scorer
-from skcalrank._queries import Queries
 from skcalrank.boosting import (
     group_sizes,
     lightgbm_metric,
@@ -21,6 +20,7 @@ from skcalrank.boosting import (
     xgboost_objective,
 )
 from skcalrank.boosting._objectives import LONGEST_STEP
+from skcalrank.data import Queries
 from skcalrank.datasets import make_subset_ranking
 from skcalrank.losses import LOSSES, get_loss
 from skcalrank.measures import DCG, MEASURES, Measure, PositionalMeasure, get_measure

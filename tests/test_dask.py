@@ -24,13 +24,13 @@ from skcalrank import (
     PairwiseDisagreementRanker,
     PreferenceTarget,
     RankingTarget,
-    _dask_rankers,
 )
-from skcalrank._base import ScoreRanker
+from skcalrank._solvers import SQUARED_LOSSES
+from skcalrank.dask import _rankers as dask_rankers
 from skcalrank.dask import partition_by_query
 from skcalrank.linear_model import GramRidge
 from skcalrank.measures import ERR
-from skcalrank.solvers import SQUARED_LOSSES
+from skcalrank.rankers import ScoreRanker
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -602,7 +602,7 @@ def test_what_comes_to_the_client_does_not_grow_with_the_rows(monkeypatch, rng):
         sizes.append(len(pickle.dumps(found)))
         return found
 
-    monkeypatch.setattr(_dask_rankers, "compute", compute)
+    monkeypatch.setattr(dask_rankers, "compute", compute)
     for n_documents in (5, 500):
         X, y, qid = sorted_data(rng, sizes=(n_documents,) * 20)
         dX, dy, dq = as_dask(whole_queries(qid), X, y, qid)
@@ -642,9 +642,9 @@ def test_what_takes_arrays_only(rng):
         ERRRanker().fit(lazy, y, qid)
     classifier = LowRankLossClassifier().fit(X, y)
     for method, args in ((classifier.fit, (lazy, y)), (classifier.predict, (lazy,))):
-        with pytest.raises(ValueError, match=r"LowRankLossClassifier wants it in memory"):
+        with pytest.raises(ValueError, match=r"LowRankLossClassifier needs it in memory"):
             method(*args)
-    with pytest.raises(ValueError, match=r"LinearScorer|OrderPreservingRanker wants it in memory"):
+    with pytest.raises(ValueError, match=r"LinearScorer|OrderPreservingRanker needs it in memory"):
         OrderPreservingRanker().fit(X, y, qid).decision_function(lazy)
 
 

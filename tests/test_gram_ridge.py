@@ -27,12 +27,12 @@ from skcalrank import (
     RankingTarget,
     SpearmanRanker,
 )
-from skcalrank._base import ScoreRanker
-from skcalrank._queries import Queries
+from skcalrank._solvers import SQUARED_LOSSES, WithinQueries, pooled_moments, ridge_path
+from skcalrank.data import Queries
 from skcalrank.linear_model import GramRidge
-from skcalrank.solvers import SQUARED_LOSSES, WithinQueries, pooled_moments, ridge_path
+from skcalrank.rankers import ScoreRanker
 
-moments_module = sys.modules["skcalrank.solvers._moments"]
+moments_module = sys.modules["skcalrank._solvers._moments"]
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-12}
 weighted_or_not = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])

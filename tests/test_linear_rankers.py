@@ -18,7 +18,7 @@ from skcalrank import (
     PreferenceTarget,
     ValueRegularizedRanker,
 )
-from skcalrank._queries import Queries
+from skcalrank.data import Queries
 from skcalrank.datasets import make_subset_ranking
 from skcalrank.losses import LOSSES, PreferenceHinge, PreferenceLogistic, get_loss
 from skcalrank.measures import DCG, ERR, MEASURES, get_measure

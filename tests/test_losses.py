@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from skcalrank._queries import PAIR_CELLS, Queries
+from skcalrank.data import PAIR_CELLS, Queries
 from skcalrank.losses import LOSSES, PREFERENCE_LOSSES, PreferenceHinge, get_loss
 from skcalrank.losses._pairwise import PairwiseLogistic
 

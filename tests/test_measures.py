@@ -11,7 +11,7 @@ from definitions import (
     stable_positions,
 )
 
-from skcalrank._queries import Queries
+from skcalrank.data import Queries
 from skcalrank.measures import ERR, MEASURES, PairMeasure, PositionalMeasure, get_measure
 from skcalrank.metrics import measure_score
 

@@ -8,8 +8,8 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from skcalrank import NDCGRanker
+from skcalrank._solvers import SQUARED_LOSSES
 from skcalrank.linear_model import GramRidge
-from skcalrank.solvers import SQUARED_LOSSES
 
 N_CELLS = {np.float32: 10_000_000, np.float64: 5_000_000}  # 40 MB
 N_FEATURES = 50

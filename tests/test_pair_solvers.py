@@ -16,12 +16,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import AveragePrecisionRanker, PairwiseDisagreementRanker, PreferenceTarget
-from skcalrank._queries import Queries
-from skcalrank.solvers import PAIR_FEATURES, fit_pairs
-from skcalrank.solvers._bilinear import fit_bilinear
+from skcalrank._solvers import PAIR_FEATURES, fit_pairs
+from skcalrank._solvers._bilinear import fit_bilinear
+from skcalrank.data import Queries
 
-bilinear_module = sys.modules["skcalrank.solvers._bilinear"]
-pairs_module = sys.modules["skcalrank.solvers._pairs"]
+bilinear_module = sys.modules["skcalrank._solvers._bilinear"]
+pairs_module = sys.modules["skcalrank._solvers._pairs"]
 
 QID = {
     "ragged": np.repeat([5, 3, 8, 1, 2, 9], [6, 1, 4, 9, 2, 1]),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skcalrank import NDCGRanker, RankingTarget
-from skcalrank._queries import Queries
+from skcalrank.data import Queries
 from skcalrank.metrics import ndcg_score
 
 # Numbers of the queries of the rows: interleaved, and one after the other.

@@ -33,9 +33,9 @@ from skcalrank import (
     RankingTarget,
     get_scorer,
 )
+from skcalrank._solvers import SQUARED_LOSSES, WithinQueries, pooled_moments
 from skcalrank.linear_model import GramRidge
 from skcalrank.measures import DCG, Precision
-from skcalrank.solvers import SQUARED_LOSSES, WithinQueries, pooled_moments
 
 folds_module = sys.modules["skcalrank.rankers._folds"]
 

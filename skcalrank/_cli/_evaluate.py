@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._validation import check_queries
+from ..data import check_queries
 from ..datasets._files import read_text
 from ..measures import DCG, get_measure
 from ..metrics import evaluate as evaluate_measures

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from .._base import BaseRanker, ScoreRanker
-from .._ranked import positions
-from .._validation import check_queries
+from ..data import check_queries, positions
 from ..linear_model import GramRidge
 from ..measures import PositionalMeasure
 from ..persistence import _complete, _require_skops, load_model, read_header, save_model
-from ..rankers import ERRRanker, LeastSquaresRankerCV
+from ..rankers import BaseRanker, ERRRanker, LeastSquaresRankerCV, ScoreRanker
 from ._commands import without_binary
 from ._rankers import PEERS, make_ranker
 from ._readers import Reader

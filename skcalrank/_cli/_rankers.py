@@ -10,7 +10,7 @@ from importlib import import_module
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
-from .._validation import check_queries
+from ..data import check_queries
 from ..measures import (
     NDCG,
     AveragePrecision,

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._queries import Queries
-from .._ranked import Ranked
+from ..data import Queries, Ranked
 from ..datasets._files import open_bytes
 from ..metrics._evaluate import values_per_query
 from ._readers import reading

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._clicks import ClickSessions
+from ..data import ClickSessions
 
 __all__ = ["CascadeEstimate", "cascade"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from .._queries import Queries
+from ..data import Queries
 from ._tally import Tally
 
 __all__ = ["components", "n_components", "solve_laplacian"]

@@ -7,9 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._clicks import ClickSessions
-from .._preferences import PreferenceTarget
-from .._queries import Queries
+from ..data import ClickSessions, PreferenceTarget, Queries
 from ._tally import Tally
 
 __all__ = ["Judgments", "judgments_of", "places", "tally_of"]

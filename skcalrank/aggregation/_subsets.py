@@ -14,9 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._clicks import ClickSessions
-from .._preferences import PreferenceTarget
-from .._validation import check_count
+from ..data import ClickSessions, PreferenceTarget, check_count
 from ._counting import borda, win_rate
 from ._judgments import judgments_of, places
 

@@ -11,8 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
-from .._queries import Queries
-from .._validation import check_count
+from ..data import Queries, check_count
 
 __all__ = ["Tally", "check_iteration", "check_smoothing", "solve_in_parts", "warn_of"]
 

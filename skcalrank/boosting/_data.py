@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._exceptions import MissingQidError
-from .._queries import Queries, check_qid, plain, qid_array
+from ..data import MissingQidError, Queries, check_qid, plain, qid_array
 
 __all__ = ["Handed", "from_lightgbm", "from_xgboost", "group_sizes"]
 

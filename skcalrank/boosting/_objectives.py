@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._queries import Queries
-from .._validation import check_sample_weight, check_target
+from ..data import Queries, check_sample_weight, check_target
 from ..losses import (
     DifferentiableHinge,
     Loss,

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
-from .._queries import Queries
-from .._ranked import TIES, Ranked
-from .._validation import check_count, check_option
+from ..data import TIES, Queries, Ranked, check_count, check_option
 from ..measures import Measure, PairwiseDisagreement, get_measure
 from ._orders import all_positions, is_best, values_of_scores
 from ._surrogates import conditional_risk

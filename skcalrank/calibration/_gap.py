@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._validation import check_option
+from ..data import check_option
 from ..measures import PairwiseDisagreement, get_measure
 from ._conditions import dag_condition, low_noise_condition, reinforce_condition
 from ._distribution import LabelDistribution

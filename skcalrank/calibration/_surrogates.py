@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from .._queries import Queries
+from ..data import Queries
 from ..losses import (
     LOSSES,
     Loss,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._validation import check_count
+from ..data import check_count
 from ._container import RankingData
 
 __all__ = ["load_digits_queries"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._validation import check_count
+from ..data import check_count
 from ._container import RankingData
 from ._files import read_bytes
 from ._letor_lines import Form, group_sizes, parse, read_chunks

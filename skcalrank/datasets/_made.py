@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._queries import Queries
-from .._validation import check_count
+from ..data import Queries, check_count
 from ..measures import ERR, PositionalMeasure, get_measure
 from ..metrics import measure_score
 from ._container import RankingData

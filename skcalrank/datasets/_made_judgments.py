@@ -8,10 +8,15 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from .._clicks import ClickSessions
-from .._preferences import PreferenceTarget
-from .._queries import Queries, check_qid
-from .._validation import carried_qid, check_count, check_target
+from ..data import (
+    ClickSessions,
+    PreferenceTarget,
+    Queries,
+    carried_qid,
+    check_count,
+    check_qid,
+    check_target,
+)
 
 __all__ = ["sample_comparisons", "sample_sessions"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._queries import Queries
-from .._validation import check_count
+from ..data import Queries, check_count
 from ..measures import (
     Kendall,
     PairwiseDisagreement,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._validation import check_count
+from ..data import check_count
 from ..inspection import Explanation, explain_order
 from ._base import Display, check_matplotlib_support, styled
 

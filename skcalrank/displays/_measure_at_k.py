@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._preferences import PreferenceTarget
-from .._validation import (
+from ..data import (
+    PreferenceTarget,
     carried_qid,
     check_cutoff,
     check_sample_weight,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import _safe_indexing, check_array
 
-from .._queries import plain
-from .._validation import check_queries
+from ..data import check_queries, plain
 from ..rankers import PairRanker
 from ._base import Display, check_matplotlib_support, styled
 

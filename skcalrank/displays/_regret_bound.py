@@ -7,9 +7,8 @@ from functools import partial
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._queries import Queries
-from .._validation import check_count, check_option
 from ..calibration import LabelDistribution, regret_bound
+from ..data import Queries, check_count, check_option
 from ..losses import get_loss
 from ..measures import AveragePrecision, PairMeasure, PairwiseDisagreement, get_measure
 from ..preds import feedback_arc_positions, map_positions

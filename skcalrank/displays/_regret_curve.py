@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.utils import check_array
 
-from .._validation import check_option
+from ..data import check_option
 from ..measures import get_measure
 from ._base import Display, check_matplotlib_support, check_regret, measure_label, styled
 from ._samples import best_value, reached_values

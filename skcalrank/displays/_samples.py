@@ -7,8 +7,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._targets import RankingTarget
-from .._validation import check_count, check_queries
+from ..data import RankingTarget, check_count, check_queries
 from ..datasets import LabelRankingData
 from ..measures import PositionalMeasure
 from ..metrics._scorer import predict_with_queries

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import check_alpha, check_sample_weight
-from ..solvers import (
+from .._solvers import (
     Moments,
     check_features,
     merge_all,
@@ -18,6 +17,7 @@ from ..solvers import (
     ridge,
     ridge_path,
 )
+from ..data import check_alpha, check_sample_weight
 
 __all__ = ["GramRidge"]
 
@@ -84,7 +84,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    # Rankers then hand it statistics instead of centred rows, see skcalrank.solvers.
+    # Rankers then hand it statistics instead of centred rows, see skcalrank._solvers.
     _sees_moments_only = True
 
     def __init__(self, alpha=1.0, *, fit_intercept=True):

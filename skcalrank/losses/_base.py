@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._queries import Queries
+from ..data import Queries
 
 __all__ = ["EXPONENT", "Loss", "over", "reach"]
 
@@ -31,7 +31,7 @@ class Loss(ABC):
     Because it is affine, the conditional risk of the scores s is the loss of U and s, and
     its regret is ``evaluate(U, s) - infimum(U)``.
 
-    Arrays are in the grouped order of a :class:`~skcalrank._queries.Queries`. The loss of a
+    Arrays are in the grouped order of a :class:`~skcalrank.data.Queries`. The loss of a
     query is a *sum* over its documents or pairs of documents.
 
     Attributes

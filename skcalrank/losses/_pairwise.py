@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._queries import PAIR_CELLS
+from ..data import PAIR_CELLS
 from ._base import EXPONENT, Loss, over
 
 __all__ = ["PairwiseExponential", "PairwiseLogistic", "PairwiseSquared"]

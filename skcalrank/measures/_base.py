@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._queries import Queries
-from .._ranked import Ranked
+from ..data import Queries, Ranked
 
 __all__ = ["Measure", "PairMeasure", "PositionalMeasure"]
 
@@ -27,7 +26,7 @@ class Measure(ABC):
     for the measure [RAT13]_ (Theorem 3). A measure that is neither can be evaluated only.
 
     Labels, targets and values of documents are arrays in the grouped order of a
-    :class:`~skcalrank._queries.Queries`, whose ``sum``, ``max`` and ``repeat`` are the
+    :class:`~skcalrank.data.Queries`, whose ``sum``, ``max`` and ``repeat`` are the
     reductions over the documents of a query.
 
     Attributes

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._preferences import check_preference_weights
+from ..data import check_preference_weights
 from ._base import PairMeasure
 from ._positional import mid_ranks
 

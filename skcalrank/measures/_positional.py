@@ -12,9 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._queries import Queries
-from .._ranked import Ranked
-from .._validation import check_cutoff, check_option
+from ..data import Queries, Ranked, check_cutoff, check_option
 from ._base import PositionalMeasure
 from ._labels import binary_labels, gains, non_negative_labels
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._validation import check_cutoff
+from ..data import check_cutoff
 from ._base import Measure, PairMeasure
 from ._labels import binary_labels, non_negative_labels
 

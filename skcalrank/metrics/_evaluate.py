@@ -8,9 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._preferences import PreferenceTarget
-from .._ranked import TIES, Ranked
-from .._validation import (
+from ..data import (
+    TIES,
+    PreferenceTarget,
+    Ranked,
     carried_qid,
     check_option,
     check_sample_weight,

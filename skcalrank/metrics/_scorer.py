@@ -8,9 +8,7 @@ import warnings
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from .._preferences import PreferenceTarget
-from .._ranked import TIES
-from .._validation import carried_qid, check_option
+from ..data import TIES, PreferenceTarget, carried_qid, check_option
 from ..measures import MEASURES, get_measure
 from ._evaluate import EMPTY, measure_score
 

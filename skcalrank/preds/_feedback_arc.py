@@ -10,7 +10,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from .._validation import check_option
+from ..data import check_option
 from ._matrix import on_stack, order_to_positions, parts
 from ._subsets import best_chain
 from ._topological import disagreement_result, net_graph, topological_order

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from .._validation import check_option
+from ..data import check_option
 from ._matrix import check_stack, on_stack, order_to_positions, parts, total
 from ._result import PredResult
 from ._subsets import best_chain, weights_of_sets

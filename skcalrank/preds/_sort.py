@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_array
 
-from .._queries import Queries
-from .._ranked import positions
+from ..data import Queries, positions
 
 __all__ = ["sort_positions"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._aggregated import AggregatedRanker
+from ._base import BaseRanker, ScoreRanker
 from ._baselines import PairwiseHingeRanker, PairwiseLogisticRanker
 from ._cv import LeastSquaresRankerCV
 from ._difference_graph import DifferenceGraphRanker
@@ -28,6 +29,7 @@ __all__ = [
     "AUCRanker",
     "AggregatedRanker",
     "AveragePrecisionRanker",
+    "BaseRanker",
     "DCGRanker",
     "DifferenceGraphRanker",
     "ERRRanker",
@@ -44,6 +46,7 @@ __all__ = [
     "PairwiseLogisticRanker",
     "PrecisionRanker",
     "RecallRanker",
+    "ScoreRanker",
     "SpearmanRanker",
     "ValueRegularizedRanker",
 ]

@@ -12,23 +12,29 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import BaseRanker, fit_targets
-from .._chunks import check_new, check_same, names_that_count
-from .._clicks import ClickSessions
-from .._preferences import PreferenceTarget
-from .._validation import carried_qid, check_alpha, check_count, check_cutoff, check_option
-from ..aggregation import STRUCTURES
-from ..aggregation._judgments import judgments_of
-from ..aggregation._subsets import mean_over_subsets, structure_scores
-from ..losses import get_loss
-from ..measures import get_measure
-from ..solvers import (
+from .._solvers import (
     SQUARED_LOSSES,
     effective_loss,
     predict_rows,
     takes_nan,
     takes_sparse,
 )
+from ..aggregation import STRUCTURES
+from ..aggregation._judgments import judgments_of
+from ..aggregation._subsets import mean_over_subsets, structure_scores
+from ..data import (
+    ClickSessions,
+    PreferenceTarget,
+    carried_qid,
+    check_alpha,
+    check_count,
+    check_cutoff,
+    check_option,
+)
+from ..losses import get_loss
+from ..measures import get_measure
+from ._base import BaseRanker, fit_targets
+from ._chunks import check_new, check_same, names_that_count
 from ._draws import Draws, descend, new_descent
 from ._linear import linear_scores
 from ._order_preserving import OrderPreservingRanker
@@ -433,7 +439,7 @@ class AggregatedRanker(BaseRanker):
         scores = structure_scores(structure, y, queries, options)
         labels = queries.ungroup(_above_lowest(scores, queries))
         labels = labels if y.n_items is None else labels.reshape(-1, y.n_items)
-        return self._score_by(self._measure(), X, labels, qid, sample_weight)
+        return super().score(X, labels, qid, sample_weight)
 
     @property
     def coef_(self):

@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from .._preferences import PreferenceTarget, check_preference_weights
+from ..data import PreferenceTarget, check_preference_weights
 from ..losses import PreferenceHinge, PreferenceLogistic, PreferenceLoss
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, document_weights

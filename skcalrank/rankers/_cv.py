@@ -10,11 +10,10 @@ from numpy.ma import MaskedArray
 from scipy.stats import rankdata
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._chunks import what_is_learnt
-from .._queries import check_qid
-from .._validation import carried_qid, check_alpha
+from .._solvers import check_features, effective_loss
+from ..data import carried_qid, check_alpha, check_qid
 from ..linear_model import GramRidge
-from ..solvers import check_features, effective_loss
+from ._chunks import what_is_learnt
 from ._folds import held_out_scores, make_splits, training_moments
 from ._positional import LeastSquaresRanker, _PositionalRanker
 

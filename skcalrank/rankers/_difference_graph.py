@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._preferences import PreferenceTarget, check_preference_weights
-from .._validation import check_option
+from ..data import PreferenceTarget, check_option, check_preference_weights
 from ..losses import PREFERENCE_LOSSES
 from ..measures import PairwiseDisagreement
 from ._baselines import edges_of, narrowing_hinges, pair_weights

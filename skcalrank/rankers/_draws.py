@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .._base import Problem
-from .._queries import Queries
+from .._solvers import SQUARED_LOSSES, AveragedDescent
+from ..data import Queries
 from ..losses import Loss
-from ..solvers import SQUARED_LOSSES, AveragedDescent
+from ._base import Problem
 from ._linear import document_weights
 
 __all__ = ["Batch", "Draws", "descend", "new_descent", "step_lengths"]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from .._base import ScoreRanker
-from .._clicks import ClickSessions
-from .._validation import carried_qid
 from ..aggregation import cascade
+from ..data import ClickSessions, carried_qid
 from ..measures import ERR
+from ._base import ScoreRanker
 
 __all__ = ["ERRRanker"]
 
@@ -85,18 +83,11 @@ class ERRRanker(ScoreRanker):
             y = _grades(y, self._scale)
         return super()._check_problem(X, y, qid, sample_weight, reset=reset)
 
-    def score(self, X, y, qid=None, sample_weight=None):
-        check_is_fitted(self)
-        measure = self._measure()
+    def _scored_by(self, y):
         if isinstance(y, ClickSessions):
-            qid = carried_qid(y, qid)
-            y = _grades(y, self.max_grade_)
-        elif self._of_clicks and self.max_grade is None:
-            # The scale that clicks were put on is not that of grades.
-            measure = ERR()
-        return self._score_by(measure, X, y, qid, sample_weight)
-
-    score.__doc__ = ScoreRanker.score.__doc__
+            return self._measure(), _grades(y, self.max_grade_)
+        # The scale that clicks were put on is not that of grades.
+        return (ERR() if self._of_clicks and self.max_grade is None else self._measure()), y
 
     def _measure(self):
         return ERR(max_grade=getattr(self, "max_grade_", self.max_grade))

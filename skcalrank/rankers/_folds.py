@@ -15,11 +15,17 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.model_selection import KFold
 
-from .._base import Problem
-from .._queries import Queries
-from .._ranked import Ranked
+from .._solvers import (
+    Moments,
+    WithinQueries,
+    merge_all,
+    pooled_moments,
+    product_of_rows,
+    ridge_path,
+)
+from ..data import Queries, Ranked
 from ..model_selection import QueryKFold
-from ..solvers import Moments, WithinQueries, merge_all, pooled_moments, product_of_rows, ridge_path
+from ._base import Problem
 
 __all__ = ["Split", "all_moments", "held_out_scores", "make_splits", "training_moments"]
 

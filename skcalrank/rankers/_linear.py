@@ -9,9 +9,9 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from .._base import BaseRanker, Problem
-from .._validation import check_alpha, check_count
-from ..solvers import ScorerFit, fit_scorer
+from .._solvers import ScorerFit, fit_scorer
+from ..data import check_alpha, check_count
+from ._base import BaseRanker, Problem
 
 __all__ = ["LinearScorer"]
 

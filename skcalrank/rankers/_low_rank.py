@@ -10,9 +10,8 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._dask_rankers import refuse_lazy
-from .._validation import check_sample_weight, x_checks
-from ..solvers import fit_outputs, fit_regressor, takes_nan, takes_sparse
+from .._solvers import fit_outputs, fit_regressor, takes_nan, takes_sparse
+from ..data import check_sample_weight, refuse_lazy, x_checks
 
 __all__ = ["LowRankLossClassifier"]
 
@@ -90,7 +89,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If the loss matrix does not have one row per class, or holds NaN.
         """
-        refuse_lazy(self, "", X=X, y=y, sample_weight=sample_weight)
+        refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
         X, y = validate_data(self, X, y, **x_checks(self))
         check_classification_targets(y)
         weight = check_sample_weight(sample_weight, X.shape[0])
@@ -138,7 +137,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         loss : ndarray of shape (n, n_predictions)
         """
         check_is_fitted(self)
-        refuse_lazy(self, "", X=X)
+        refuse_lazy(type(self).__name__, "", X=X)
         X = validate_data(self, X, reset=False, **x_checks(self))
         if self.estimator_ is None:
             return np.full((X.shape[0], self._n_predictions), self._offset)

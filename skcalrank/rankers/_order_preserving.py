@@ -10,10 +10,10 @@ from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from .._base import fit_targets
+from .._solvers import ScorerFit, fit_regressor
 from ..losses import Logistic, PairwiseSquared, Squared, get_loss
 from ..measures import get_measure
-from ..solvers import ScorerFit, fit_regressor
+from ._base import fit_targets
 from ._linear import LinearScorer, document_weights
 
 __all__ = ["OrderPreservingRanker"]

@@ -15,10 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import ScoreRanker
-from .._queries import Queries
-from .._validation import check_alpha, check_option
-from ..solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
+from .._solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
+from ..data import Queries, check_alpha, check_option
+from ._base import ScoreRanker
 
 __all__ = ["PairRanker"]
 

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._base import ScoreRanker
-from .._preferences import PreferenceTarget, check_preference_weights
+from ..data import PreferenceTarget, check_preference_weights
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import (
     FEEDBACK_ARC_METHODS,
@@ -18,6 +17,7 @@ from ..preds import (
     topological_result,
 )
 from ..preds._cost import SECONDS
+from ._base import ScoreRanker
 from ._pair_base import PairRanker
 
 __all__ = ["AveragePrecisionRanker", "PairwiseDisagreementRanker"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .._base import ScoreRanker
 from ..measures import (
     AUC,
     DCG,
@@ -14,6 +13,7 @@ from ..measures import (
     Spearman,
     get_measure,
 )
+from ._base import ScoreRanker
 
 __all__ = [
     "AUCRanker",

@@ -9,11 +9,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.linear_model import Ridge
 
-from .._preferences import PreferenceTarget, check_preference_weights
-from .._validation import check_option
+from .._solvers import ScorerFit, fit_outputs, fit_regressor
+from ..data import PreferenceTarget, check_option, check_preference_weights
 from ..losses._base import EXPONENT
 from ..measures import PairwiseDisagreement
-from ..solvers import ScorerFit, fit_outputs, fit_regressor
 from ._linear import LinearScorer, document_weights
 
 __all__ = ["ValueRegularizedRanker"]

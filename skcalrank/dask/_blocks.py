@@ -5,13 +5,12 @@ Knows nothing of rankers, and imports dask only where there is a collection of i
 
 from __future__ import annotations
 
-import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
-from ._queries import Queries, plain, qid_array
+from ..data import Queries, is_lazy, plain, qid_array
 
 __all__ = [
     "Partitions",
@@ -21,7 +20,6 @@ __all__ = [
     "compute",
     "disjoint",
     "is_frame",
-    "is_lazy",
     "lazy_array",
     "lazy_frame",
     "names_of",
@@ -31,12 +29,6 @@ __all__ = [
 
 # So many partial results are added up by one task.
 _SPLIT_EVERY = 8
-
-
-def is_lazy(*values) -> bool:
-    """Whether one of the values is a dask collection; for that dask must have been imported."""
-    dask = sys.modules.get("dask")
-    return dask is not None and any(dask.is_dask_collection(value) for value in values)
 
 
 class Partitions(NamedTuple):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
-from .._queries import Queries
+from ..data import Queries
 
 __all__ = ["BilinearFit", "fit_bilinear"]
 

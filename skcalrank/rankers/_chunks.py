@@ -6,7 +6,7 @@ import copy
 
 from sklearn.utils.validation import check_is_fitted
 
-from .solvers import effective_loss, is_closed_form
+from .._solvers import effective_loss, is_closed_form
 
 __all__ = ["check_new", "check_same", "merge_rankers", "names_that_count", "what_is_learnt"]
 

@@ -1,4 +1,4 @@
-"""Dask collections whose partitions hold whole queries, as rankers want them."""
+"""Move rows between partitions so that every query lies in one."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 
-from ._dask_blocks import (
+from ..data import Queries, check_qid, is_lazy
+from ._blocks import (
     as_rows,
     compute,
     is_frame,
-    is_lazy,
     lazy_array,
     lazy_frame,
     partitions,
 )
-from ._queries import Queries, check_qid
 
 __all__ = ["partition_by_query"]
 

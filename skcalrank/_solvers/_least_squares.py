@@ -21,8 +21,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from .._queries import Queries
-from .._validation import check_option
+from ..data import Queries, check_option
 from ._moments import WithinQueries, pooled_moments, product_of_rows
 from ._ridge import square_root
 

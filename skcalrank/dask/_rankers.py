@@ -4,46 +4,54 @@ from __future__ import annotations
 
 import copy
 import warnings
+from functools import partial
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils.validation import check_is_fitted
 
-from ._chunks import merge_rankers
-from ._dask_blocks import (
+from .._solvers import fit_pooled, is_closed_form
+from ..data import (
+    MissingQidError,
+    carried_qid,
+    check_queries,
+    check_sample_weight,
+    is_lazy,
+    query_weights,
+)
+from ..linear_model import GramRidge
+from ..metrics import measure_score
+from ..rankers._chunks import merge_rankers
+from ._blocks import (
     check_disjoint,
     collect,
     compute,
     disjoint,
-    is_lazy,
     names_of,
     partitions,
     tree,
 )
-from ._exceptions import MissingQidError
-from ._validation import carried_qid, check_queries, check_sample_weight, query_weights
-from .linear_model import GramRidge
-from .metrics import measure_score
-from .solvers import fit_pooled, is_closed_form
 
-__all__ = ["fit_by_partition", "map_partitions", "refuse_lazy", "score_by_partition"]
+__all__ = ["run"]
 
 
-_WHAT_THERE_IS = (
-    "Least-squares surrogates of scores, such as NDCGRanker(), fit dask collections; score and "
-    "rank, and predict where a document is scored by itself, take them after any fit."
-)
+def run(ranker, method, *args, **kwargs):
+    """Call a method of a ranker that has lazy collections among its arguments.
 
-
-def refuse_lazy(who, remedy=_WHAT_THERE_IS, **values):
-    """Raise for a dask collection where arrays in memory are wanted."""
-    for name, value in values.items():
-        if is_lazy(value):
-            raise ValueError(
-                f"{name} is a dask collection, and {type(who).__name__} wants it in memory here: "
-                f"pass {name}.compute(). {remedy}"
-            )
+    Parameters
+    ----------
+    ranker : ranker
+    method : function
+        One that :func:`skcalrank.rankers._lazy.lazy_aware` decorates.
+    *args, **kwargs
+        Its arguments.
+    """
+    given = signature(method).bind(ranker, *args, **kwargs)
+    given.apply_defaults()
+    return _METHODS[method.__name__](*given.arguments.values())
 
 
 def _check_named(parts, y, qid):
@@ -76,6 +84,7 @@ class _Fitted(NamedTuple):
 
 def fit_by_partition(ranker, X, y, qid, sample_weight):
     """Fit a score ranker to the sum of the statistics of all partitions."""
+    ranker._check_params()
     inner = ranker._inner()
     if not is_closed_form(inner):
         raise ValueError(
@@ -134,8 +143,11 @@ def _merge(parts):
 # -- predictions -----------------------------------------------------------------------
 
 
-def map_partitions(ranker, method, X, qid):
-    """Lazy predictions, or ranks, which want whole queries in every partition."""
+def map_partitions(method, ranker, X, qid):
+    """Make lazy predictions, or ranks, for which a partition must hold whole queries."""
+    check_is_fitted(ranker)
+    if method == "rank":
+        ranker._require_qid(qid, method)
     parts = partitions(X, lazily=True, qid=qid)
     shared = [_light(ranker), method]
     width = ranker.n_items_
@@ -172,8 +184,11 @@ def _rank_part(ranker, method, named, number, *, X, qid):
 # -- score -----------------------------------------------------------------------------
 
 
-def score_by_partition(ranker, measure, X, y, qid, sample_weight):
-    """Mean of a measure over the queries, of sums that partitions give."""
+def score_by_partition(ranker, X, y, qid, sample_weight):
+    """Compute the mean of the measure over the queries from sums of the partitions."""
+    check_is_fitted(ranker)
+    qid = qid if is_lazy(y) else carried_qid(y, qid)
+    measure, y = ranker._scored_by(y)
     if getattr(measure, "max_grade", 0.0) is None:
         raise ValueError(
             f"{measure.name} has max_grade=None, the largest label of all partitions, which one "
@@ -219,3 +234,10 @@ def _score_part(ranker, measure, number, *, X, y, qid, sample_weight):
 def _add_scores(parts):
     totals, weights, defined, names = zip(*parts)
     return sum(totals), sum(weights), sum(defined), check_disjoint(list(names))
+
+
+_METHODS = {
+    "fit": fit_by_partition,
+    "score": score_by_partition,
+    **{name: partial(map_partitions, name) for name in ("predict", "decision_function", "rank")},
+}

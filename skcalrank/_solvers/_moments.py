@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import diags, issparse
 
-from .._queries import Queries
+from ..data import Queries
 
 __all__ = [
     "Moments",

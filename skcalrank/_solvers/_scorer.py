@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 from scipy.sparse import diags, issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from .._queries import Queries
+from ..data import Queries
 from ._least_squares import centred_gram
 from ._moments import pooled_moments
 

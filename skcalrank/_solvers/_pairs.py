@@ -13,8 +13,7 @@ import numpy as np
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_array
 
-from .._queries import Queries
-from .._validation import check_option
+from ..data import Queries, check_option
 from ._bilinear import fit_bilinear
 from ._least_squares import fit_moments, fit_regressor, is_closed_form
 from ._moments import merge_all, pooled_moments

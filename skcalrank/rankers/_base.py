@@ -13,26 +13,7 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._chunks import check_new, check_same, merge_rankers, names_that_count, what_is_learnt
-from ._clicks import ClickSessions
-from ._dask_blocks import is_lazy
-from ._dask_rankers import fit_by_partition, map_partitions, refuse_lazy, score_by_partition
-from ._exceptions import MissingQidError
-from ._preferences import PreferenceTarget
-from ._queries import Queries
-from ._ranked import positions
-from ._validation import (
-    carried_qid,
-    check_cutoff,
-    check_one_form,
-    check_queries,
-    check_sample_weight,
-    with_index_of,
-    x_checks,
-)
-from .measures import Measure
-from .metrics import measure_score
-from .solvers import (
+from .._solvers import (
     effective_loss,
     fit_centred,
     fit_outputs,
@@ -41,6 +22,25 @@ from .solvers import (
     takes_nan,
     takes_sparse,
 )
+from ..data import (
+    ClickSessions,
+    MissingQidError,
+    PreferenceTarget,
+    Queries,
+    carried_qid,
+    check_cutoff,
+    check_one_form,
+    check_queries,
+    check_sample_weight,
+    positions,
+    refuse_lazy,
+    with_index_of,
+    x_checks,
+)
+from ..measures import Measure
+from ..metrics import measure_score
+from ._chunks import check_new, check_same, merge_rankers, names_that_count, what_is_learnt
+from ._lazy import lazy_aware
 
 __all__ = ["BaseRanker", "Problem", "ScoreRanker", "fit_targets"]
 
@@ -95,7 +95,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True) -> Problem:
         """Validate the input of fit, or of a chunk that is added (``reset=False``)."""
-        refuse_lazy(self, X=X, y=y, qid=qid, sample_weight=sample_weight)
+        refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
         qid = carried_qid(y, qid)
         checks = x_checks(self) | {"reset": reset}
         if isinstance(y, (PreferenceTarget, ClickSessions)):
@@ -148,7 +148,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _check_rows(self, X, qid):
         """Validate the rows to be ranked."""
         check_is_fitted(self)
-        refuse_lazy(self, X=X, qid=qid)
+        refuse_lazy(type(self).__name__, X=X, qid=qid)
         X = validate_data(self, X, reset=False, **x_checks(self))
         if qid is not None and self.n_items_ is not None:
             raise ValueError(
@@ -170,8 +170,20 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def decision_function(self, X, qid=None):
-        """Surrogate values u of the documents."""
+        """Return the surrogate values u of the documents.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, d)
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row.
+
+        Returns
+        -------
+        u : ndarray of shape (n_rows,) or (n, r)
+        """
+
+    @lazy_aware
     def predict(self, X, qid=None):
         """Score the documents: sorting by decreasing score is the predicted ranking.
 
@@ -188,10 +200,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             Higher is better. Of a dask array a lazy one, of a dask DataFrame a lazy Series with
             its index; :meth:`rank` likewise, whose partitions must hold whole queries.
         """
-        if is_lazy(X, qid):
-            return map_partitions(self, "predict", X, qid)
         return self.decision_function(X, qid)
 
+    @lazy_aware
     def rank(self, X, qid=None):
         """Rank the documents of each query.
 
@@ -215,8 +226,6 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             If the ranker was fitted with a qid and gets none.
         """
         self._require_qid(qid, "rank")
-        if is_lazy(X, qid):
-            return map_partitions(self, "rank", X, qid)
         return with_index_of(X, self._places(X, qid), "rank")
 
     def _places(self, X, qid):
@@ -243,7 +252,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             label-ranking form the numbers of the items, a row for each instance.
         """
         check_cutoff(k)
-        refuse_lazy(self, "rank(X, qid) <= k tells which rows they are.", X=X, qid=qid)
+        refuse_lazy(
+            type(self).__name__, "rank(X, qid) <= k tells which rows they are.", X=X, qid=qid
+        )
         k = np.inf if k is None else k
         self._require_qid(qid, "top_k")
         place = self._places(X, qid)
@@ -253,6 +264,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         rows = np.lexsort((place, queries.codes))
         return rows[place[rows] <= k]
 
+    @lazy_aware
     def score(self, X, y, qid=None, sample_weight=None):
         """Mean of the ranker's own measure over the queries, higher is better.
 
@@ -277,15 +289,15 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             If the ranker was fitted with a qid and there is none.
         """
         check_is_fitted(self)
-        return self._score_by(self._measure(), X, y, qid, sample_weight)
-
-    def _score_by(self, measure, X, y, qid, sample_weight):
-        if is_lazy(X, y, qid, sample_weight):
-            return score_by_partition(self, measure, X, y, qid, sample_weight)
         qid = carried_qid(y, qid)
         self._require_qid(qid, "score")
         scores = self.predict(X, qid)
+        measure, y = self._scored_by(y)
         return measure_score(measure, y, scores, qid=qid, sample_weight=sample_weight)
+
+    def _scored_by(self, y):
+        """Return the measure that compares predictions with y, and y as the measure reads it."""
+        return self._measure(), y
 
 
 def fit_targets(regressor, problem: Problem, targets, *, pairwise, method="fit"):
@@ -311,7 +323,15 @@ def _can_merge(ranker) -> bool:
 
 
 class ScoreRanker(BaseRanker):
-    """A ranker whose surrogate has one value per document, and whose map is a sort."""
+    """Base of rankers whose surrogate has one value per document, and whose map is a sort.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+    loss : {"squared", "pairwise_squared"}, default=None
+        As in :class:`LeastSquaresRanker`.
+    """
 
     __metadata_request__partial_fit = {"qid": True, "sample_weight": True}
 
@@ -338,6 +358,7 @@ class ScoreRanker(BaseRanker):
         measure = self._measure()
         return measure.score_targets(measure.labels(problem.y), problem.queries)
 
+    @lazy_aware
     def fit(self, X, y, qid=None, sample_weight=None):
         """Regress the targets of the measure.
 
@@ -372,8 +393,6 @@ class ScoreRanker(BaseRanker):
             regressor cannot do what is asked.
         """
         self._check_params()
-        if is_lazy(X, y, qid, sample_weight):
-            return fit_by_partition(self, X, y, qid, sample_weight)
         problem = self._check_problem(X, y, qid, sample_weight)
         regressor = Ridge() if self.estimator is None else clone(self.estimator)
         self.estimator_ = self._regress(regressor, problem, "fit")
@@ -465,6 +484,7 @@ class ScoreRanker(BaseRanker):
             regressor, problem, self._targets(problem), pairwise=pairwise, method=method
         )
 
+    @lazy_aware
     def decision_function(self, X, qid=None):
         """Surrogate values, one per document: the estimated targets of the measure.
 
@@ -479,8 +499,6 @@ class ScoreRanker(BaseRanker):
         u : ndarray of shape (n_rows,) or (n, r)
             Under the loss "pairwise_squared", up to a constant of each query.
         """
-        if is_lazy(X, qid):
-            return map_partitions(self, "decision_function", X, qid)
         X, _ = self._check_rows(X, qid)
         return predict_rows(self.estimator_, X)
 

@@ -1,0 +1,44 @@
+"""What every other room stands on: rows grouped by query, targets, validation, errors.
+
+Names in ``__all__`` are public. The others are for the rooms of the package, which import them from
+here and never from a module of this room.
+"""
+
+from __future__ import annotations
+
+from ._clicks import ClickSessions
+from ._exceptions import MissingQidError
+from ._lazy import is_lazy as is_lazy
+from ._lazy import refuse_lazy as refuse_lazy
+from ._preferences import PreferenceTarget
+from ._preferences import check_preference_weights as check_preference_weights
+from ._preferences import is_acyclic as is_acyclic
+from ._queries import PAIR_CELLS as PAIR_CELLS
+from ._queries import Queries as Queries
+from ._queries import check_qid as check_qid
+from ._queries import plain as plain
+from ._queries import qid_array as qid_array
+from ._ranked import TIES as TIES
+from ._ranked import Ranked as Ranked
+from ._ranked import positions as positions
+from ._targets import RankingTarget
+from ._validation import carried_qid as carried_qid
+from ._validation import check_alpha as check_alpha
+from ._validation import check_count as check_count
+from ._validation import check_cutoff as check_cutoff
+from ._validation import check_one_form as check_one_form
+from ._validation import check_option as check_option
+from ._validation import check_queries as check_queries
+from ._validation import check_sample_weight as check_sample_weight
+from ._validation import check_scores as check_scores
+from ._validation import check_target as check_target
+from ._validation import query_weights as query_weights
+from ._validation import with_index_of as with_index_of
+from ._validation import x_checks as x_checks
+
+__all__ = [
+    "ClickSessions",
+    "MissingQidError",
+    "PreferenceTarget",
+    "RankingTarget",
+]

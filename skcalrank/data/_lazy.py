@@ -1,0 +1,39 @@
+"""How the package recognizes a lazy collection without knowing the library that made it."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["is_lazy", "refuse_lazy"]
+
+_LAZY_FITS = (
+    "Least-squares surrogates of scores, such as NDCGRanker(), fit dask collections; score and "
+    "rank, and predict where a document is scored by itself, take them after any fit."
+)
+
+
+def is_lazy(*values) -> bool:
+    """Return whether one of the values is a dask collection."""
+    # A collection exists only where dask has been imported.
+    dask = sys.modules.get("dask")
+    return dask is not None and any(dask.is_dask_collection(value) for value in values)
+
+
+def refuse_lazy(who, remedy=_LAZY_FITS, **values):
+    """Raise for a dask collection where only arrays in memory are accepted.
+
+    Parameters
+    ----------
+    who : str
+        Name of the estimator or function, for the error.
+    remedy : str
+        What to do instead.
+    **values
+        Arguments by name.
+    """
+    for name, value in values.items():
+        if is_lazy(value):
+            raise ValueError(
+                f"{name} is a dask collection, and {who} needs it in memory here: pass "
+                f"{name}.compute(). {remedy}".rstrip()
+            )
