@@ -549,7 +549,7 @@ def test_rankers_that_cannot_be_merged(rng):
     others = [
         (NDCGRanker(GramRidge(), k=5).fit(X, y, qid + 100), "The measure of a ranker to be merged"),
         (NDCGRanker(GramRidge(), k=3, loss="squared").fit(X, y, qid + 100), "The loss of"),
-        (DCGRanker(GramRidge(), k=3).fit(X, y, qid + 100), "The class of"),
+        (DCGRanker(GramRidge(), k=3).fit(X, y, qid + 100), "The kind of"),
         (NDCGRanker(GramRidge(), k=3).fit(X[:9], np.zeros((9, 2))), "of 2 items"),
         (NDCGRanker(GramRidge(), k=3).fit(X[:, :2], y, qid + 100), "2 features"),
     ]
@@ -655,7 +655,7 @@ def test_a_query_in_two_chunks_is_named(names, rng):
 def test_forms_of_chunks_must_agree(rng):
     X, y, qid = make_data(rng)
     ranker = NDCGRanker(GramRidge()).partial_fit(X, y, qid)
-    with pytest.raises(MissingQidError, match="chunks before had a qid"):
+    with pytest.raises(MissingQidError, match="qid was given in earlier calls"):
         ranker.partial_fit(X, y)
     with pytest.raises(ValueError, match="features"):
         ranker.partial_fit(X[:, :2], y, qid + 100)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise
 from typing import ClassVar
@@ -16,7 +17,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
-from ..data import Queries, check_alpha, check_option
+from ..data import Queries, all_or_nothing, check_alpha, check_option
 from ._base import ScoreRanker
 
 __all__ = ["PairRanker"]
@@ -89,6 +90,7 @@ class PairRanker(ScoreRanker):
     def _pred_name(self):
         return "auto" if self.pred is None else self.pred
 
+    @all_or_nothing
     def fit(self, X, y, qid=None, sample_weight=None):
         """Regress the targets of the measure, of documents or of pairs.
 
@@ -113,7 +115,7 @@ class PairRanker(ScoreRanker):
         problem = self._check_problem(X, y, qid, sample_weight)
         fit = self._fit_items if problem.n_items else self._fit_documents
         self.estimator_ = fit(problem, self._pair_values(problem))
-        self.surrogate_ = "pairwise"
+        self.record_ = replace(self._record(problem), surrogate="pairwise")
         return self
 
     def _check_params(self):
@@ -130,12 +132,6 @@ class PairRanker(ScoreRanker):
 
     def _can_add_chunks(self):
         return self.surrogate == "score" and super()._can_add_chunks()
-
-    def _regress(self, regressor, problem, method):
-        fitted = super()._regress(regressor, problem, method)
-        # Now, so that a fit that failed has changed no map.
-        self.surrogate_ = "score"
-        return fitted
 
     def _fit_items(self, problem, values):
         """Label-ranking form: a regression with one output per pair of items."""
@@ -303,9 +299,14 @@ class PairRanker(ScoreRanker):
                 stacklevel=4,
             )
 
+    @property
+    def surrogate_(self):
+        """The surrogate that was fitted, "score" or "pairwise"."""
+        return self.record_.surrogate
+
     def _fitted_surrogate(self):
         check_is_fitted(self)
-        return self.surrogate_
+        return self.record_.surrogate
 
 
 def _solve_task(solver, numbers, stack):
