@@ -152,9 +152,11 @@ def evaluate(
         ranked = Ranked(scores[rows], those, ties)
         for name in by_need:
             values[name][part] = values_per_query(resolved[name], y[rows], ranked, empty)
-    return {
-        name: _mean(values[name], weight, empty) if average else values[name] for name in resolved
-    }
+    if average:
+        # Not a comprehension: before Python 3.12 its frame would count in stacklevel.
+        for name in resolved:
+            values[name] = _mean(values[name], weight, empty)
+    return {name: values[name] for name in resolved}
 
 
 def values_per_query(measure: Measure, y, ranked: Ranked, empty: str) -> np.ndarray:
