@@ -41,6 +41,7 @@ from .rankers import (
     PrecisionRanker,
     RecallRanker,
     SpearmanRanker,
+    StochasticAggregatedRanker,
     ValueRegularizedRanker,
 )
 
@@ -71,6 +72,7 @@ __all__ = [
     "RankingTarget",
     "RecallRanker",
     "SpearmanRanker",
+    "StochasticAggregatedRanker",
     "ValueRegularizedRanker",
     "__version__",
     "get_scorer",

@@ -23,6 +23,7 @@ from ._positional import (
     RecallRanker,
     SpearmanRanker,
 )
+from ._stochastic import StochasticAggregatedRanker
 from ._value import ValueRegularizedRanker
 
 __all__ = [
@@ -48,5 +49,6 @@ __all__ = [
     "RecallRanker",
     "ScoreRanker",
     "SpearmanRanker",
+    "StochasticAggregatedRanker",
     "ValueRegularizedRanker",
 ]

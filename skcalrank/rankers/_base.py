@@ -89,6 +89,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # Targets other than arrays that this ranker takes.
     _judgments: tuple[type[Judgments], ...] = ()
 
+    # Whether `_fit_to_targets` fits the ranker to other targets than those of its own measure.
+    _takes_targets = False
+
     record_: FitRecord
 
     @abstractmethod
@@ -167,6 +170,11 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _loss_in_force(self):
         """Return the loss that fit minimizes, as the parameters describe it."""
         return getattr(self, "loss", None)
+
+    def _targets(self, problem: Problem) -> np.ndarray:
+        """Return the targets of the measure, in grouped order."""
+        measure = problem.measure
+        return measure.score_targets(measure.labels(problem.y), problem.queries)
 
     @property
     def n_items_(self):
@@ -354,6 +362,8 @@ class ScoreRanker(BaseRanker):
 
     __metadata_request__partial_fit = {"qid": True, "sample_weight": True}
 
+    _takes_targets = True
+
     def __init__(self, estimator=None, *, loss=None):
         self.estimator = estimator
         self.loss = loss
@@ -371,11 +381,6 @@ class ScoreRanker(BaseRanker):
 
     def _positive_only(self) -> bool:
         return False
-
-    def _targets(self, problem: Problem) -> np.ndarray:
-        """Return what is regressed, in grouped order."""
-        measure = problem.measure
-        return measure.score_targets(measure.labels(problem.y), problem.queries)
 
     @lazy_aware
     @all_or_nothing
@@ -414,10 +419,7 @@ class ScoreRanker(BaseRanker):
         """
         self._check_params()
         problem = self._check_problem(X, y, qid, sample_weight)
-        record = self._record(problem, self._names(problem.queries))
-        self.estimator_ = self._regress(self._new_regressor(), problem, "fit")
-        self.record_ = record
-        return self
+        return self._fit_to_targets(problem, self._targets(problem))
 
     @available_if(lambda self: self._can_add_chunks())
     @all_or_nothing
@@ -447,13 +449,21 @@ class ScoreRanker(BaseRanker):
         """
         self._check_params()
         self._check_chunks()
-        # What a fit with another regressor has left cannot go on.
-        first = not hasattr(getattr(self, "estimator_", None), "partial_fit")
-        problem = self._check_problem(X, y, qid, sample_weight, reset=first)
+        problem = self._check_problem(X, y, qid, sample_weight, reset=not self._can_go_on())
+        return self._fit_to_targets(problem, self._targets(problem), "partial_fit")
+
+    def _can_go_on(self) -> bool:
+        """Return whether the fitted regressor takes another chunk: one without them cannot."""
+        return hasattr(getattr(self, "estimator_", None), "partial_fit")
+
+    def _fit_to_targets(self, problem: Problem, targets, method="fit"):
+        """Regress targets in grouped order, those of the measure or others in their place."""
+        goes_on = method == "partial_fit" and self._can_go_on()
         record = self._record(problem, self._names(problem.queries))
-        record = record if first else self.record_.add(record)
-        regressor = self._new_regressor() if first else _own_copy(self.estimator_)
-        self.estimator_ = self._regress(regressor, problem, "partial_fit")
+        record = self.record_.add(record) if goes_on else record
+        regressor = _own_copy(self.estimator_) if goes_on else self._new_regressor()
+        pairwise = self._loss_in_force() == "pairwise_squared"
+        self.estimator_ = fit_targets(regressor, problem, targets, pairwise=pairwise, method=method)
         self.record_ = record
         return self
 
@@ -506,13 +516,6 @@ class ScoreRanker(BaseRanker):
         """Return the names of queries that would count twice if they came again."""
         exact = self._can_add_chunks() and is_closed_form(self._given_regressor())
         return names_of(queries) if exact else frozenset()
-
-    def _regress(self, regressor, problem: Problem, method):
-        """Fit the regressor to the targets, or update it."""
-        pairwise = self._loss_in_force() == "pairwise_squared"
-        return fit_targets(
-            regressor, problem, self._targets(problem), pairwise=pairwise, method=method
-        )
 
     @lazy_aware
     def decision_function(self, X, qid=None):

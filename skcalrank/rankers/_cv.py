@@ -105,6 +105,8 @@ class LeastSquaresRankerCV(_PositionalRanker):
     ['auc', 'ndcg@10', 'precision@5']
     """
 
+    _takes_targets = False
+
     def __init__(self, measure="ndcg@10", alphas=None, *, cv=None, loss=None):
         self.measure = measure
         self.alphas = alphas

@@ -117,7 +117,7 @@ def descend(descent, draws: Draws, loss: Loss, *, penalty, n_updates, step, verb
         descent.update(problem.X[batch.rows], batch.slope, lengths, penalty)
         done = descent.n_updates
         if verbose and (done % _TOLD_EVERY == 0 or done == last):
-            print(f"[AggregatedRanker] update {done} of {last}")
+            print(f"[StochasticAggregatedRanker] update {done} of {last}")
         if done == last:
             break
 
@@ -151,6 +151,7 @@ def _checked(loss, targets, queries):
         return replace(loss, eta=1.0).scaled_to(targets, queries)
     except ValueError as error:
         raise ValueError(
-            f"solver='sgd' sees some targets at a time, and takes eta=1 where loss={loss.name!r} "
-            f"has none; these are larger: give a loss of skcalrank.losses with its eta. ({error})"
+            f"StochasticAggregatedRanker sees some targets at a time, so it takes eta=1 where "
+            f"loss={loss.name!r} has none, and these targets are larger: pass a loss of "
+            f"skcalrank.losses with its eta. ({error})"
         ) from None

@@ -104,13 +104,19 @@ class LinearScorer(BaseRanker):
         ConvergenceWarning
             If the solver stops before `tol` is reached.
         """
+        self._check_params()
+        problem = self._check_problem(X, y, qid, sample_weight)
+        return self._keep(problem, self._solve(problem, self._start(problem)))
+
+    def _check_params(self):
         check_alpha(self.alpha)
         check_count("max_iter", self.max_iter)
         if not isinstance(self.tol, Real) or not self.tol > 0:
             raise ValueError(f"tol={self.tol!r}: choose a positive number.")
-        problem = self._check_problem(X, y, qid, sample_weight)
-        start = self._start(problem)
-        self.coef_, self.intercept_, self.n_iter_ = self._solve(problem, start)
+
+    def _keep(self, problem, found: ScorerFit):
+        """Assign what a solver found."""
+        self.coef_, self.intercept_, self.n_iter_ = found
         self.record_ = self._record(problem)
         return self
 

@@ -95,6 +95,8 @@ class OrderPreservingRanker(LinearScorer):
     Logistic(eta=1.0)
     """
 
+    _takes_targets = True
+
     def __init__(
         self,
         measure="ndcg@10",
@@ -137,12 +139,12 @@ class OrderPreservingRanker(LinearScorer):
     def _measure(self):
         return get_measure(self.measure)
 
-    def _solve(self, problem, start):
-        targets = problem.measure.score_targets(problem.measure.labels(problem.y), problem.queries)
-        return self._solve_targets(problem, targets, start)
+    def _fit_to_targets(self, problem, targets, method="fit"):
+        """Minimize the loss of targets in grouped order, which need not be of the measure."""
+        return self._keep(problem, self._solve(problem, self._start(problem), targets))
 
-    def _solve_targets(self, problem, targets, start):
-        """Minimise the loss of targets in grouped order."""
+    def _solve(self, problem, start, targets=None):
+        targets = self._targets(problem) if targets is None else targets
         queries, weight = problem.queries, document_weights(problem)
         loss = get_loss(
             self.loss, eta=self.eta, threshold=self.threshold, smoothing=self.smoothing

@@ -84,6 +84,10 @@ class PairRanker(ScoreRanker):
     @abstractmethod
     def _matrices_of_items(self, u, r): ...
 
+    @property
+    def _takes_targets(self):
+        return self.surrogate == "score"
+
     def _pred_options(self):
         return {}
 

@@ -1,0 +1,216 @@
+"""Stochastic gradients of the risk of aggregated judgments."""
+
+from __future__ import annotations
+
+import copy
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from ..aggregation import judgments_of, structure_scores
+from ..data import all_or_nothing, check_alpha, check_count
+from ..losses import Loss, get_loss
+from ..measures import Measure, get_measure
+from ._draws import Draws, descend, new_descent
+from ._judged import JudgmentRanker, count_judgments
+from ._linear import linear_scores
+
+__all__ = ["StochasticAggregatedRanker"]
+
+
+class StochasticAggregatedRanker(JudgmentRanker):
+    r"""Learn a linear scorer from many comparisons or clicks by stochastic gradients.
+
+    The risk is that of :class:`AggregatedRanker`, of order k, whose conditions for consistency
+    hold here too. Each term draws a query with probability :math:`n_q / n` and k of its
+    :math:`n_q` judgments (DMJ13, eq. 25), and the scorer is an averaged iterate: the error after t
+    updates depends neither on the number n of judgments nor on k. Features must be on one scale.
+
+    Parameters
+    ----------
+    structure : str or callable, default="mean_log_odds"
+        As in :class:`AggregatedRanker`.
+    measure : str or Measure, default="ndcg@10"
+        Whose targets are learned, of the structure's scores minus their minimum in the query.
+    order : int, default=None
+        Number of judgments k that are aggregated at a time; None = all.
+    loss : str or Loss, default=None
+        Any order-preserving loss of :mod:`skcalrank.losses`; None is ``"pairwise_squared"``.
+    alpha : float, default=1.0
+        Ridge penalty, added to the sum over the queries of :math:`n_q / r` times the loss, where r
+        is the number of documents.
+    structure_options : dict, default=None
+        Options of the structure, such as ``{"c": 0.1}``.
+    n_updates : int, default=20_000
+        Number of updates of a fit.
+    batch_size : int, default=8
+        Draws that an update averages; 1 in the paper.
+    step : float, default=None
+        Length of the first step; None is chosen by the curvature of the loss. Steps fall as 1/t
+        where the penalty makes the objective strongly convex, and as 1/sqrt(t) for losses that are
+        not squared; squared ones without a penalty keep theirs.
+    fit_intercept : bool, default=True
+        Ignored by pairwise losses, except for one intercept per item in the label-ranking form.
+    random_state : int, RandomState instance or None, default=None
+        Seed for drawing queries and judgments.
+    verbose : int, default=0
+        1 prints the number of updates done.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,) or (r, d)
+    intercept_ : float or ndarray of shape (r,)
+    n_iter_ : int
+        Number of updates so far.
+
+    See Also
+    --------
+    AggregatedRanker : The exact minimum of the same risk, and any ranker.
+
+    Examples
+    --------
+    >>> from skcalrank import StochasticAggregatedRanker, sample_comparisons
+    >>> X, relevance, qid = [[0.0], [1.0], [3.0]], [0.0, 1.0, 3.0], [7, 7, 7]
+    >>> y = sample_comparisons(relevance, qid, n_comparisons=500, random_state=0)
+    >>> ranker = StochasticAggregatedRanker("borda", n_updates=100, random_state=0)
+    >>> ranker.partial_fit(X, y).partial_fit(X, y).rank(X, qid)
+    array([3, 2, 1])
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **JudgmentRanker._parameter_constraints,
+        "measure": [str, Measure],
+        "loss": [str, Loss, None],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "n_updates": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "step": [Interval(Real, 0, None, closed="neither"), None],
+        "fit_intercept": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        structure="mean_log_odds",
+        measure="ndcg@10",
+        *,
+        order=None,
+        loss=None,
+        alpha=1.0,
+        structure_options=None,
+        n_updates=20_000,
+        batch_size=8,
+        step=None,
+        fit_intercept=True,
+        random_state=None,
+        verbose=0,
+    ):
+        self.structure = structure
+        self.measure = measure
+        self.order = order
+        self.loss = loss
+        self.alpha = alpha
+        self.structure_options = structure_options
+        self.n_updates = n_updates
+        self.batch_size = batch_size
+        self.step = step
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _measure(self):
+        return get_measure(self.measure)
+
+    def _loss(self):
+        return get_loss("pairwise_squared" if self.loss is None else self.loss)
+
+    def _loss_in_force(self):
+        return *super()._loss_in_force(), self.loss
+
+    def _check_params(self):
+        super()._check_params()
+        check_alpha(self.alpha)
+        for name in ("n_updates", "batch_size"):
+            check_count(name, getattr(self, name))
+        if self.step is not None and not (isinstance(self.step, Real) and 0 < self.step < np.inf):
+            raise ValueError(f"step must be a positive number or None, got {self.step!r}.")
+        self._check_scale()
+
+    def _can_go_on(self):
+        return hasattr(self, "_descent")
+
+    @all_or_nothing
+    def partial_fit(self, X, y, qid=None, sample_weight=None):
+        """Make another ``n_updates`` on judgments of these or other documents.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the judgments are about other features or items than before, there is none, or
+            measure, structure, its options, order or loss were changed in between.
+        """
+        return self._take(X, y, qid, sample_weight, "partial_fit")
+
+    def _learn(self, problem, judged, method, goes_on):
+        counts = count_judgments(problem, judged)
+        if goes_on:
+            # A copy: an update that fails must leave what predicts as it is.
+            descent, rng = copy.deepcopy(self._descent), self._rng
+        else:
+            descent = new_descent(problem, self._loss(), bool(self.fit_intercept))
+            rng = check_random_state(self.random_state)
+        draws = Draws(
+            problem,
+            judgments_of(judged, judged.queries()),
+            counts / counts.sum(),
+            self._targets_of_subsets(problem),
+            order=self.order,
+            batch_size=self.batch_size,
+            rng=rng,
+        )
+        options = {"n_updates": self.n_updates, "step": self.step, "verbose": self.verbose}
+        descend(descent, draws, self._loss(), penalty=self.alpha / counts.sum(), **options)
+        self._descent, self._rng, self.n_iter_ = descent, rng, descent.n_updates
+        self.coef_, intercept = descent.mean_coef.T, descent.mean_intercept
+        self.intercept_ = intercept if intercept.ndim else float(intercept)
+
+    def _targets_of_subsets(self, problem):
+        """Return the function from chosen judgments to targets."""
+        structure, options = self._structure()
+        targets = self._targets_of_scores(self, problem)
+        return lambda chosen, queries: targets(
+            structure_scores(structure, chosen, queries, options), queries
+        )
+
+    def decision_function(self, X, qid=None):
+        """Scores of the documents.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, d)
+        qid : array-like of shape (n_rows,), default=None
+            Checked, but the scores do not depend on it.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n, r)
+        """
+        X, _ = self._check_rows(X, qid)
+        return linear_scores(X, self.coef_, self.intercept_)
