@@ -86,8 +86,7 @@ def fit_bilinear(X, queries: Queries, values, alpha, *, diagonal, weight, tol, m
 
 def _query_weights(weight, queries):
     """Weights over the square root of their mean in the query."""
-    mean = queries.mean(weight)
-    return weight / queries.repeat(np.sqrt(np.where(mean > 0, mean, 1.0)))
+    return weight / queries.repeat(np.sqrt(queries.mean_weight(weight)))
 
 
 def _right_side(X, queries, values, weight):

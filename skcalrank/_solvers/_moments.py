@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import diags, issparse
 
-from ..data import Queries
+from ..data import Queries, safe_divide
 
 __all__ = [
     "Moments",
@@ -258,7 +258,7 @@ class WithinQueries:
     def __init__(self, X, targets, queries: Queries, weight=None):
         grouped = np.ones(queries.n_rows) if weight is None else queries.group(weight)
         total = queries.sum(grouped)
-        share = grouped / queries.repeat(np.where(total > 0, total, 1.0))
+        share = safe_divide(grouped, queries.repeat(total))
         self.X, self.targets = X, targets
         self.codes = queries.codes
         self.means = queries.indicator(share if issparse(X) else share.astype(X.dtype)) @ X

@@ -214,8 +214,7 @@ class _Chunks:
         self.X, self.queries, self.function, self.values = X, queries, function, values
         self.diagonal, self.weight = diagonal, weight
         if weight is not None:
-            mean = queries.repeat(queries.mean(weight))
-            self.share = weight / np.where(mean > 0, mean, 1.0)
+            self.share = weight / queries.repeat(queries.mean_weight(weight))
 
     def __iter__(self):
         for first, second in _pairs(self.queries):

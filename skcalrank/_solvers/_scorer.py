@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 from scipy.sparse import diags, issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import Queries
+from ..data import Queries, safe_divide
 from ._least_squares import centred_gram
 from ._moments import pooled_moments
 
@@ -264,7 +264,7 @@ def _basis(rows, objective, alpha, at_zero):
     """
     full = _with_intercept(rows)
     diagonal = full if full.ndim == 1 else full.diagonal()
-    direction = np.divide(-at_zero.T, diagonal, out=np.zeros(at_zero.T.shape), where=diagonal > 0)
+    direction = safe_divide(-at_zero.T, np.maximum(diagonal, 0.0))
     full = full * _curvature(rows, objective, direction.T, full)
     penalty = np.append(np.full(rows.d, 2.0 * alpha), [0.0] * rows.fit_intercept)
     if full.ndim == 1:

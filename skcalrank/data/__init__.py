@@ -6,6 +6,7 @@ here and never from a module of this room.
 
 from __future__ import annotations
 
+from ._arrays import safe_divide as safe_divide
 from ._clicks import ClickSessions
 from ._exceptions import MissingQidError
 from ._lazy import is_lazy as is_lazy

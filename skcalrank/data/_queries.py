@@ -186,6 +186,14 @@ class Queries:
         """Mean over the documents of each query."""
         return self.sum(values) / self.sizes
 
+    def mean_weight(self, weight: np.ndarray) -> np.ndarray:
+        """Return the mean weight of each query to divide by: 1 where all its weights are 0.
+
+        A pair of documents weighs ``w_i w_j`` over it, so that a constant weight c counts c.
+        """
+        mean = self.mean(weight)
+        return np.where(mean > 0, mean, 1.0)
+
     def repeat(self, per_query: np.ndarray) -> np.ndarray:
         """Give every document the value of its query."""
         return np.repeat(per_query, self.sizes)

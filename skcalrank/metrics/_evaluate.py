@@ -18,6 +18,7 @@ from ..data import (
     check_scores,
     check_target,
     query_weights,
+    safe_divide,
 )
 from ..measures import Measure, PairwiseDisagreement, get_measure
 
@@ -214,7 +215,7 @@ def _of_preferences(measure, target, y_score, qid, ties, sample_weight, average)
     values = np.bincount(code, lost, queries.n_queries)
     if measure.normalize:
         total = np.bincount(code, target.weight, queries.n_queries)
-        values = np.divide(values, total, out=np.zeros_like(values), where=total > 0)
+        values = safe_divide(values, total)
     return _mean(-values, weight) if average else -values
 
 

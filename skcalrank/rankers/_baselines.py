@@ -92,9 +92,8 @@ def pair_weights(problem, winner, loser):
     weight = document_weights(problem)
     if weight is None:
         return None
-    mean = problem.queries.repeat(problem.queries.mean(weight))[winner]
-    product = weight[winner] * weight[loser]
-    return np.divide(product, mean, out=np.zeros_like(mean), where=mean > 0)
+    mean = problem.queries.repeat(problem.queries.mean_weight(weight))[winner]
+    return weight[winner] * weight[loser] / mean
 
 
 class PairwiseHingeRanker(_PreferenceRanker):
