@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 
 from ..data import Queries, check_option
 from ._bilinear import fit_bilinear
-from ._least_squares import fit_moments, fit_regressor, is_closed_form
+from ._least_squares import fit_pooled, fit_regressor, is_closed_form
 from ._moments import merge_all, pooled_moments
 
 __all__ = ["PAIR_FEATURES", "BilinearModel", "PairRegression", "fit_pairs"]
@@ -245,9 +245,4 @@ def _fit_closed_form(regressor, chunks):
         pooled_moments(check_array(features, **checks), targets[:, None], weights)
         for features, targets, weights in chunks
     )
-    intercept = regressor.get_params()["fit_intercept"]
-    regressor.set_params(fit_intercept=False)
-    fit_moments(regressor, moments, True, fit_intercept=intercept)
-    regressor.set_params(fit_intercept=intercept)
-    if intercept:
-        regressor.intercept_ = float(moments.level[0] - moments.mean @ regressor.coef_)
+    fit_pooled(regressor, moments, True)
