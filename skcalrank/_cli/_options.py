@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..datasets import TABLES
 from ..metrics import get_scorer_names
 from ..metrics._evaluate import EMPTY
 from . import _trec
@@ -24,9 +25,9 @@ rankers, by least squares in closed form (Ridge):
   {", ".join(f"+{name}" for name in REGRESSORS)} for another regressor, as in ndcg+trees;
   ndcg is ndcg@10, ndcg@5 another cutoff"""
 _PEERS = f"; {' and '.join(PEERS)} where they are installed\n"
-_FILES = """\
-files are known by their suffix:
-  .csv, .tsv (also .gz, .xz) and .parquet: tables with named columns, features are those that
+_FILES = f"""\
+the file format is inferred from the suffix:
+  {", ".join(TABLES)} (text also .gz, .xz): tables with named columns, features are those that
   hold numbers (pip install 'skcalrank[files]'); all others: LETOR/svmlight lines
   'relevance qid:Q feature:value ...', plain, .gz or .xz, with a file NAME.query of group sizes
   beside it where lines have no qid
