@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..data import WHOLE_BYTES
 from ..datasets import TABLES
 from ..metrics import get_scorer_names
 from ..metrics._evaluate import EMPTY
@@ -12,6 +13,7 @@ from ._commands import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, compare, demo
 from ._evaluate import TREC_MEASURES, evaluate
 from ._models import fit, info, predict
 from ._rankers import PEERS, RANKERS, REGRESSORS
+from ._readers import RATIO
 
 __all__ = ["COMMANDS"]
 
@@ -32,8 +34,9 @@ the file format is inferred from the suffix:
   'relevance qid:Q feature:value ...', plain, .gz or .xz, with a file NAME.query of group sizes
   beside it where lines have no qid
 """
-_CHUNKS = """\
-Files above 256 MB (32 MB where compressed) are read in chunks, for which all rows of a query must
+_CHUNKS = f"""\
+Files above {WHOLE_BYTES >> 20} MB ({WHOLE_BYTES // RATIO >> 20} MB where compressed) are read in \
+chunks, for which all rows of a query must
 stand together.
 """
 

@@ -13,19 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..data import CHUNK_ROWS, WHOLE_BYTES
 from ..datasets import OPENERS, Columns, Form, read_chunks, read_table, table_format
 from ._terminal import RowCounter, say
 
-__all__ = ["LETOR", "Part", "Reader", "reading"]
+__all__ = ["LETOR", "RATIO", "Part", "Reader", "reading"]
 
 LETOR = "wanted are lines 'relevance qid:Q feature:value ...' with features from 1"
 
-# Files up to this size are read whole, larger ones in chunks of so many rows.
-_WHOLE_BYTES = 1 << 28
-_CHUNK_ROWS = 1 << 16
-
 # A compressed file counts as so many times its size.
-_RATIO = 8
+RATIO = 8
 
 _DOCUMENT = re.compile(rb"#.*?\bdocid\s*=\s*(\S+)")
 
@@ -110,8 +107,8 @@ class Reader:
         if self._whole or self.chunk_rows is not None:
             return self.chunk_rows
         packed = self.path.suffix in OPENERS or (self.table is not None and self.table.packed)
-        size = self.path.stat().st_size * (_RATIO if packed else 1)
-        return None if size <= _WHOLE_BYTES else _CHUNK_ROWS
+        size = self.path.stat().st_size * (RATIO if packed else 1)
+        return None if size <= WHOLE_BYTES else CHUNK_ROWS
 
     def _letor(self):
         form, first = Form(self.n_features, self.dtype), 1

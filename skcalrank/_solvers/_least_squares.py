@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import Queries, check_option
+from ..data import MOST_CELLS, Queries, check_option
 from ._moments import WithinQueries, pooled_moments, product_of_rows
 from ._ridge import square_root
 
@@ -42,12 +42,6 @@ __all__ = [
 ]
 
 SQUARED_LOSSES = ("squared", "pairwise_squared")
-
-# The largest sparse X that is made dense to centre it: 2 GB.
-_DENSE_CELLS = 1 << 28
-
-# Of more, `Ridge` is left to itself: products of all pairs of them take more than 2 GB.
-_MOST_FEATURES = 1 << 14
 
 
 def is_closed_form(regressor) -> bool:
@@ -160,7 +154,7 @@ def _squares_features(regressor, X) -> bool:
     """Whether this is a ridge regression that goes by ``X'X``."""
     if type(regressor) is not Ridge or regressor.solver != "auto" or regressor.positive:
         return False
-    return isinstance(X, np.ndarray) and X.shape[1] <= min(len(X), _MOST_FEATURES)
+    return isinstance(X, np.ndarray) and X.shape[1] <= len(X) and X.shape[1] ** 2 <= MOST_CELLS
 
 
 def predict_rows(regressor, X):
@@ -227,7 +221,7 @@ def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None, *, 
     if "fit_intercept" in regressor.get_params():
         regressor.set_params(fit_intercept=False)
     d = X.shape[1]
-    if is_closed_form(regressor) and d <= max(X.shape[0], 1000) and d * d <= _DENSE_CELLS:
+    if is_closed_form(regressor) and d <= max(X.shape[0], 1000) and d * d <= MOST_CELLS:
         return fit_moments(regressor, centred.moments(), targets.ndim == 1, method=method)
     X = as_dense(X) - centred.means[centred.codes]
     targets = centred.centred_targets().reshape(targets.shape)
@@ -328,7 +322,7 @@ def as_dense(X):
     """
     if not issparse(X):
         return X
-    if X.shape[0] * X.shape[1] > _DENSE_CELLS:
+    if X.shape[0] * X.shape[1] > MOST_CELLS:
         raise ValueError(
             f"This surrogate makes a sparse X dense, and of shape {X.shape} it does not fit: a "
             "score surrogate with loss='squared' keeps X sparse."

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import diags, issparse
 
-from ..data import Queries, safe_divide
+from ..data import CACHE_CELLS, MOST_CELLS, Queries, safe_divide
 
 __all__ = [
     "Moments",
@@ -29,19 +29,14 @@ __all__ = [
     "product_of_rows",
 ]
 
-# Rows are worked on by the thousand, at which products are fast, and by so many cells that a few
-# of these stay in cache.
-_CHUNK_ROWS = 1 << 10
-_CHUNK_CELLS = 1 << 17
+# Rows are worked on by the thousand, at which products are fast.
+_CHUNK_ROWS = 1024
 
 # One row of so many tells about where the mean of a chunk is.
 _SAMPLED = 8
 
 # Means of a query are off by a few times the machine precision; this much is taken for nothing.
 _ROUNDING = 64
-
-# The largest d x d matrix that is made: 2 GB.
-_MOST_CELLS = 1 << 28
 
 # Where centring leaves less than this share of a feature's squares, it is done before squaring.
 _CANCELLED = 1e-6
@@ -143,7 +138,7 @@ def check_features(X):
     ValueError
         If a d x d matrix takes more than 2 GB.
     """
-    if X.shape[1] ** 2 > _MOST_CELLS:
+    if X.shape[1] ** 2 > MOST_CELLS:
         raise ValueError(
             f"X has {X.shape[1]} features, and a d x d matrix of them takes more than 2 GB: "
             "sklearn.linear_model.Ridge has solvers without one."
@@ -374,7 +369,7 @@ def _sparse_products(X, targets, weight, means, codes):
     # Little but rounding is left of some features: these are centred first, as a few columns.
     gram[:, lost] = moment[lost] = 0.0
     columns, among = X[:, lost], np.zeros((len(lost),) * 2)
-    step = max(_CHUNK_CELLS // len(lost), 1)
+    step = max(CACHE_CELLS // len(lost), 1)
     for start in range(0, X.shape[0], step):
         pick = slice(start, start + step)
         part = columns[pick].toarray() - means[codes[pick]][:, lost]
@@ -408,7 +403,7 @@ def _products(X, rows, n_columns, prepare) -> Iterator[tuple[np.ndarray, np.ndar
     shift : ndarray
     """
     d, n_rows = X.shape[1], X.shape[0] if isinstance(rows, slice) else len(rows)
-    step = max(_CHUNK_CELLS // (d + n_columns) // _CHUNK_ROWS, 1) * _CHUNK_ROWS
+    step = max(CACHE_CELLS // (d + n_columns) // _CHUNK_ROWS, 1) * _CHUNK_ROWS
     # At least as many rows as columns, or adding up the products would cost most.
     step = max(step, d + n_columns)
     buffer = np.empty((min(step, n_rows), d + n_columns), dtype=X.dtype)
@@ -452,7 +447,7 @@ def product_of_rows(X, coefs, rows=None) -> np.ndarray:
         return np.asarray((X if rows is None else X[rows]) @ coefs, dtype=float)
     # Outputs side by side in memory: whoever asks for many looks at one after the other.
     out = np.empty((X.shape[0] if rows is None else len(rows), *coefs.shape[1:]), order="F")
-    step = max(_CHUNK_CELLS // X.shape[1] // _CHUNK_ROWS, 1) * _CHUNK_ROWS
+    step = max(CACHE_CELLS // X.shape[1] // _CHUNK_ROWS, 1) * _CHUNK_ROWS
     for start in range(0, len(out), step):
         pick = slice(start, start + step)
         chunk = X[pick if rows is None else _as_slice(rows[pick])]

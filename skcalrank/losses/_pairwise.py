@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import PAIR_CELLS, safe_divide
+from ..data import CACHE_CELLS, safe_divide
 from ._base import EXPONENT, Loss
 
 __all__ = ["PairwiseExponential", "PairwiseLogistic", "PairwiseSquared"]
@@ -256,7 +256,7 @@ class _PairBlock:
     def parts(self):
         """Runs of rows, and ``e_i + e_j``: a few cells at a time, however long a query."""
         row_rising = self._of_rows(self.rising)
-        step = max(1, PAIR_CELLS // self.rising.size)
+        step = max(1, CACHE_CELLS // self.rising.size)
         for start in range(0, self.rows.shape[1], step):
             part = np.s_[:, start : start + step]
             yield part, row_rising[part][:, :, None] + self.rising[:, None, :]

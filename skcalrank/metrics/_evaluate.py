@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..data import (
+    PART_CELLS,
     TIES,
     PreferenceTarget,
     Ranked,
@@ -23,9 +24,6 @@ from ..data import (
 from ..measures import Measure, PairwiseDisagreement, get_measure
 
 __all__ = ["EMPTY", "evaluate", "measure_score"]
-
-# Rows that are ranked at a time.
-_PART_ROWS = 1 << 18
 
 EMPTY = ("skip", "zero", "one", "nan", "error")
 
@@ -149,7 +147,7 @@ def evaluate(
     # A measure of the whole order first: the others then read its sort.
     by_need = sorted(resolved, key=lambda name: getattr(resolved[name], "k", None) is not None)
     values = {name: np.empty(queries.n_queries) for name in by_need}
-    for part, rows, those in queries.parts(_PART_ROWS):
+    for part, rows, those in queries.parts(PART_CELLS // 8):
         ranked = Ranked(scores[rows], those, ties)
         for name in by_need:
             values[name][part] = values_per_query(resolved[name], y[rows], ranked, empty)
