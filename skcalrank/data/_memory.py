@@ -3,17 +3,6 @@
 Sums that are taken part by part depend on these sizes in their last bits.
 """
 
-from __future__ import annotations
-
-__all__ = [
-    "CACHE_CELLS",
-    "CHUNK_ROWS",
-    "KEPT_CELLS",
-    "MOST_CELLS",
-    "PART_CELLS",
-    "WHOLE_BYTES",
-]
-
 #: Arrays that are read several times stay in the cache of a processor (1 MB).
 CACHE_CELLS = 1 << 17
 
