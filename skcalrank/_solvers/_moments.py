@@ -66,17 +66,7 @@ class Moments(NamedTuple):
     moment: np.ndarray
 
     def merge(self, other: Moments) -> Moments:
-        """Moments of the rows of both (Chan, Golub and LeVeque 1983): sums, no differences.
-
-        Parameters
-        ----------
-        other : Moments
-            Of other rows, with the same features and targets.
-
-        Returns
-        -------
-        moments : Moments
-        """
+        """Return the moments of the rows of both, by sums only (Chan, Golub and LeVeque 1983)."""
         if self.total == 0.0 or other.total == 0.0:
             return other if self.total == 0.0 else self
         total = self.total + other.total
@@ -91,18 +81,7 @@ class Moments(NamedTuple):
         )
 
     def normal(self, fit_intercept: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """Both sides of the normal equations, about the means or about zero.
-
-        Parameters
-        ----------
-        fit_intercept : bool, default=True
-            Whether about the means.
-
-        Returns
-        -------
-        gram : ndarray of shape (d, d)
-        moment : ndarray of shape (d, n_targets)
-        """
+        """Return both sides of the normal equations, about the means or about zero."""
         if fit_intercept:
             return self.gram, self.moment
         weighted = self.total * self.mean
@@ -112,32 +91,12 @@ class Moments(NamedTuple):
         )
 
     def of_targets(self, columns) -> Moments:
-        """The same of some of the targets.
-
-        Parameters
-        ----------
-        columns : slice or array-like of int
-            Which targets.
-
-        Returns
-        -------
-        moments : Moments
-        """
+        """Return the moments of some of the targets."""
         return self._replace(level=self.level[columns], moment=self.moment[:, columns])
 
 
 def check_features(X):
-    """Raise for features so many that moments of them do not fit.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_rows, d)
-
-    Raises
-    ------
-    ValueError
-        If a d x d matrix takes more than 2 GB.
-    """
+    """Raise if X has so many features that a d x d matrix exceeds ``MOST_CELLS``."""
     if X.shape[1] ** 2 > MOST_CELLS:
         raise ValueError(
             f"X has {X.shape[1]} features, and a d x d matrix of them takes more than 2 GB: "
@@ -146,39 +105,15 @@ def check_features(X):
 
 
 def merge_all(parts) -> Moments:
-    """Moments of the rows of all parts.
-
-    Parameters
-    ----------
-    parts : iterable of Moments
-        At least one.
-
-    Returns
-    -------
-    moments : Moments
-    """
+    """Return the moments of the rows of all parts, at least one."""
     return reduce(Moments.merge, parts)
 
 
 def pooled_moments(X, targets, weight=None, rows=None) -> Moments:
-    """Moments about the common mean.
+    """Return moments about the common mean, of some rows or of all.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, d)
-    targets : ndarray of shape (n_rows, n_targets)
-    weight : ndarray of shape (n_rows,), default=None
-    rows : ndarray of int, default=None
-        Which rows; None = all.
-
-    Returns
-    -------
-    moments : Moments
-
-    Raises
-    ------
-    ValueError
-        If squares of X overflow.
+    X is an array or a CSR matrix, and targets have shape (n_rows, n_targets). Raises ValueError if
+    squares of X overflow.
     """
     pick = slice(None) if rows is None else rows
     weights = np.ones(len(targets)) if weight is None else weight
@@ -264,46 +199,16 @@ class WithinQueries:
         self._totals, self._unit = total * self._sizes, _largest(targets)
 
     def weight(self, rows=slice(None)) -> np.ndarray:
-        """Weights of rows, times the sizes of their queries.
-
-        Parameters
-        ----------
-        rows : slice or ndarray of int, default=slice(None)
-            Which rows; all by default.
-
-        Returns
-        -------
-        weight : ndarray of shape (n_chosen,)
-        """
+        """Return the weights of rows, times the sizes of their queries."""
         weight = self._sizes[self.codes[rows]]
         return weight if self._weight is None else weight * self._weight[rows]
 
     def centred_targets(self, rows=slice(None)) -> np.ndarray:
-        """Targets of rows, centred within their queries.
-
-        Parameters
-        ----------
-        rows : slice or ndarray of int, default=slice(None)
-            Which rows; all by default.
-
-        Returns
-        -------
-        targets : ndarray of shape (n_chosen, n_targets)
-        """
+        """Return the targets of rows, centered within their queries."""
         return self.targets[rows] - self.levels.take(self.codes[rows], axis=0)
 
     def moments(self, rows=None) -> Moments:
-        """Moments about zero, of whole queries.
-
-        Parameters
-        ----------
-        rows : ndarray of int, default=None
-            Which rows; None = all.
-
-        Returns
-        -------
-        moments : Moments
-        """
+        """Return moments about zero, of the rows of whole queries or of all."""
         totals = self._totals
         if rows is not None:
             totals = np.bincount(self.codes[rows], self.weight(rows), len(totals))
@@ -430,19 +335,7 @@ def _products(X, rows, n_columns, prepare) -> Iterator[tuple[np.ndarray, np.ndar
 
 
 def product_of_rows(X, coefs, rows=None) -> np.ndarray:
-    """``X[rows] @ coefs`` in double precision, without a copy of those rows.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, d)
-    coefs : ndarray of shape (d,) or (d, n_outputs)
-    rows : ndarray of int, default=None
-        Which rows; None = all.
-
-    Returns
-    -------
-    product : ndarray of shape (n_chosen,) or (n_chosen, n_outputs)
-    """
+    """Return ``X[rows] @ coefs`` in double precision, without a copy of those rows."""
     if issparse(X):
         return np.asarray((X if rows is None else X[rows]) @ coefs, dtype=float)
     # Outputs side by side in memory: whoever asks for many looks at one after the other.
