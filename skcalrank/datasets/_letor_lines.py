@@ -130,7 +130,9 @@ def _chunks(path, form, chunk_rows, sizes):
 
 def _blocks(file: Iterable[bytes], n_rows, sizes) -> Iterator[_Lines]:
     """Return runs of `n_rows` rows; without sizes, the lines tell the queries."""
-    rows = ((n, line, name) for n, line in enumerate(file, 1) if (name := _qid(line)) is not None)
+    rows: Iterator[tuple[int, bytes, Any]] = (
+        (n, line, name) for n, line in enumerate(file, 1) if (name := _qid(line)) is not None
+    )
     if sizes is not None:
         queries = chain.from_iterable(repeat(q, size) for q, size in enumerate(sizes.tolist()))
         rows = ((n, line, query) for (n, line, _), query in zip(rows, queries))
