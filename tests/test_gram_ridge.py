@@ -49,7 +49,7 @@ def chunked(request, monkeypatch):
     """Rows are worked on a few at a time, or at once."""
     if request.param:
         monkeypatch.setattr(moments_module, "_CHUNK_ROWS", 8)
-        monkeypatch.setattr(moments_module, "_CHUNK_CELLS", 1)
+        monkeypatch.setattr(moments_module, "CACHE_CELLS", 1)
 
 
 def draw(rng, n_rows=120, n_features=6, n_targets=None, weighted=False):

@@ -158,7 +158,7 @@ def assert_one_by_one(pred, stack, options):
 @every_stack_map
 @pytest.mark.parametrize("cells", [1, 600, 1 << 16])
 def test_a_stack_is_its_matrices_one_by_one(pred, options, cells, monkeypatch, rng):
-    monkeypatch.setattr("skcalrank.preds._matrix._PART_CELLS", cells)
+    monkeypatch.setattr("skcalrank.preds._matrix.CACHE_CELLS", cells)
     for r in (1, 2, 3, 4, 5, 6, 7, 8, 9, 12):
         assert_one_by_one(pred, draw_stack([*MATRICES, *MATRICES], r, rng), options)
 

@@ -25,9 +25,6 @@ _SUBSETS_UP_TO = 14
 # A component above this size goes to the local search under method="auto".
 _AUTO_UP_TO = 20
 
-# Pairs of a document and a set of all components that are looked at side by side.
-_PAIRS = 1 << 18
-
 
 def feedback_arc_positions(U, *, method="exact", time_limit=None):
     r"""Positions that minimise :math:`\sum_{i \ne j} U_{ij} 1(\sigma(i) > \sigma(j))`.
@@ -134,7 +131,7 @@ def _places_in_small(net, head, size):
         query = query[by_component].reshape(-1, r)
         document = document[by_component].reshape(-1, r)
         within = net[query[:, :1, None], document[:, :, None], document[:, None, :]]
-        order = np.concatenate([_over_subsets(part) for part in parts(within, r << r, _PAIRS)])
+        order = np.concatenate([_over_subsets(part) for part in parts(within, r << r)])
         place[query, np.take_along_axis(document, order, axis=1)] = np.arange(r)
     return place
 

@@ -20,9 +20,6 @@ _AUTO_UP_TO = 16
 _EXACT_UP_TO = 20
 _BEAM_WIDTH = 32
 
-# Sets of all matrices that are looked at side by side.
-_SETS = 1 << 16
-
 
 def map_positions(U, *, method="exact"):
     r"""Positions that maximise :math:`\sum_{i \ge j} U_{ij} / \max(\sigma(i), \sigma(j))`.
@@ -93,7 +90,7 @@ def _value(weights, order):
 
 
 def _exact(weights):
-    return np.concatenate([_over_subsets(w) for w in parts(weights, 1 << len(weights[0]), _SETS)])
+    return np.concatenate([_over_subsets(w) for w in parts(weights, 1 << len(weights[0]))])
 
 
 def _over_subsets(weights):
