@@ -283,7 +283,7 @@ def test_curve_says_what_is_wrong(options, match):
 
 def test_curve_needs_relevances_a_defined_measure_and_queries():
     target = PreferenceTarget.from_comparisons([1], [0], qid=[7, 7])
-    with pytest.raises(ValueError, match="ndcg wants relevances"):
+    with pytest.raises(ValueError, match="ndcg needs relevances"):
         MeasureAtKDisplay.from_predictions(target, [0.1, 0.2])
     with pytest.raises(ValueError, match="on every query: there is no curve"):
         MeasureAtKDisplay.from_predictions([0, 0], [0.1, 0.2], measure="recall")

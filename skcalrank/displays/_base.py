@@ -1,7 +1,9 @@
-"""What displays share: axes, style, names of measures."""
+"""What displays share: constructors that plot, axes, styled artists, names of measures."""
 
 from __future__ import annotations
 
+import functools
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,10 @@ from sklearn.utils import check_array
 
 from ..measures import Measure
 
-__all__ = ["Display", "check_matplotlib_support", "check_regret", "measure_label", "styled"]
+__all__ = [
+    *("Display", "draw_at_lower_end", "draw_band", "draw_line", "drawn"),
+    *("check_regret", "measure_label", "styled"),
+]
 
 
 def check_matplotlib_support(caller: str) -> None:
@@ -22,6 +27,33 @@ def check_matplotlib_support(caller: str) -> None:
         ) from error
 
 
+def drawn(plot, *, without=()):
+    """Return a decorator of constructors: the display is drawn as soon as it is made.
+
+    The constructor takes what its arrays are computed from, and returns the display. The parameters
+    of `plot` are added to its signature, except those in `without`, and are passed to `plot`. A
+    `name` that the constructor declares itself is passed to the constructor.
+    """
+    shared = [p for p in signature(plot).parameters.values() if p.name not in ("self", *without)]
+
+    def decorate(make):
+        own = signature(make).parameters
+        passed_on = {p.name for p in shared} - set(own)
+
+        @functools.wraps(make)
+        def make_and_plot(cls, *args, **options):
+            check_matplotlib_support(f"{cls.__name__}.{make.__name__}")
+            style = {name: options.pop(name) for name in passed_on & set(options)}
+            return make(cls, *args, **options).plot(**style)
+
+        first = [p for p in own.values() if p.name != "name"]
+        last = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in shared]
+        make_and_plot.__signature__ = signature(make).replace(parameters=first + last)
+        return make_and_plot
+
+    return decorate
+
+
 class Display:
     """Arrays first, pictures later."""
 
@@ -29,7 +61,7 @@ class Display:
     figure_: Any
 
     def _open(self, ax):
-        """The axes to draw on: those given, or new ones."""
+        """Return the axes to draw on: `ax`, or new ones."""
         check_matplotlib_support(f"{type(self).__name__}.plot")
         import matplotlib.pyplot as plt
 
@@ -44,6 +76,29 @@ def styled(artist: type, given: dict | None, **defaults) -> dict:
     from matplotlib.cbook import normalize_kwargs
 
     return defaults | normalize_kwargs(given or {}, artist)
+
+
+def draw_line(ax, x, y, given, **defaults):
+    """Draw a line."""
+    from matplotlib.lines import Line2D
+
+    (line,) = ax.plot(x, y, **styled(Line2D, given, **defaults))
+    return line
+
+
+def draw_band(line, low, high, given, **defaults):
+    """Shade the area between two edges around a line, in the color of the line."""
+    from matplotlib.collections import PolyCollection
+
+    style = styled(PolyCollection, given, color=line.get_color(), linewidth=0, **defaults)
+    return line.axes.fill_between(line.get_xdata(), low, high, **style)
+
+
+def draw_at_lower_end(ax, x, marker, color):
+    """Draw markers at the lower end of the vertical axis, for values that a log scale lacks."""
+    lower_end = {"transform": ax.get_xaxis_transform(), "clip_on": False}
+    (markers,) = ax.plot(x, 0.0 * x, marker, color=color, **lower_end)
+    return markers
 
 
 def measure_label(measure) -> str:

@@ -7,7 +7,7 @@ from sklearn.utils import _safe_indexing, check_array
 
 from ..data import check_queries, plain
 from ..rankers import PairRanker
-from ._base import Display, check_matplotlib_support, styled
+from ._base import Display, drawn, styled
 
 __all__ = ["PairMatrixDisplay"]
 
@@ -150,20 +150,9 @@ class PairMatrixDisplay(Display):
             self.ax_.set_xlabel(f"j, in predicted order\n{pairs}")
 
     @classmethod
+    @drawn(plot)
     def from_estimator(
-        cls,
-        ranker,
-        X,
-        *,
-        qid=None,
-        query=None,
-        difference=False,
-        item_names=None,
-        ax=None,
-        name=None,
-        colorbar=True,
-        im_kwargs=None,
-        frame_kwargs=None,
+        cls, ranker, X, *, qid=None, query=None, difference=False, item_names=None, name=None
     ):
         """Draw the pairs of one query as a pairwise ranker sees them, in the order it predicts.
 
@@ -182,11 +171,9 @@ class PairMatrixDisplay(Display):
         item_names : array-like of shape (n_rows,) or (r,), default=None
             Names of the rows of X, or in the label-ranking form of the items; None = their
             numbers.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
         name : str, default=None
             Title; None = the class of the ranker.
-        colorbar, im_kwargs, frame_kwargs
+        ax, colorbar, im_kwargs, frame_kwargs
             As in :meth:`plot`.
 
         Returns
@@ -207,7 +194,6 @@ class PairMatrixDisplay(Display):
         >>> PairMatrixDisplay.from_estimator(ranker, X, qid=qid, query=7).matrix.shape
         (10, 10)
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
         ranker, transform = _last_step(ranker)
         if not isinstance(ranker, PairRanker) or ranker._fitted_surrogate() != "pairwise":
             raise ValueError(
@@ -236,22 +222,11 @@ class PairMatrixDisplay(Display):
             item_names=names,
             difference=difference,
             name=type(ranker).__name__ if name is None else name,
-        ).plot(ax, colorbar=colorbar, im_kwargs=im_kwargs, frame_kwargs=frame_kwargs)
+        )
 
     @classmethod
-    def from_predictions(
-        cls,
-        u,
-        positions=None,
-        *,
-        difference=False,
-        item_names=None,
-        ax=None,
-        name=None,
-        colorbar=True,
-        im_kwargs=None,
-        frame_kwargs=None,
-    ):
+    @drawn(plot)
+    def from_predictions(cls, u, positions=None, *, difference=False, item_names=None, name=None):
         """Draw a predicted matrix.
 
         Parameters
@@ -265,9 +240,7 @@ class PairMatrixDisplay(Display):
             Whether :math:`u_{ij} - u_{ji}` is shown.
         item_names : array-like of shape (r,), default=None
             Names of the documents; None = their numbers.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
-        name, colorbar, im_kwargs, frame_kwargs
+        ax, name, colorbar, im_kwargs, frame_kwargs
             As in :meth:`plot`.
 
         Returns
@@ -290,7 +263,6 @@ class PairMatrixDisplay(Display):
         >>> display.n_against
         1
         """
-        check_matplotlib_support(f"{cls.__name__}.from_predictions")
         u = check_array(np.asarray(u), dtype=np.float64, input_name="u", copy=True)
         r = len(u)
         if u.shape != (r, r):
@@ -306,7 +278,7 @@ class PairMatrixDisplay(Display):
             item_names=None if item_names is None else _names(item_names, r),
             difference=difference,
             name=name,
-        ).plot(ax, colorbar=colorbar, im_kwargs=im_kwargs, frame_kwargs=frame_kwargs)
+        )
 
 
 def _last_step(estimator):

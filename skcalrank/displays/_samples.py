@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from ..data import RankingTarget, check_count, check_queries
 from ..datasets import LabelRankingData
 from ..measures import PositionalMeasure
-from ..metrics._scorer import predict_with_queries
+from ..metrics import predict_with_queries
 
 __all__ = ["best_value", "reached_values"]
 

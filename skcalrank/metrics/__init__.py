@@ -18,6 +18,7 @@ from ._functions import (
     spearman_score,
 )
 from ._scorer import RankingScorer, get_scorer, get_scorer_names
+from ._scorer import predict_with_queries as predict_with_queries
 
 __all__ = [
     "RankingScorer",
