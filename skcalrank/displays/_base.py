@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -27,31 +27,43 @@ def check_matplotlib_support(caller: str) -> None:
         ) from error
 
 
-def drawn(plot, *, without=()):
+def drawn(plot, *, options_of=None, without=()):
     """Return a decorator of constructors: the display is drawn as soon as it is made.
 
-    The constructor takes what its arrays are computed from, and returns the display. The parameters
-    of `plot` are added to its signature, except those in `without`, and are passed to `plot`. A
-    `name` that the constructor declares itself is passed to the constructor.
+    The constructor takes what its arrays are computed from, and returns the display. Its signature
+    gains the parameters of `plot`, except those in `without`, and they are passed to `plot`; a
+    `name` that the constructor declares itself is passed to the constructor. Where it takes
+    ``**options``, the signature names them: the keyword-only parameters of `options_of`.
     """
-    shared = [p for p in signature(plot).parameters.values() if p.name not in ("self", *without)]
 
     def decorate(make):
         own = signature(make).parameters
-        passed_on = {p.name for p in shared} - set(own)
+        public = _public_signature(make, options_of, plot, without)
+        to_plot = signature(plot).parameters.keys() - own.keys()
 
         @functools.wraps(make)
-        def make_and_plot(cls, *args, **options):
+        def make_and_plot(cls, *args, **given):
+            public.bind(cls, *args, **given)
             check_matplotlib_support(f"{cls.__name__}.{make.__name__}")
-            style = {name: options.pop(name) for name in passed_on & set(options)}
-            return make(cls, *args, **options).plot(**style)
+            style = {name: given.pop(name) for name in to_plot & given.keys()}
+            return make(cls, *args, **given).plot(**style)
 
-        first = [p for p in own.values() if p.name != "name"]
-        last = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in shared]
-        make_and_plot.__signature__ = signature(make).replace(parameters=first + last)
+        make_and_plot.__signature__ = public
         return make_and_plot
 
     return decorate
+
+
+def _public_signature(make, options_of, plot, without):
+    """Return the signature of a constructor, with the options of others."""
+    own, options = signature(make), signature(options_of).parameters if options_of else {}
+    style = {name: p.replace(kind=p.KEYWORD_ONLY) for name, p in signature(plot).parameters.items()}
+    named = {name: p for name, p in own.parameters.items() if p.kind is not p.VAR_KEYWORD}
+    named |= {name: p for name, p in options.items() if p.kind is p.KEYWORD_ONLY}
+    # The parameters of plot stay together, its name among them.
+    kept = {name: p for name, p in named.items() if name != "name"}
+    kept |= {name: p for name, p in style.items() if name not in ("self", *without)}
+    return own.replace(parameters=list(kept.values()))
 
 
 class Display:

@@ -102,19 +102,8 @@ class ContributionDisplay(Display):
         return zip(*bars)
 
     @classmethod
-    @drawn(plot)
-    def from_estimator(
-        cls,
-        estimator,
-        X,
-        first,
-        second=None,
-        *,
-        qid=None,
-        instance=None,
-        feature_names=None,
-        name=None,
-    ):
+    @drawn(plot, options_of=explain_order)
+    def from_estimator(cls, estimator, X, first, second=None, *, name=None, **options):
         """Explain an order of a fitted ranker, and draw it.
 
         Parameters
@@ -135,10 +124,7 @@ class ContributionDisplay(Display):
         ValueError
             If the score is not linear, or there is no such row or item.
         """
-        found = explain_order(
-            estimator, X, first, second, qid=qid, instance=instance, feature_names=feature_names
-        )
-        return cls(explanation=found, name=name)
+        return cls(explanation=explain_order(estimator, X, first, second, **options), name=name)
 
     @classmethod
     @drawn(plot)

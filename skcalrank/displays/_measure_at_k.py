@@ -22,6 +22,35 @@ from ._base import Display, draw_band, draw_line, drawn
 __all__ = ["MeasureAtKDisplay"]
 
 
+def _curve(
+    y_true,
+    y_score,
+    *,
+    qid=None,
+    measure="ndcg",
+    k=20,
+    ties="average",
+    empty="skip",
+    sample_weight=None,
+):
+    """Return the measure at every cutoff, as the parameters of a display."""
+    measure = _open_measure(measure)
+    check_cutoff(k)
+    if isinstance(y_true, PreferenceTarget):
+        raise ValueError(f"{measure.name} needs relevances, got a PreferenceTarget.")
+    _, queries = check_target(y_true, qid, name="y_true")
+    last = int(queries.sizes.max())
+    cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
+    # One sort serves all cutoffs once the whole ranking has been asked for.
+    measures = {None: measure} | {at: replace(measure, k=int(at)) for at in cutoffs}
+    policies = {"ties": ties, "empty": empty, "sample_weight": sample_weight}
+    values = evaluate(y_true, y_score, measures, qid=qid, average=False, **policies)
+    del values[None]
+    weight = _weight_of_queries(sample_weight, queries, np.shape(y_true))
+    value, error = _mean_and_error(np.column_stack(list(values.values())), weight, empty)
+    return {"k": cutoffs, "value": value, "standard_error": error, "measure_name": measure.name}
+
+
 class MeasureAtKDisplay(Display):
     """Curve of a measure against its cutoff: NDCG@k, precision@k, ... for k = 1, 2, ...
 
@@ -119,21 +148,8 @@ class MeasureAtKDisplay(Display):
         return self
 
     @classmethod
-    @drawn(plot)
-    def from_estimator(
-        cls,
-        estimator,
-        X,
-        y,
-        *,
-        qid=None,
-        measure="ndcg",
-        k=20,
-        ties="average",
-        empty="skip",
-        sample_weight=None,
-        name=None,
-    ):
+    @drawn(plot, options_of=_curve)
+    def from_estimator(cls, estimator, X, y, *, qid=None, name=None, **options):
         """Rank with an estimator and draw the measure against its cutoff.
 
         Parameters
@@ -167,24 +183,12 @@ class MeasureAtKDisplay(Display):
                 stacklevel=3,
             )
         scores = predict_with_queries(estimator, X, qid)
-        curve = _curve(y, scores, qid, measure, k, sample_weight, ties=ties, empty=empty)
-        return cls(**curve, name=type(estimator).__name__ if name is None else name)
+        name = type(estimator).__name__ if name is None else name
+        return cls(**_curve(y, scores, qid=qid, **options), name=name)
 
     @classmethod
-    @drawn(plot)
-    def from_predictions(
-        cls,
-        y_true,
-        y_score,
-        *,
-        qid=None,
-        measure="ndcg",
-        k=20,
-        ties="average",
-        empty="skip",
-        sample_weight=None,
-        name=None,
-    ):
+    @drawn(plot, options_of=_curve)
+    def from_predictions(cls, y_true, y_score, *, name=None, **options):
         """Draw the measure of given scores against its cutoff.
 
         Parameters
@@ -223,27 +227,7 @@ class MeasureAtKDisplay(Display):
         >>> MeasureAtKDisplay.from_predictions(y_true, y_score, measure="recall").value
         array([0.25, 1.  , 1.  ])
         """
-        curve = _curve(y_true, y_score, qid, measure, k, sample_weight, ties=ties, empty=empty)
-        return cls(**curve, name=name)
-
-
-def _curve(y_true, y_score, qid, measure, k, sample_weight, *, ties, empty):
-    """Return the measure at every cutoff, as the parameters of a display."""
-    measure = _open_measure(measure)
-    check_cutoff(k)
-    if isinstance(y_true, PreferenceTarget):
-        raise ValueError(f"{measure.name} needs relevances, got a PreferenceTarget.")
-    _, queries = check_target(y_true, qid, name="y_true")
-    last = int(queries.sizes.max())
-    cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
-    # One sort serves all cutoffs once the whole ranking has been asked for.
-    measures = {None: measure} | {at: replace(measure, k=int(at)) for at in cutoffs}
-    policies = {"ties": ties, "empty": empty, "sample_weight": sample_weight}
-    values = evaluate(y_true, y_score, measures, qid=qid, average=False, **policies)
-    del values[None]
-    weight = _weight_of_queries(sample_weight, queries, np.shape(y_true))
-    value, error = _mean_and_error(np.column_stack(list(values.values())), weight, empty)
-    return {"k": cutoffs, "value": value, "standard_error": error, "measure_name": measure.name}
+        return cls(**_curve(y_true, y_score, **options), name=name)
 
 
 def _open_measure(measure):

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing, check_array
 
 from ..data import check_queries, plain
+from ..inspection import unwrapped
 from ..rankers import PairRanker
 from ._base import Display, drawn, styled
 
@@ -194,13 +195,8 @@ class PairMatrixDisplay(Display):
         >>> PairMatrixDisplay.from_estimator(ranker, X, qid=qid, query=7).matrix.shape
         (10, 10)
         """
-        ranker, transform = _last_step(ranker)
-        if not isinstance(ranker, PairRanker) or ranker._fitted_surrogate() != "pairwise":
-            raise ValueError(
-                f"{type(ranker).__name__} has no surrogate values of pairs: pass an "
-                "AveragePrecisionRanker or a PairwiseDisagreementRanker that was fitted with "
-                "surrogate='pairwise'."
-            )
+        ranker, steps = unwrapped(ranker)
+        _check_pairwise(ranker)
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         if ranker.n_items_ is None:
             rows = _rows_of(query, qid, n_rows)
@@ -209,20 +205,13 @@ class PairMatrixDisplay(Display):
         else:
             rows = _row_of(query, n_rows)
             names = None if item_names is None else _names(item_names, ranker.n_items_)
-        X = transform(_safe_indexing(X, rows))
-        # In the label-ranking form there is one row of positions as there is one matrix.
-        (matrix,) = ranker.decision_function(X, qid)
-        positions = np.ravel(ranker.rank(X, qid))
-        if not ranker._diagonal:
-            matrix = matrix.copy()
-            np.fill_diagonal(matrix, np.nan)
-        return cls(
-            matrix=matrix,
-            positions=positions,
-            item_names=names,
-            difference=difference,
-            name=type(ranker).__name__ if name is None else name,
-        )
+        X = _safe_indexing(X, rows)
+        for step in steps:
+            X = step.transform(X)
+        matrix, positions = _values_and_positions(ranker, X, qid)
+        name = type(ranker).__name__ if name is None else name
+        shown = {"item_names": names, "difference": difference, "name": name}
+        return cls(matrix=matrix, positions=positions, **shown)
 
     @classmethod
     @drawn(plot)
@@ -236,10 +225,8 @@ class PairMatrixDisplay(Display):
         positions : array-like of int of shape (r,), default=None
             1-based position of each document, as prediction maps return them; None = documents
             stand in the order given.
-        difference : bool, default=False
-            Whether :math:`u_{ij} - u_{ji}` is shown.
-        item_names : array-like of shape (r,), default=None
-            Names of the documents; None = their numbers.
+        difference, item_names
+            As in :class:`PairMatrixDisplay`.
         ax, name, colorbar, im_kwargs, frame_kwargs
             As in :meth:`plot`.
 
@@ -272,22 +259,28 @@ class PairMatrixDisplay(Display):
             raise ValueError(
                 f"positions={positions!r}: give the position, from 1 to {r}, of each document."
             )
-        return cls(
-            matrix=u,
-            positions=positions.astype(int).ravel(),
-            item_names=None if item_names is None else _names(item_names, r),
-            difference=difference,
-            name=name,
+        names = None if item_names is None else _names(item_names, r)
+        shown = {"item_names": names, "difference": difference, "name": name}
+        return cls(matrix=u, positions=positions.astype(int).ravel(), **shown)
+
+
+def _check_pairwise(ranker):
+    if not isinstance(ranker, PairRanker) or ranker._fitted_surrogate() != "pairwise":
+        raise ValueError(
+            f"{type(ranker).__name__} has no surrogate values of pairs: pass an "
+            "AveragePrecisionRanker or a PairwiseDisagreementRanker that was fitted with "
+            "surrogate='pairwise'."
         )
 
 
-def _last_step(estimator):
-    """The ranker of a pipeline or search, and what makes its input."""
-    while hasattr(estimator, "best_estimator_"):
-        estimator = estimator.best_estimator_
-    if not hasattr(estimator, "steps"):
-        return estimator, lambda X: X
-    return estimator[-1], estimator[:-1].transform if len(estimator) > 1 else lambda X: X
+def _values_and_positions(ranker, X, qid):
+    """Return the values of the pairs of one query, and the positions predicted from them."""
+    # In the label-ranking form there is one row of positions as there is one matrix.
+    (matrix,) = ranker.decision_function(X, qid)
+    if not ranker._diagonal:
+        matrix = matrix.copy()
+        np.fill_diagonal(matrix, np.nan)
+    return matrix, np.ravel(ranker.rank(X, qid))
 
 
 def _rows_of(query, qid, n_rows):

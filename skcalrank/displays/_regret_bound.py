@@ -148,10 +148,9 @@ class RegretBoundDisplay(Display):
 
         Parameters
         ----------
-        surrogate_regret : array-like of shape (n_points,)
-        target_regret : array-like of shape (n_points,)
+        surrogate_regret, target_regret : array-like of shape (n_points,)
         bound : callable, default=None
-            Largest target regret at surrogate regrets, from array to array; None = not drawn.
+            As in :class:`RegretBoundDisplay`.
         ax, name, scale, scatter_kwargs, bound_kwargs
             As in :meth:`plot`.
 

@@ -145,15 +145,12 @@ class RegretCurveDisplay(Display):
         line = draw_line(self.ax_, self.n_samples, mean, style, label=label, **marker)
         self.lines_.append(line)
         if log:
-            self.zeros_.append(self._draw_zeros(np.isnan(mean), line.get_color()))
+            sizes = np.asarray(self.n_samples)[np.isnan(mean)]
+            self.zeros_.append(draw_at_lower_end(self.ax_, sizes, "v", line.get_color()))
+            # Layout engines would take an empty line that is not clipped for a point at the origin.
+            self.zeros_[-1].set_in_layout(len(sizes) > 0)
         if low is not None:
             self.bands_.append(draw_band(line, low, high, band_kwargs, alpha=0.2))
-
-    def _draw_zeros(self, zero, color):
-        triangles = draw_at_lower_end(self.ax_, np.asarray(self.n_samples)[zero], "v", color)
-        # Layout engines would take an empty line that is not clipped for a point at the origin.
-        triangles.set_in_layout(bool(zero.any()))
-        return triangles
 
     @classmethod
     @drawn(plot, without=["name"])
@@ -262,14 +259,10 @@ class RegretCurveDisplay(Display):
 
         Parameters
         ----------
-        n_samples : array-like of shape (n_sizes,)
-            The sample sizes.
         values : dict of str to array-like of shape (n_sizes, n_repeats) or (n_sizes,)
             By the name of the ranker its regrets, or values of the measure.
-        quantity : {"regret", "value"}, default="regret"
-            Which of the two.
-        measure_name : str, default=None
-            Name of the measure, for the label of the axis.
+        n_samples, quantity, measure_name
+            As in :class:`RegretCurveDisplay`.
         ax, name, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
 
