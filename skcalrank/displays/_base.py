@@ -11,10 +11,8 @@ from sklearn.utils import check_array
 
 from ..measures import Measure
 
-__all__ = [
-    *("Display", "draw_at_lower_end", "draw_band", "draw_line", "drawn"),
-    *("check_regret", "measure_label", "styled"),
-]
+__all__ = ["Display", "check_regret", "draw_band", "draw_line", "draw_zeros", "drawn"]
+__all__ += ["measure_label", "styled"]
 
 
 def check_matplotlib_support(caller: str) -> None:
@@ -106,8 +104,8 @@ def draw_band(line, low, high, given, **defaults):
     return line.axes.fill_between(line.get_xdata(), low, high, **style)
 
 
-def draw_at_lower_end(ax, x, marker, color):
-    """Draw markers at the lower end of the vertical axis, for values that a log scale lacks."""
+def draw_zeros(ax, x, marker, color):
+    """Draw a marker for each zero at the lower end of the vertical axis: a log scale has none."""
     lower_end = {"transform": ax.get_xaxis_transform(), "clip_on": False}
     (markers,) = ax.plot(x, 0.0 * x, marker, color=color, **lower_end)
     return markers

@@ -23,30 +23,22 @@ __all__ = ["MeasureAtKDisplay"]
 
 
 def _curve(
-    y_true,
-    y_score,
-    *,
-    qid=None,
-    measure="ndcg",
-    k=20,
-    ties="average",
-    empty="skip",
-    sample_weight=None,
+    y, scores, *, qid=None, measure="ndcg", k=20, ties="average", empty="skip", sample_weight=None
 ):
     """Return the measure at every cutoff, as the parameters of a display."""
     measure = _open_measure(measure)
     check_cutoff(k)
-    if isinstance(y_true, PreferenceTarget):
+    if isinstance(y, PreferenceTarget):
         raise ValueError(f"{measure.name} needs relevances, got a PreferenceTarget.")
-    _, queries = check_target(y_true, qid, name="y_true")
+    _, queries = check_target(y, qid, name="y_true")
     last = int(queries.sizes.max())
     cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
     # One sort serves all cutoffs once the whole ranking has been asked for.
     measures = {None: measure} | {at: replace(measure, k=int(at)) for at in cutoffs}
     policies = {"ties": ties, "empty": empty, "sample_weight": sample_weight}
-    values = evaluate(y_true, y_score, measures, qid=qid, average=False, **policies)
+    values = evaluate(y, scores, measures, qid=qid, average=False, **policies)
     del values[None]
-    weight = _weight_of_queries(sample_weight, queries, np.shape(y_true))
+    weight = _weight_of_queries(sample_weight, queries, np.shape(y))
     value, error = _mean_and_error(np.column_stack(list(values.values())), weight, empty)
     return {"k": cutoffs, "value": value, "standard_error": error, "measure_name": measure.name}
 

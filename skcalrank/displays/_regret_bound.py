@@ -12,15 +12,7 @@ from ..data import Queries, check_count, check_option
 from ..losses import get_loss
 from ..measures import AveragePrecision, PairMeasure, PairwiseDisagreement, get_measure
 from ..preds import feedback_arc_positions, map_positions
-from ._base import (
-    Display,
-    check_regret,
-    draw_at_lower_end,
-    draw_line,
-    drawn,
-    measure_label,
-    styled,
-)
+from ._base import Display, check_regret, draw_line, draw_zeros, drawn, measure_label, styled
 
 __all__ = ["RegretBoundDisplay"]
 
@@ -128,7 +120,7 @@ class RegretBoundDisplay(Display):
         drawn, zero = (x > 0) & (y > 0), (x > 0) & (y == 0)
         self.scatter_ = self.ax_.scatter(x[drawn], y[drawn], **style)
         color = [*self.scatter_.get_facecolor(), *self.scatter_.get_edgecolor()][0]
-        self.zeros_ = draw_at_lower_end(self.ax_, x[zero], "|", color)
+        self.zeros_ = draw_zeros(self.ax_, x[zero], "|", color)
 
     def _draw_bound(self, scale, bound_kwargs):
         x = self.surrogate_regret

@@ -9,15 +9,7 @@ from sklearn.utils import check_array
 
 from ..data import check_option
 from ..measures import get_measure
-from ._base import (
-    Display,
-    check_regret,
-    draw_at_lower_end,
-    draw_band,
-    draw_line,
-    drawn,
-    measure_label,
-)
+from ._base import Display, check_regret, draw_band, draw_line, draw_zeros, drawn, measure_label
 from ._samples import best_value, reached_values
 
 __all__ = ["RegretCurveDisplay"]
@@ -146,14 +138,14 @@ class RegretCurveDisplay(Display):
         self.lines_.append(line)
         if log:
             sizes = np.asarray(self.n_samples)[np.isnan(mean)]
-            self.zeros_.append(draw_at_lower_end(self.ax_, sizes, "v", line.get_color()))
+            self.zeros_.append(draw_zeros(self.ax_, sizes, "v", line.get_color()))
             # Layout engines would take an empty line that is not clipped for a point at the origin.
             self.zeros_[-1].set_in_layout(len(sizes) > 0)
         if low is not None:
             self.bands_.append(draw_band(line, low, high, band_kwargs, alpha=0.2))
 
     @classmethod
-    @drawn(plot, without=["name"])
+    @drawn(plot, options_of=reached_values, without=["name"])
     def from_estimators(
         cls,
         estimators,
@@ -163,9 +155,7 @@ class RegretCurveDisplay(Display):
         measure="ndcg@10",
         quantity="regret",
         n_samples=(50, 100, 200, 400, 800, 1600),
-        n_repeats=10,
-        random_state=None,
-        n_jobs=None,
+        **options,
     ):
         """Fit rankers on samples of growing size, and draw by how much they miss the best.
 
@@ -239,12 +229,8 @@ class RegretCurveDisplay(Display):
         measure = get_measure(measure)
         test = data if test is None else test
         best = best_value(test, measure) if quantity == "regret" else None
-        values = reached_values(
-            *(list(estimators.values()), data, test, measure, sizes),
-            n_repeats=n_repeats,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+        rankers = list(estimators.values())
+        values = reached_values(rankers, data, test, measure, sizes, **options)
         if best is not None:
             # Sums that differ in the order of addition only are equal.
             missed = best - values
