@@ -333,7 +333,7 @@ def test_a_new_pred_has_no_known_cones(objective, new):
     law = LabelDistribution([[0, 1, 1], [1, 0, 0]], [0.5, 0.5])
     measure = RANKERS[objective]()._measure()
     for pred in ("copeland", new, copeland, ["exact"]):
-        with pytest.raises(ValueError, match=r"pred must be one of 'exact', .* known, got"):
+        with pytest.raises(ValueError, match=r"pred must be one of 'exact', .* are known"):
             calibration_gap("pairs", pred, measure, law)
     by_name = calibration_gap("pairs", "exact", measure, law)
     by_object = calibration_gap("pairs", preds_for(objective)["exact"], measure, law)

@@ -145,9 +145,8 @@ def _check_pred(pred, risk):
         name = pred.name if ours else None
     if not isinstance(name, str) or name not in risk.preds:
         raise ValueError(
-            f"pred must be one of {', '.join(map(repr, risk.preds))}, the maps of this surrogate "
-            f"whose cones are known, got {pred!r}. LabelDistribution.target_regret is the regret "
-            "of any positions."
+            f"pred must be one of {', '.join(map(repr, risk.preds))}, got {pred!r}: the gap needs "
+            "the cones of u that are mapped to each order, which are known for these maps only."
         )
     return name
 
