@@ -221,7 +221,7 @@ def _check_linear(ranker):
             "explanations are for rankers around Ridge, GramRidge and other linear regressors, "
             "and for linear scorers."
         )
-    if getattr(ranker, "surrogate_", "score") != "score":
+    if ranker.record_.surrogate != "score":
         raise ValueError("surrogate='pairwise' ranks by pairs, and has no scores to explain.")
 
 
@@ -245,7 +245,7 @@ def _of_documents(ranker, steps, X, first, second, qid, names):
 
 
 def _query_rows(ranker, first, qid, n_rows):
-    if qid is None and ranker._has_qid:
+    if qid is None and ranker.record_.has_qid:
         raise MissingQidError(
             "The ranker was fitted with a qid, and explain_order got none to tell the query of "
             f"row {first}: pass qid=qid, or second= for the row to compare with."

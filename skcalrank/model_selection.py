@@ -7,7 +7,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from .data import MissingQidError, Queries, carried_qid, check_queries
+from .data import MissingQidError, Queries, Target, carried_qid, check_queries
 
 __all__ = ["QueryKFold", "QueryShuffleSplit", "train_test_query_split"]
 
@@ -85,7 +85,7 @@ def _queries_of(X, y, qid) -> Queries:
     check_consistent_length(X, y)
     if qid is None:
         is_matrix = np.ndim(y) == 2 and np.shape(y)[1] > 1
-        if is_matrix or getattr(y, "n_items", None) is not None:
+        if is_matrix or (isinstance(y, Target) and y.n_items is not None):
             return Queries.equal(n_rows, 1)
         raise MissingQidError(
             "A splitter of queries needs the queries: pass y=RankingTarget(y, qid), "

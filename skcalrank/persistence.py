@@ -19,6 +19,7 @@ import re
 import warnings
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,9 @@ FORMAT = 1
 _HEADER = "skcalrank.json"
 _KEYS = ("format", "class", "skcalrank", "scikit-learn", "notes")
 
-# In the results of cross-validation; versions of skops call it differently, and trust their own.
-_MASKED = ("numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray")
+# Results of cross-validation hold masked arrays, which versions of skops call differently, and
+# records of fits hold a frozenset.
+_HARMLESS = ("numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray", "builtins.frozenset")
 
 # Of scikit-learn, beside estimators: the insides of trees and of neural networks, losses, and what
 # a search goes by. The function of a scorer is a type of its own, which is not among them.
@@ -137,10 +139,10 @@ def _header(ranker, notes) -> dict:
 
 
 def _lean(ranker):
-    """The ranker without the names of all queries it has seen."""
+    """Return the ranker without the names of all queries it has seen."""
     ranker = copy(ranker)
-    if hasattr(ranker, "_seen"):
-        ranker._seen = set()
+    if hasattr(ranker, "record_"):
+        ranker.record_ = replace(ranker.record_, names=frozenset())
     if hasattr(ranker, "rankers_"):
         ranker.rankers_ = {name: _lean(each) for name, each in ranker.rankers_.items()}
     return ranker
@@ -275,7 +277,7 @@ def load_model(path, *, trusted=()):
 
 def _is_ours(name) -> bool:
     """Whether it is a class of skcalrank, or another one that a model is made of."""
-    if name in _MASKED:
+    if name in _HARMLESS:
         return True
     module, _, attribute = name.rpartition(".")
     package = module.partition(".")[0]

@@ -287,7 +287,7 @@ def test_clicks(rng):
     err = ERRRanker(Ridge(), loss="squared").fit(X, y)
     np.testing.assert_allclose(err.coef_, Ridge().fit(X, cascade(y)).coef_, rtol=1e-6)
     assert err.score(X, y) > ERRRanker(Ridge()).fit(-X, y).score(X, y)
-    with pytest.raises(ValueError, match=r"wants relevances.*ClickSessions"):
+    with pytest.raises(ValueError, match=r"expects relevances.*ClickSessions"):
         PairwiseLogisticRanker().fit(X, y)
 
 
@@ -404,8 +404,8 @@ def test_partial_fit_wants_the_form_of_before(rng):
         PreferenceTarget.from_orders(rng.random((len(X), r)).argsort(axis=1) + 1) for r in (3, 4)
     ]
     for first, second, message in (
-        (y, labels[0], "this chunk has 3 items in a row, and that of the chunks before had none"),
-        (labels[0], y, "this chunk has no items in a row, and that of the chunks before had 3"),
+        (y, labels[0], "this chunk has 3 items in a row, and y of the chunks before had none"),
+        (labels[0], y, "this chunk has no items in a row, and y of the chunks before had 3"),
         (labels[0], labels[1], "this chunk has 4 items in a row.* had 3"),
     ):
         ranker = AggregatedRanker("borda", solver="sgd", n_updates=5, random_state=0).fit(X, first)

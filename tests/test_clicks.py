@@ -289,7 +289,7 @@ ERRORS = [
     (lambda: sessions()[[0, 0]], ValueError, "A row is chosen twice"),
     (lambda: sessions()[0, 1], IndexError, "sliced by rows only"),
     (lambda: sessions()[None], IndexError, "one-dimensional choice"),
-    (lambda: np.asarray(sessions()), TypeError, "ClickSessions are no array"),
+    (lambda: np.asarray(sessions()), TypeError, "ClickSessions cannot be converted to an array"),
     (lambda: NDCGRanker().fit(np.ones((6, 1)), sessions()), ValueError, "y is a ClickSessions"),
     (lambda: hash(sessions()), TypeError, "unhashable"),
     (lambda: cascade([1]), TypeError, "cascade aggregates ClickSessions, got list"),

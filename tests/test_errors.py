@@ -370,7 +370,7 @@ TABLE = {
     "preferences for a ranker of relevances": (
         lambda: fit(y=comparisons(), qid=None),
         ValueError,
-        "NDCGRanker wants relevances.*PairwiseDisagreementRanker",
+        "NDCGRanker expects relevances.*PairwiseDisagreementRanker",
     ),
     "preferences of other rows": (
         lambda: fit(PairwiseDisagreementRanker(), X[:5], comparisons(), None),

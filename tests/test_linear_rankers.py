@@ -238,7 +238,7 @@ def test_eta_and_measure_in_force(rng):
     ranker = OrderPreservingRanker("dcg@3", "exponential", eta=10.0).fit(X, y, qid)
     assert ranker.loss_.eta == 10.0
     ranker = OrderPreservingRanker("err", "logistic").fit(X, y, qid)
-    assert ranker.measure_ == ERR(max_grade=2.0)
+    assert ranker.record_.measure == ERR(max_grade=2.0)
     assert ranker.score(X, y, qid) > 0
     by_object = OrderPreservingRanker(DCG(k=3), get_loss("logistic", eta=4.0)).fit(X, y, qid)
     assert by_object.loss_.eta == 4.0
@@ -375,5 +375,5 @@ def test_baselines_without_preferences_and_with_bad_ones(cls, rng):
 
 def test_rankers_of_relevances_refuse_preferences(rng):
     X, y, qid = make_data(rng)
-    with pytest.raises(ValueError, match="wants relevances"):
+    with pytest.raises(ValueError, match="expects relevances"):
         OrderPreservingRanker().fit(X, PreferenceTarget.from_relevance(y, qid))

@@ -20,19 +20,6 @@ UNDEFINED = {
     "spearman": [[1]],
     "kendall": [[1]],
 }
-METRICS = {
-    "precision": metrics.precision_at_k_score,
-    "recall": metrics.recall_at_k_score,
-    "dcg": metrics.dcg_score,
-    "ndcg": metrics.ndcg_score,
-    "eru": metrics.eru_score,
-    "auc": metrics.auc_score,
-    "spearman": metrics.spearman_score,
-    "map": metrics.average_precision_score,
-    "mrr": metrics.reciprocal_rank_score,
-    "err": metrics.err_score,
-    "kendall": metrics.kendall_score,
-}
 ZERO = sorted(set(MEASURES) - set(UNDEFINED))
 
 every_measure = pytest.mark.parametrize("name", sorted(MEASURES))
@@ -167,42 +154,6 @@ def test_evaluate_equals_single_calls(name, problem, rng):
             np.testing.assert_allclose(together[name], alone, atol=1e-14)
     cut = measure_score("ndcg@2", y, scores, **policies)
     np.testing.assert_allclose(together["ndcg@2"], cut, atol=1e-14)
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_functions_are_their_measures(name, problem):
-    y, scores, qid = problem
-    expected = measure_score(name, y, scores, qid=qid)
-    assert METRICS[name](y, scores, qid=qid) == pytest.approx(expected)
-    assert METRICS[name](RankingTarget(y, qid), scores) == pytest.approx(expected)
-    if MEASURES[name].has_cutoff:
-        expected = measure_score(f"{name}@2", y, scores, qid=qid)
-        assert METRICS[name](y, scores, qid=qid, k=2) == pytest.approx(expected)
-
-
-OPTIONS = {
-    "dcg": {"gain": "linear"},
-    "ndcg": {"gain": "linear"},
-    "eru": {"neutral": 0.5, "half_life": 3.0},
-    "err": {"max_grade": 4},
-    "precision": {"relevance_level": 2},
-    "recall": {"relevance_level": 2},
-    "map": {"relevance_level": 2},
-    "mrr": {"relevance_level": 2},
-    "auc": {"relevance_level": 2},
-}
-
-
-@pytest.mark.parametrize("name", OPTIONS)
-def test_options_reach_the_measure(name, problem):
-    y, scores, qid = problem
-    y = np.where(np.arange(len(y)) % 3 == 0, 1.0, 2 * y)
-    cutoff = {"k": 2} if MEASURES[name].has_cutoff else {}
-    measure = get_measure(name, **cutoff, **OPTIONS[name])
-    expected = measure_score(measure, y, scores, qid=qid)
-    assert METRICS[name](y, scores, qid=qid, **cutoff, **OPTIONS[name]) == pytest.approx(expected)
-    other = {"relevance_level": 1} if "relevance_level" in OPTIONS[name] else {}
-    assert METRICS[name](y, scores, qid=qid, **cutoff, **other) != pytest.approx(expected)
 
 
 def test_no_qid_is_one_query(problem):

@@ -824,7 +824,7 @@ def test_more_bad_calls(data):
         pd_ranker(time_limit=-1).fit(X, y, qid).rank(X, qid)
     with pytest.raises(ValueError, match="solve runs the map of pairs"):
         PairwiseDisagreementRanker().fit(X, y, qid).solve(X, qid)
-    with pytest.raises(ValueError, match="y is a PreferenceTarget"):
+    with pytest.raises(ValueError, match="expects relevances as y, got PreferenceTarget"):
         map_ranker().fit(X, PreferenceTarget.from_relevance(y, qid))
     with pytest.raises(ValueError, match="X has 2 features"):
         pd_ranker().fit(X, y, qid).rank(X[:, :2], qid)

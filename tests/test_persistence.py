@@ -138,7 +138,7 @@ def test_names_of_queries_are_left_out(ranker, data, path):
         assert "query-10" not in archive.read("schema.json").decode()
     # The ranker itself keeps them.
     learnt = ranker.rankers_["ndcg@10"] if hasattr(ranker, "rankers_") else ranker
-    assert "query-10" in learnt._seen
+    assert "query-10" in learnt.record_.names
 
 
 # -- the header --------------------------------------------------------------------

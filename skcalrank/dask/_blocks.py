@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from ..data import Queries, is_lazy, plain, qid_array
+from ..data import Judgments, Queries, is_lazy, plain, qid_array
 
 __all__ = [
     "Partitions",
@@ -141,7 +141,7 @@ def _cut(name, values, X, lazily):
 
 
 def _slices(name, values, sizes):
-    if issparse(values) or not hasattr(values, "__getitem__") or hasattr(values, "n_items"):
+    if issparse(values) or not hasattr(values, "__getitem__") or isinstance(values, Judgments):
         raise ValueError(
             f"{name} is of type {type(values).__name__} beside a dask X: give relevances as an "
             "array or a dask collection, or compute X."

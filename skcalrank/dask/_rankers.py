@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from typing import Any, NamedTuple
@@ -24,7 +25,6 @@ from ..data import (
 )
 from ..linear_model import GramRidge
 from ..metrics import measure_score
-from ..rankers._chunks import merge_rankers
 from ._blocks import (
     check_disjoint,
     collect,
@@ -85,7 +85,7 @@ class _Fitted(NamedTuple):
 def fit_by_partition(ranker, X, y, qid, sample_weight):
     """Fit a score ranker to the sum of the statistics of all partitions."""
     ranker._check_params()
-    inner = ranker._inner()
+    inner = ranker._given_regressor()
     if not is_closed_form(inner):
         raise ValueError(
             f"X is a dask collection, and {type(inner).__name__} has no statistics that partitions "
@@ -106,7 +106,8 @@ def fit_by_partition(ranker, X, y, qid, sample_weight):
         learnt["estimator_"] = fit_pooled(regressor, gram._moments, gram._one_target)
     vars(ranker).pop("feature_names_in_", None)
     vars(ranker).update(learnt)
-    ranker._seen = set(found.owners) if ranker._can_add_chunks() else set()
+    names = frozenset(found.owners if ranker._can_add_chunks() else ())
+    ranker.record_ = replace(ranker.record_, names=names)
     return ranker
 
 
@@ -127,8 +128,8 @@ def _fit_part(template, number, *, X, y, qid, sample_weight):
     # Rows without weight are validated like others, and then are none.
     weightless = _is_weightless(sample_weight)
     ranker = clone(template).partial_fit(X, y, qid, None if weightless else sample_weight)
-    owners = dict.fromkeys(ranker._seen, number)
-    ranker._seen = set()
+    owners = dict.fromkeys(ranker.record_.names, number)
+    _forget_names(ranker)
     return _Fitted(None if weightless else ranker, owners)
 
 
@@ -137,7 +138,7 @@ def _merge(parts):
     rankers = [part.ranker for part in parts if part.ranker is not None]
     if not rankers:
         return _Fitted(None, owners)
-    return _Fitted(merge_rankers(rankers[0], rankers[1:]), owners)
+    return _Fitted(rankers[0].merge(*rankers[1:]), owners)
 
 
 # -- predictions -----------------------------------------------------------------------
@@ -162,9 +163,12 @@ def map_partitions(method, ranker, X, qid):
 
 def _light(ranker):
     """A copy that later fits leave alone, without the names of the queries seen."""
-    light = copy.copy(ranker)
-    vars(light).pop("_seen", None)
-    return copy.deepcopy(light)
+    return copy.deepcopy(_forget_names(copy.copy(ranker)))
+
+
+def _forget_names(ranker):
+    ranker.record_ = replace(ranker.record_, names=frozenset())
+    return ranker
 
 
 def _names_part(number, *, qid):
@@ -187,7 +191,6 @@ def _rank_part(ranker, method, named, number, *, X, qid):
 def score_by_partition(ranker, X, y, qid, sample_weight):
     """Compute the mean of the measure over the queries from sums of the partitions."""
     check_is_fitted(ranker)
-    qid = qid if is_lazy(y) else carried_qid(y, qid)
     measure, y = ranker._scored_by(y)
     if getattr(measure, "max_grade", 0.0) is None:
         raise ValueError(

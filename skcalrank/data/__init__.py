@@ -6,6 +6,7 @@ here and never from a module of this room.
 
 from __future__ import annotations
 
+from ._atomic import all_or_nothing as all_or_nothing
 from ._clicks import ClickSessions
 from ._exceptions import MissingQidError
 from ._lazy import is_lazy as is_lazy
@@ -21,7 +22,9 @@ from ._queries import qid_array as qid_array
 from ._ranked import TIES as TIES
 from ._ranked import Ranked as Ranked
 from ._ranked import positions as positions
+from ._targets import Judgments as Judgments
 from ._targets import RankingTarget
+from ._targets import Target as Target
 from ._validation import carried_qid as carried_qid
 from ._validation import check_alpha as check_alpha
 from ._validation import check_count as check_count

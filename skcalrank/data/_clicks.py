@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._queries import Queries, check_qid, plain, qid_array
-from ._validation import chosen_rows
+from ._queries import check_qid, plain, qid_array
+from ._targets import Judgments, chosen_rows
 
 __all__ = ["ClickSessions"]
 
 
-class ClickSessions:
+class ClickSessions(Judgments):
     """What users were shown and what they clicked: a list of rows and a position.
 
     A session shows documents of one query from top to bottom; at most one is clicked. It has a
@@ -58,8 +58,7 @@ class ClickSessions:
     array([0, 1, 0, 1, 1])
     """
 
-    # Sessions have no label-ranking form.
-    n_items = None
+    _remedy = "turn the sessions into one score per row with skcalrank.aggregation.cascade."
 
     def __init__(self, qid, shown_rows, clicked_position):
         if np.ndim(qid) == 0:
@@ -104,16 +103,6 @@ class ClickSessions:
     def __len__(self):
         return len(self.qid)
 
-    @property
-    def shape(self):
-        """(n_rows,), so that scikit-learn slices it like an array."""
-        return (len(self),)
-
-    @property
-    def ndim(self):
-        """1: sliced by rows only."""
-        return 1
-
     def __repr__(self):
         return f"ClickSessions({len(self)} rows, {self.n_sessions} sessions)"
 
@@ -141,28 +130,10 @@ class ClickSessions:
         ptr = np.append(0, np.cumsum(sizes[sizes > 0]))
         return self._of(self.qid[rows], shown[left], ptr, position[sizes > 0])
 
-    def __array__(self, dtype=None, copy=None):
-        raise TypeError(
-            "ClickSessions are no array: turn them into one score per row with "
-            "skcalrank.aggregation.cascade."
-        )
-
-    def __eq__(self, other):
-        if not isinstance(other, ClickSessions):
-            return NotImplemented
-        same_qid = self.qid.tolist() == other.qid.tolist()
-        return same_qid and all(map(np.array_equal, self._arrays(), other._arrays()))
-
-    __hash__ = None  # type: ignore[assignment]
-
     def _arrays(self):
         return self.shown_rows, self.ptr, self.clicked_position
 
     # -- reading it ---------------------------------------------------------------
-
-    def queries(self) -> Queries:
-        """The rows grouped by query."""
-        return Queries.from_qid(self.qid)
 
     @property
     def n_sessions(self) -> int:

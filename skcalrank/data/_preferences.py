@@ -9,12 +9,13 @@ from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.csgraph import connected_components
 
 from ._queries import Queries, check_qid, plain, qid_array
-from ._validation import carried_qid, check_option, check_target, chosen_rows
+from ._targets import Judgments, chosen_rows
+from ._validation import carried_qid, check_option, check_target
 
 __all__ = ["PreferenceTarget", "check_preference_weights", "is_acyclic"]
 
 
-class PreferenceTarget:
+class PreferenceTarget(Judgments):
     """Weighted preferences between the rows of a query: which row beats which.
 
     Build it with one of its constructors: :meth:`from_comparisons`,
@@ -53,6 +54,11 @@ class PreferenceTarget:
     >>> y[[0, 1]].winner
     array([0])
     """
+
+    _remedy = (
+        "it is a target of PairwiseDisagreementRanker and of pairwise_disagreement_loss. Pass "
+        "it as it is."
+    )
 
     def __init__(self, winner, loser, weight, judgment, n_rows, qid=None, n_items=None):
         self.winner = winner
@@ -289,15 +295,29 @@ class PreferenceTarget:
     def __len__(self):
         return self._n_rows
 
-    @property
-    def shape(self):
-        """(n_rows,), so that scikit-learn slices it like an array."""
-        return (self._n_rows,)
+    def check_qid_beside(self, qid):
+        """Raise for a qid beside preferences that were built without one.
 
-    @property
-    def ndim(self):
-        """1: sliced by rows only."""
-        return 1
+        Parameters
+        ----------
+        qid : array-like of shape (n_rows,) or None
+
+        Raises
+        ------
+        ValueError
+            If a qid is given and the preferences have none.
+        """
+        if qid is None or self.qid is not None:
+            return
+        if self.n_items is not None:
+            raise ValueError(
+                "qid was given beside preferences in the label-ranking form, where every "
+                "row is a query of its own: drop qid."
+            )
+        raise ValueError(
+            "qid was given beside a PreferenceTarget that was built without: build it with "
+            "the qid, which tells whether its preferences hold within queries."
+        )
 
     def __repr__(self):
         items = "" if self.n_items is None else f" of {self.n_items} items"
@@ -322,36 +342,10 @@ class PreferenceTarget:
             self.n_items,
         )
 
-    def __array__(self, dtype=None, copy=None):
-        raise TypeError(
-            "A PreferenceTarget is no array: it is a target of PairwiseDisagreementRanker and of "
-            "pairwise_disagreement_loss."
-        )
-
-    def __eq__(self, other):
-        if not isinstance(other, PreferenceTarget):
-            return NotImplemented
-        return (
-            len(self) == len(other)
-            and self.n_items == other.n_items
-            and all(np.array_equal(a, b) for a, b in zip(self._arrays(), other._arrays()))
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
     def _arrays(self):
-        qid = np.zeros(0) if self.qid is None else self.qid
-        return self.winner, self.loser, self.weight, self.judgment, qid
+        return self.winner, self.loser, self.weight, self.judgment
 
     # -- reading it ---------------------------------------------------------------
-
-    def queries(self) -> Queries:
-        """The documents grouped by query."""
-        if self.n_items is not None:
-            return Queries.equal(len(self), self.n_items)
-        if self.qid is None:
-            return Queries.equal(1, len(self))
-        return Queries.from_qid(self.qid)
 
     def _query_of(self, documents):
         return self.queries().codes[documents]

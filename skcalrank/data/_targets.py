@@ -1,15 +1,60 @@
-"""Relevances that know their queries, so that they survive every splitter."""
+"""Targets that know their queries, so that they survive every splitter."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
-from ._queries import check_qid
+from ._exceptions import MissingQidError
+from ._queries import Queries, check_qid
 
-__all__ = ["RankingTarget"]
+__all__ = ["Judgments", "RankingTarget", "Target"]
 
 
-class RankingTarget(np.ndarray):
+class Target:
+    """What every target that carries its queries has.
+
+    Attributes
+    ----------
+    qid : ndarray of shape (n_rows,) or None
+        Query of each row; None in the label-ranking form, and where all rows are one query.
+    n_items : int or None
+        Number of items that every row ranks in the label-ranking form, else None.
+    """
+
+    qid: np.ndarray | None
+    n_items: int | None = None
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def queries(self) -> Queries:
+        """Group the documents by query.
+
+        Returns
+        -------
+        queries : Queries
+        """
+        if self.n_items is not None:
+            return Queries.equal(len(self), self.n_items)
+        return Queries.equal(1, len(self)) if self.qid is None else Queries.from_qid(self.qid)
+
+    def check_qid_beside(self, qid) -> None:
+        """Raise where a qid beside this target, or its absence (None), contradicts the target.
+
+        Parameters
+        ----------
+        qid : array-like of shape (n_rows,) or None
+
+        Raises
+        ------
+        ValueError
+            If the two cannot both hold.
+        """
+
+
+class RankingTarget(Target, np.ndarray):
     """Relevances that carry the query of each row.
 
     An ndarray that survives row slicing, pickling and every splitter of scikit-learn
@@ -46,13 +91,14 @@ class RankingTarget(np.ndarray):
     RankingTarget([2, 1], qid=['a', 'b'])
     """
 
-    qid: np.ndarray | None
+    # What numpy makes of a method that both bases define is the array's.
+    __len__ = np.ndarray.__len__
 
     def __new__(cls, y, qid):
         values = np.asarray(y)
         if values.ndim != 1:
             raise ValueError(
-                f"RankingTarget wants y of shape (n_rows,), got {values.shape}. In the "
+                f"RankingTarget expects y of shape (n_rows,), got {values.shape}. In the "
                 "label-ranking form, y of shape (n, r), every row is a query of its own "
                 "and no qid is needed."
             )
@@ -85,6 +131,24 @@ class RankingTarget(np.ndarray):
         if all(isinstance(part, RankingTarget) and part.qid is not None for part in parts):
             return RankingTarget(out, np.concatenate([part.qid for part in parts]))
         return out
+
+    def check_qid_beside(self, qid):
+        """Raise if the queries were lost and no qid stands in for them.
+
+        Parameters
+        ----------
+        qid : array-like of shape (n_rows,) or None
+
+        Raises
+        ------
+        MissingQidError
+            If nothing says which row belongs to which query.
+        """
+        if self.qid is None and qid is None:
+            raise MissingQidError(
+                "This RankingTarget lost its qid on the way (arithmetic, sorting and "
+                "reshaping drop it). Build it again: RankingTarget(y, qid)."
+            )
 
     def _with_qid(self, out):
         if isinstance(out, RankingTarget) and out.shape == self.shape:
@@ -133,3 +197,72 @@ def _rebuild_ranking_target(values, qid):
     out = values.view(RankingTarget)
     out.qid = qid
     return out
+
+
+class Judgments(Target, ABC):
+    """Base of targets that hold judgments about rows instead of one label per row.
+
+    Such a target has a length and is sliced by rows like an array, so that every splitter of
+    scikit-learn accepts it as ``y``.
+    """
+
+    # How to get from the judgments to an array, for the error of a conversion.
+    _remedy = ""
+
+    @abstractmethod
+    def __getitem__(self, key):
+        """Select rows."""
+
+    @abstractmethod
+    def _arrays(self) -> tuple:
+        """Return the arrays that two equal targets share, the qid aside."""
+
+    @property
+    @abstractmethod
+    def n_judgments(self) -> np.ndarray:
+        """Number of judgments of each query, of shape (n_queries,)."""
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(n_rows,), so that scikit-learn slices it like an array."""
+        return (len(self),)
+
+    @property
+    def ndim(self) -> int:
+        """1: sliced by rows only."""
+        return 1
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError(f"{type(self).__name__} cannot be converted to an array: {self._remedy}")
+
+    def __eq__(self, other):
+        if type(other) is not type(self):
+            return NotImplemented
+        return (
+            len(self) == len(other)
+            and self.n_items == other.n_items
+            and _as_list(self.qid) == _as_list(other.qid)
+            and all(map(np.array_equal, self._arrays(), other._arrays()))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _as_list(qid):
+    return None if qid is None else qid.tolist()
+
+
+def chosen_rows(key, n_rows, kind) -> np.ndarray:
+    """Return the row numbers that an index of a target stands for.
+
+    ``kind`` is the type of the target, for the error.
+    """
+    if isinstance(key, tuple):
+        key = tuple(k for k in key if k is not Ellipsis)
+        if len(key) != 1:
+            raise IndexError(f"{kind} is sliced by rows only.")
+        key = key[0]
+    rows = np.atleast_1d(np.arange(n_rows)[key])
+    if rows.ndim != 1 or key is None:
+        raise IndexError(f"{kind} is sliced by a one-dimensional choice of rows.")
+    return rows

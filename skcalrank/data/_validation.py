@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array, get_tags
 
-from ._exceptions import MissingQidError
 from ._queries import Queries, check_qid
-from ._targets import RankingTarget
+from ._targets import Target
 
 __all__ = [
     "carried_qid",
@@ -24,7 +23,6 @@ __all__ = [
     "check_sample_weight",
     "check_scores",
     "check_target",
-    "chosen_rows",
     "query_weights",
     "with_index_of",
     "x_checks",
@@ -50,33 +48,22 @@ def carried_qid(y, qid=None):
     ValueError
         If the two disagree, or if a `RankingTarget` has lost its queries.
     """
-    carried = None
-    if isinstance(y, RankingTarget):
+    if isinstance(y, Target):
+        y.check_qid_beside(qid)
         carried = y.qid
-        if carried is None and qid is None:
-            raise MissingQidError(
-                "This RankingTarget lost its qid on the way (arithmetic, sorting and "
-                "reshaping drop it). Build it again: RankingTarget(y, qid)."
-            )
-    elif hasattr(y, "n_items"):  # a PreferenceTarget, or ClickSessions
-        carried = y.qid
-        if y.n_items is None and carried is None and qid is not None:
-            raise ValueError(
-                "qid was given beside a PreferenceTarget that was built without: build it with "
-                "the qid, which tells whether its preferences hold within queries."
-            )
-        if y.n_items is not None and qid is not None:
-            raise ValueError(
-                "qid was given beside preferences in the label-ranking form, where every "
-                "row is a query of its own: drop qid."
-            )
-    elif hasattr(y, "index") and "qid" in getattr(y.index, "names", ()):
-        carried = y.index.get_level_values("qid")
+    else:
+        carried = _qid_of_index(y)
     if carried is None or qid is None:
         return carried if qid is None else qid
     if not _same_groups(check_qid(qid, len(y)), check_qid(carried, len(y))):
         raise ValueError("qid differs from the qid that y carries: pass one of the two only.")
     return qid
+
+
+def _qid_of_index(y):
+    """Return the level of a pandas index that is named "qid", if there is one."""
+    index = getattr(y, "index", None)
+    return index.get_level_values("qid") if "qid" in getattr(index, "names", ()) else None
 
 
 def _same_groups(a, b) -> bool:
@@ -205,19 +192,6 @@ def x_checks(estimator) -> dict:
         "dtype": (np.float64, np.float32),
         "ensure_all_finite": "allow-nan" if tags.allow_nan else True,
     }
-
-
-def chosen_rows(key, n_rows, kind) -> np.ndarray:
-    """Row numbers that an index of a target stands for; ``kind`` of target, for the error."""
-    if isinstance(key, tuple):
-        key = tuple(k for k in key if k is not Ellipsis)
-        if len(key) != 1:
-            raise IndexError(f"{kind} is sliced by rows only.")
-        key = key[0]
-    rows = np.atleast_1d(np.arange(n_rows)[key])
-    if rows.ndim != 1 or key is None:
-        raise IndexError(f"{kind} is sliced by a one-dimensional choice of rows.")
-    return rows
 
 
 def with_index_of(X, values, name):

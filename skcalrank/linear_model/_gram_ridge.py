@@ -17,7 +17,7 @@ from .._solvers import (
     ridge,
     ridge_path,
 )
-from ..data import check_alpha, check_sample_weight
+from ..data import all_or_nothing, check_alpha, check_sample_weight
 
 __all__ = ["GramRidge"]
 
@@ -96,6 +96,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    @all_or_nothing
     def fit(self, X, y, sample_weight=None):
         """Fit to the rows, forgetting all before.
 
@@ -118,6 +119,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         return self._add(X, y, sample_weight, first=True)._solve()
 
+    @all_or_nothing
     def partial_fit(self, X, y, sample_weight=None):
         """Add rows to those seen.
 

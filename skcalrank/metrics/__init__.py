@@ -2,39 +2,10 @@
 
 from __future__ import annotations
 
+from . import _functions
 from ._evaluate import evaluate, measure_score
-from ._functions import (
-    auc_score,
-    average_precision_score,
-    dcg_score,
-    err_score,
-    eru_score,
-    kendall_score,
-    ndcg_score,
-    pairwise_disagreement_loss,
-    precision_at_k_score,
-    recall_at_k_score,
-    reciprocal_rank_score,
-    spearman_score,
-)
+from ._functions import *  # noqa: F403
 from ._scorer import RankingScorer, get_scorer, get_scorer_names
 
-__all__ = [
-    "RankingScorer",
-    "auc_score",
-    "average_precision_score",
-    "dcg_score",
-    "err_score",
-    "eru_score",
-    "evaluate",
-    "get_scorer",
-    "get_scorer_names",
-    "kendall_score",
-    "measure_score",
-    "ndcg_score",
-    "pairwise_disagreement_loss",
-    "precision_at_k_score",
-    "recall_at_k_score",
-    "reciprocal_rank_score",
-    "spearman_score",
-]
+__all__ = ["RankingScorer", "evaluate", "get_scorer", "get_scorer_names", "measure_score"]
+__all__ += _functions.__all__

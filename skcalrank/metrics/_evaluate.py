@@ -1,4 +1,4 @@
-"""From a measure, labels and scores to one number, or one per query."""
+"""Values of measures, averaged over the queries or one per query."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def measure_score(
     sample_weight=None,
     average=True,
 ):
-    """Value of any measure: what every metric function calls.
+    """Compute any measure.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def measure_score(
         Documents with equal scores: the exact expectation over random breaking of the
         ties, row order, or the breaking that is worst or best for the measure.
     empty : {"skip", "zero", "one", "nan", "error"}, default="skip"
-        What a query counts on which the measure is 0/0.
+        Value assigned to queries for which the measure is undefined (0/0).
     sample_weight : array-like of shape (n_rows,), default=None
         A query weighs the mean of its rows.
     average : bool, default=True
@@ -71,7 +71,7 @@ def measure_score(
     Raises
     ------
     ValueError
-        If the input cannot be a ranking problem, or labels do not fit the measure.
+        If the input is not a ranking problem, or labels do not fit the measure.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def evaluate(
     sample_weight=None,
     average=True,
 ):
-    """Several measures at once: the input is checked and sorted once.
+    """Compute several measures; the input is validated and sorted once.
 
     Parameters
     ----------
@@ -152,12 +152,15 @@ def evaluate(
         ranked = Ranked(scores[rows], those, ties)
         for name in by_need:
             values[name][part] = values_per_query(resolved[name], y[rows], ranked, empty)
-    return {
-        name: _mean(values[name], weight, empty) if average else values[name] for name in resolved
-    }
+    if average:
+        # Not a comprehension: before Python 3.12 its frame would count in stacklevel.
+        for name in resolved:
+            values[name] = _mean(values[name], weight, empty)
+    return {name: values[name] for name in resolved}
 
 
 def values_per_query(measure: Measure, y, ranked: Ranked, empty: str) -> np.ndarray:
+    """Return the value of each query, with ``empty`` where the measure is undefined."""
     labels = measure.labels(y)
     queries = ranked.queries
     if ranked.ties in ("worst", "best"):
@@ -219,7 +222,7 @@ def _of_preferences(measure, target, y_score, qid, ties, sample_weight, average)
 
 
 def _share_lost(target, scores, ties):
-    """Probability that the loser of each preference stands before the winner."""
+    """Return the probability that the loser of each preference is ranked above the winner."""
     winner, loser = scores[target.winner], scores[target.loser]
     share = (winner < loser) * 1.0
     tied = winner == loser

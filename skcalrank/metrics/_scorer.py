@@ -49,7 +49,7 @@ class RankingScorer:
         return hash((self.measure, self.ties, self.empty))
 
     def get_metadata_routing(self):
-        """What scikit-learn should route here: qid and sample_weight."""
+        """Return the metadata that scikit-learn should route here: qid and sample_weight."""
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=True)
         request.score.add_request(param="sample_weight", alias=True)
@@ -92,7 +92,7 @@ class RankingScorer:
 
 
 def predict_with_queries(estimator, X, qid):
-    """Predict, telling the queries to an estimator that asks for them."""
+    """Predict, and pass qid to an estimator whose predict takes it."""
     while hasattr(estimator, "best_estimator_"):
         # The predict of a search takes X alone.
         estimator = estimator.best_estimator_
@@ -105,7 +105,7 @@ def predict_with_queries(estimator, X, qid):
 
 
 def get_scorer(name, **metric_options):
-    """A scorer by its name.
+    """Return a scorer by its name.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def get_scorer(name, **metric_options):
 
 
 def get_scorer_names():
-    """Names that :func:`get_scorer` takes, without cutoff.
+    """Return the names that :func:`get_scorer` takes, without cutoff.
 
     Returns
     -------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from functools import partial
 from numbers import Real
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._solvers import (
     SQUARED_LOSSES,
     effective_loss,
+    is_closed_form,
     predict_rows,
     takes_nan,
     takes_sparse,
@@ -25,6 +27,7 @@ from ..aggregation._subsets import mean_over_subsets, structure_scores
 from ..data import (
     ClickSessions,
     PreferenceTarget,
+    all_or_nothing,
     carried_qid,
     check_alpha,
     check_count,
@@ -33,8 +36,7 @@ from ..data import (
 )
 from ..losses import get_loss
 from ..measures import get_measure
-from ._base import BaseRanker, fit_targets
-from ._chunks import check_new, check_same, names_that_count
+from ._base import BaseRanker, fit_targets, names_of
 from ._draws import Draws, descend, new_descent
 from ._linear import linear_scores
 from ._order_preserving import OrderPreservingRanker
@@ -230,6 +232,7 @@ class AggregatedRanker(BaseRanker):
         measure = self._measure()
         return measure.score_targets(measure.labels(_above_lowest(scores, queries)), queries)
 
+    @all_or_nothing
     def fit(self, X, y, qid=None, sample_weight=None):
         """Aggregate the judgements, and learn the targets.
 
@@ -259,15 +262,19 @@ class AggregatedRanker(BaseRanker):
 
     def _take(self, problem, judged, method, anew):
         """Learn from judgements alone, or go on with them."""
-        learnt = {name: getattr(self, name) for name in ("structure", "order", "loss")}
-        learnt["measure"] = self._measure()
-        check_same(learnt if anew else self._learnt, learnt, "this chunk")
+        exact = self.solver != "sgd" and self.estimator is not None
+        counts_twice = exact and is_closed_form(self.estimator)
+        record = self._record(problem, names_of(problem.queries) if counts_twice else frozenset())
+        record = record if anew else self.record_.add(record)
         if self.solver == "sgd":
             self._descend(problem, judged, anew)
         else:
             self._fit_exactly(problem, judged, method, anew)
-        self._learnt = learnt
+        self.record_ = record
         return self
+
+    def _loss_in_force(self):
+        return self.structure, self.order, self.loss
 
     def _forget(self):
         """Drop what was learnt, in favour of what just was."""
@@ -299,9 +306,6 @@ class AggregatedRanker(BaseRanker):
     # -- the mean target ----------------------------------------------------------
 
     def _fit_exactly(self, problem, judged, method, anew):
-        seen = set() if anew else self._seen
-        names = names_that_count(self.estimator, problem.queries)
-        check_new(problem.queries, names & seen)
         counts = self._counts(problem, judged, alone=method == "fit")
         structure, options = self._structure()
         found = mean_over_subsets(
@@ -316,12 +320,11 @@ class AggregatedRanker(BaseRanker):
         targets = problem.queries.group(np.ravel(found.mean))
         self._learn(self._weighted(problem, counts), targets, method, anew)
         self.targets_, self.standard_error_ = found
-        self._seen = seen | names
 
     def _learn(self, problem, targets, method, anew):
         if self.estimator is not None:
             pairwise = effective_loss(self.loss, self.estimator) == "pairwise_squared"
-            regressor = clone(self.estimator) if anew else self.estimator_
+            regressor = clone(self.estimator) if anew else copy.deepcopy(self.estimator_)
             fitted = fit_targets(regressor, problem, targets, pairwise=pairwise, method=method)
             self._forget()
             self.estimator_, self.n_iter_ = fitted, 1
@@ -362,6 +365,7 @@ class AggregatedRanker(BaseRanker):
         return get_loss("pairwise_squared" if self.loss is None else self.loss)
 
     @available_if(lambda self: self.solver == "sgd" or hasattr(self.estimator, "partial_fit"))
+    @all_or_nothing
     def partial_fit(self, X, y, qid=None, sample_weight=None):
         """Go on with new judgements.
 

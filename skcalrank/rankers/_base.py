@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABCMeta, abstractmethod
 from typing import Any, NamedTuple
 
@@ -18,15 +19,16 @@ from .._solvers import (
     fit_centred,
     fit_outputs,
     fit_regressor,
+    is_closed_form,
     predict_rows,
     takes_nan,
     takes_sparse,
 )
 from ..data import (
-    ClickSessions,
+    Judgments,
     MissingQidError,
-    PreferenceTarget,
     Queries,
+    all_or_nothing,
     carried_qid,
     check_cutoff,
     check_one_form,
@@ -39,32 +41,41 @@ from ..data import (
 )
 from ..measures import Measure
 from ..metrics import measure_score
-from ._chunks import check_new, check_same, merge_rankers, names_that_count, what_is_learnt
 from ._lazy import lazy_aware
+from ._record import FitRecord
 
 __all__ = ["BaseRanker", "Problem", "ScoreRanker", "fit_targets"]
 
 
 class Problem(NamedTuple):
-    """A ranking problem that came through the door.
+    """A validated ranking problem.
 
     Attributes
     ----------
     X : array-like of shape (n_rows, d) or (n, d)
-    y : ndarray of shape (n_documents,), or PreferenceTarget
+    y : ndarray of shape (n_documents,), or Judgments
         Relevances in grouped order.
     queries : Queries
     weight : ndarray or None
         Per row of X.
     n_items : int or None
         Number of items of the label-ranking form.
+    has_qid : bool
+        Whether the queries were named.
+    measure : Measure
+        The measure of the ranker, with what it reads off all labels filled in.
+    of_clicks : bool
+        Whether the relevances were made from click sessions.
     """
 
     X: np.ndarray
-    y: Any  # ndarray or PreferenceTarget
+    y: Any  # ndarray or Judgments
     queries: Queries
     weight: np.ndarray | None
     n_items: int | None
+    has_qid: bool
+    measure: Measure
+    of_clicks: bool = False
 
 
 class BaseRanker(BaseEstimator, metaclass=ABCMeta):
@@ -75,12 +86,14 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     __metadata_request__decision_function = {"qid": True}
     __metadata_request__score = {"qid": True, "sample_weight": True}
 
-    # Targets that are no arrays and that this ranker takes.
-    _judgments: tuple[type, ...] = ()
+    # Targets other than arrays that this ranker takes.
+    _judgments: tuple[type[Judgments], ...] = ()
+
+    record_: FitRecord
 
     @abstractmethod
     def _measure(self) -> Measure:
-        """The measure, made of the parameters (and of what fit has learnt of it)."""
+        """Return the measure that the parameters describe."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -91,14 +104,15 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         tags.target_tags.multi_output = True
         return tags
 
-    # -- the door -----------------------------------------------------------------
+    # -- validation ---------------------------------------------------------------
 
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True) -> Problem:
         """Validate the input of fit, or of a chunk that is added (``reset=False``)."""
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
         qid = carried_qid(y, qid)
         checks = x_checks(self) | {"reset": reset}
-        if isinstance(y, (PreferenceTarget, ClickSessions)):
+        measure = self._measure()
+        if isinstance(y, Judgments):
             X = validate_data(self, X, **checks)
             n_items, queries = self._check_judgments(X, y), y.queries()
         else:
@@ -109,57 +123,59 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             n_items = y.shape[1] if y.ndim == 2 else None
             queries = Queries.equal(len(y), n_items) if n_items else check_queries(qid, len(y))
             y = queries.group(y.ravel())
+            measure = measure.scaled_to(y)
         weight = check_sample_weight(sample_weight, X.shape[0], queries)
-        if not reset:
-            self._check_form(qid, n_items)
-        self._has_qid = qid is not None
-        self.n_items_ = n_items
-        return Problem(X, y, queries, weight, n_items)
-
-    def _check_form(self, qid, n_items):
-        """Raise unless a chunk has the form of those before."""
-        if n_items != self.n_items_:
-            raise ValueError(
-                f"y of this chunk has {n_items or 'no'} items in a row, and that of the chunks "
-                f"before had {self.n_items_ or 'none'}: all chunks need y of one form."
-            )
-        if self._has_qid and qid is None:
-            raise MissingQidError("The chunks before had a qid, and this one has none: pass qid.")
-        if qid is not None and not self._has_qid:
-            raise ValueError(
-                "This chunk has a qid, and the chunks before had none: pass it always."
-            )
+        return Problem(X, y, queries, weight, n_items, qid is not None, measure)
 
     def _check_judgments(self, X, y):
         if not isinstance(y, self._judgments):
+            names = ["relevances", *(kind.__name__ for kind in self._judgments)]
             raise ValueError(
-                f"{type(self).__name__} wants {self._wants()}, y is a {type(y).__name__}: "
-                "PairwiseDisagreementRanker and its kin take a PreferenceTarget, ERRRanker takes "
-                "ClickSessions, and AggregatedRanker both."
+                f"{type(self).__name__} expects {' or '.join(names)} as y, got "
+                f"{type(y).__name__}. PairwiseDisagreementRanker takes a PreferenceTarget, "
+                "ERRRanker takes ClickSessions, AggregatedRanker takes both."
             )
         if X.shape[0] != len(y):
             raise ValueError(f"X has {X.shape[0]} rows, y has {len(y)}.")
         return y.n_items
-
-    def _wants(self):
-        names = [kind.__name__ for kind in self._judgments]
-        return " or ".join(["relevances", *names])
 
     def _check_rows(self, X, qid):
         """Validate the rows to be ranked."""
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
         X = validate_data(self, X, reset=False, **x_checks(self))
-        if qid is not None and self.n_items_ is not None:
+        if qid is not None and self.record_.n_items is not None:
             raise ValueError(
                 "qid was given, but this ranker was fitted in the label-ranking form, where "
                 "every row is a query of its own: drop qid."
             )
         return X, check_queries(qid, X.shape[0])
 
+    # -- fitted state -------------------------------------------------------------
+
+    def _record(self, problem: Problem, names=frozenset()) -> FitRecord:
+        """Return the record of a fit to a problem; ``names`` are queries that must not recur."""
+        return FitRecord(
+            kind=type(self).__name__,
+            measure=problem.measure,
+            loss=self._loss_in_force(),
+            n_items=problem.n_items,
+            has_qid=problem.has_qid,
+            names=names,
+        )
+
+    def _loss_in_force(self):
+        """Return the loss that fit minimizes, as the parameters describe it."""
+        return getattr(self, "loss", None)
+
+    @property
+    def n_items_(self):
+        """Number of items of the label-ranking form; None otherwise."""
+        return self.record_.n_items
+
     def _require_qid(self, qid, method):
         check_is_fitted(self)
-        if qid is None and self._has_qid:
+        if qid is None and self.record_.has_qid:
             raise MissingQidError(
                 f"{type(self).__name__} was fitted with a qid, and {method} got none. Pass "
                 "qid=qid, y=RankingTarget(y, qid), or route qid in scikit-learn's tools "
@@ -297,7 +313,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _scored_by(self, y):
         """Return the measure that compares predictions with y, and y as the measure reads it."""
-        return self._measure(), y
+        return self.record_.measure, y
 
 
 def fit_targets(regressor, problem: Problem, targets, *, pairwise, method="fit"):
@@ -314,12 +330,15 @@ def fit_targets(regressor, problem: Problem, targets, *, pairwise, method="fit")
     return fit_regressor(regressor, X, targets, weight, method=method)
 
 
-def _can_add_chunks(ranker) -> bool:
-    return ranker._can_add_chunks()
+def names_of(queries: Queries) -> frozenset:
+    """Return the names of the queries; none where all rows are one query."""
+    return frozenset(() if queries.names is None else queries.names.tolist())
 
 
-def _can_merge(ranker) -> bool:
-    return ranker._can_add_chunks() and hasattr(ranker._inner(), "merge")
+def _own_copy(regressor):
+    """Return a copy that takes another chunk and leaves the regressor as it was."""
+    # A regressor of moments replaces its attributes; others may change arrays in place.
+    return copy.copy(regressor) if is_closed_form(regressor) else copy.deepcopy(regressor)
 
 
 class ScoreRanker(BaseRanker):
@@ -341,24 +360,25 @@ class ScoreRanker(BaseRanker):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self._inner())
-        tags.input_tags.allow_nan = takes_nan(self._inner())
+        tags.input_tags.sparse = takes_sparse(self._given_regressor())
+        tags.input_tags.allow_nan = takes_nan(self._given_regressor())
         tags.target_tags.positive_only = self._positive_only()
         return tags
 
-    def _inner(self):
-        """The regressor as it was given; None stands for Ridge."""
+    def _given_regressor(self):
+        """Return the regressor passed by the user; None means Ridge."""
         return self.estimator
 
     def _positive_only(self) -> bool:
         return False
 
     def _targets(self, problem: Problem) -> np.ndarray:
-        """What is regressed, in grouped order."""
-        measure = self._measure()
+        """Return what is regressed, in grouped order."""
+        measure = problem.measure
         return measure.score_targets(measure.labels(problem.y), problem.queries)
 
     @lazy_aware
+    @all_or_nothing
     def fit(self, X, y, qid=None, sample_weight=None):
         """Regress the targets of the measure.
 
@@ -394,12 +414,13 @@ class ScoreRanker(BaseRanker):
         """
         self._check_params()
         problem = self._check_problem(X, y, qid, sample_weight)
-        regressor = Ridge() if self.estimator is None else clone(self.estimator)
-        self.estimator_ = self._regress(regressor, problem, "fit")
-        self._seen, self._learnt = self._names(problem.queries), what_is_learnt(self)
+        record = self._record(problem, self._names(problem.queries))
+        self.estimator_ = self._regress(self._new_regressor(), problem, "fit")
+        self.record_ = record
         return self
 
-    @available_if(_can_add_chunks)
+    @available_if(lambda self: self._can_add_chunks())
+    @all_or_nothing
     def partial_fit(self, X, y, qid=None, sample_weight=None):
         """Add queries to those seen.
 
@@ -429,17 +450,14 @@ class ScoreRanker(BaseRanker):
         # What a fit with another regressor has left cannot go on.
         first = not hasattr(getattr(self, "estimator_", None), "partial_fit")
         problem = self._check_problem(X, y, qid, sample_weight, reset=first)
-        names, seen = self._names(problem.queries), set() if first else self._seen
-        check_new(problem.queries, names & seen)
-        learnt = what_is_learnt(self)
-        check_same(learnt if first else self._learnt, learnt, "this chunk")
-        regressor = clone(self.estimator) if first else self.estimator_
+        record = self._record(problem, self._names(problem.queries))
+        record = record if first else self.record_.add(record)
+        regressor = self._new_regressor() if first else _own_copy(self.estimator_)
         self.estimator_ = self._regress(regressor, problem, "partial_fit")
-        seen |= names
-        self._seen, self._learnt = seen, learnt
+        self.record_ = record
         return self
 
-    @available_if(_can_merge)
+    @available_if(lambda self: self._can_add_chunks() and hasattr(self._given_regressor(), "merge"))
     def merge(self, *others):
         """A ranker that has seen the queries of this one and of the others.
 
@@ -461,25 +479,37 @@ class ScoreRanker(BaseRanker):
         ValueError
             If measures, losses or features differ, or two have seen a query of the same name.
         """
-        return merge_rankers(self, others)
+        for ranker in (self, *others):
+            check_is_fitted(ranker)
+        merged = copy.copy(self)
+        merged.record_ = self.record_.merge(other.record_ for other in others)
+        merged.estimator_ = self.estimator_.merge(*(other.estimator_ for other in others))
+        return merged
 
     def _check_params(self):
         """Raise for parameters that do not fit together."""
-        effective_loss(self.loss, self._inner())
+        self._loss_in_force()
+
+    def _loss_in_force(self):
+        return effective_loss(self.loss, self._given_regressor())
 
     def _check_chunks(self):
         """Raise where the targets of a query depend on other queries."""
 
     def _can_add_chunks(self) -> bool:
-        return hasattr(self._inner(), "partial_fit")
+        return hasattr(self._given_regressor(), "partial_fit")
 
-    def _names(self, queries) -> set:
-        """The queries, where one that comes again would count twice."""
-        return names_that_count(self._inner(), queries) if self._can_add_chunks() else set()
+    def _new_regressor(self):
+        return Ridge() if self.estimator is None else clone(self.estimator)
+
+    def _names(self, queries) -> frozenset:
+        """Return the names of queries that would count twice if they came again."""
+        exact = self._can_add_chunks() and is_closed_form(self._given_regressor())
+        return names_of(queries) if exact else frozenset()
 
     def _regress(self, regressor, problem: Problem, method):
         """Fit the regressor to the targets, or update it."""
-        pairwise = effective_loss(self.loss, self._inner()) == "pairwise_squared"
+        pairwise = self._loss_in_force() == "pairwise_squared"
         return fit_targets(
             regressor, problem, self._targets(problem), pairwise=pairwise, method=method
         )

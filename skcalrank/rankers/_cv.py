@@ -10,10 +10,9 @@ from numpy.ma import MaskedArray
 from scipy.stats import rankdata
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._solvers import check_features, effective_loss
-from ..data import carried_qid, check_alpha, check_qid
+from .._solvers import check_features
+from ..data import all_or_nothing, carried_qid, check_alpha, check_qid
 from ..linear_model import GramRidge
-from ._chunks import what_is_learnt
 from ._folds import held_out_scores, make_splits, training_moments
 from ._positional import LeastSquaresRanker, _PositionalRanker
 
@@ -112,7 +111,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
         self.cv = cv
         self.loss = loss
 
-    def _inner(self):
+    def _given_regressor(self):
         return None
 
     def _measures(self):
@@ -144,6 +143,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
             check_alpha(alpha)
         return alphas.astype(float)
 
+    @all_or_nothing
     def fit(self, X, y, qid=None, sample_weight=None):
         """Choose the penalty, and fit to all rows with it.
 
@@ -175,7 +175,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
             If a measure is undefined on the test part of every split; the first penalty is taken.
         """
         measures, alphas = self._measures(), self._checked_alphas()
-        pairwise = effective_loss(self.loss, None) == "pairwise_squared"
+        pairwise = self._loss_in_force() == "pairwise_squared"
         problem = self._check_problem(X, y, qid, sample_weight)
         check_features(problem.X)
         qid = carried_qid(y, qid)
@@ -195,27 +195,28 @@ class LeastSquaresRankerCV(_PositionalRanker):
         self.rankers_, r = {}, problem.n_items or 1
         for number, (name, measure) in enumerate(measures.items()):
             moments = total.of_targets(slice(number * r, (number + 1) * r))
-            ranker = self._ranker(measure, float(alphas[best[name]]), moments, pairwise)
-            ranker._seen = ranker._names(problem.queries)
-            ranker._learnt = what_is_learnt(ranker)
-            self.rankers_[name] = ranker
+            alpha = float(alphas[best[name]])
+            self.rankers_[name] = self._ranker(measure, alpha, moments, pairwise, problem)
         first = next(iter(measures))
         self.estimator_ = self.rankers_[first].estimator_
         self.alpha_ = self.estimator_.alpha
         self.best_index_ = best[first]
         self.best_score_ = float(_mean(scores[0])[best[first]])
+        self.record_ = self._record(problem)
         return self
 
-    def _ranker(self, measure, alpha, moments, pairwise):
-        """A ranker with a penalty, as if fitted to all rows."""
+    def _ranker(self, measure, alpha, moments, pairwise, problem):
+        """Return a ranker with a penalty, as if fitted to all rows."""
         ranker = LeastSquaresRanker(GramRidge(alpha), measure=measure, loss=self.loss)
-        within = pairwise and self.n_items_ is None
-        ranker.estimator_ = GramRidge(alpha, fit_intercept=not within)
-        ranker.estimator_.n_features_in_ = self.n_features_in_
-        ranker.estimator_._learn(moments, one_target=self.n_items_ is None)._solve()
-        for name in ("n_features_in_", "feature_names_in_", "n_items_", "_has_qid"):
+        one_target = problem.n_items is None
+        gram = GramRidge(alpha, fit_intercept=not (pairwise and one_target))
+        gram.n_features_in_ = self.n_features_in_
+        ranker.estimator_ = gram._learn(moments, one_target=one_target)._solve()
+        for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(ranker, name, getattr(self, name))
+        problem = problem._replace(measure=measure)
+        ranker.record_ = ranker._record(problem, ranker._names(problem.queries))
         return ranker
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..aggregation import cascade
-from ..data import ClickSessions, carried_qid
+from ..data import ClickSessions, RankingTarget, carried_qid
 from ..measures import ERR
 from ._base import ScoreRanker
 
@@ -66,33 +68,38 @@ class ERRRanker(ScoreRanker):
                 "know: set max_grade."
             )
 
-    def _targets(self, problem):
-        if self._scale is None:
-            self.max_grade_ = float(ERR().labels(problem.y).max())
-        else:
-            self.max_grade_ = float(self._scale)
-        return super()._targets(problem)
-
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True):
-        # The scale of the grades; None = up to the largest that is given.
-        self._scale = self.max_grade
-        self._of_clicks = isinstance(y, ClickSessions)
-        if self._of_clicks:
-            self._scale = _CLICK_GRADES if self.max_grade is None else self.max_grade
-            qid = carried_qid(y, qid)
-            y = _grades(y, self._scale)
-        return super()._check_problem(X, y, qid, sample_weight, reset=reset)
+        if not isinstance(y, ClickSessions):
+            return super()._check_problem(X, y, qid, sample_weight, reset=reset)
+        qid, scale = carried_qid(y, qid), self._click_scale(self._measure())
+        grades = _grades(y, scale.max_grade)
+        problem = super()._check_problem(X, grades, qid, sample_weight, reset=reset)
+        return problem._replace(measure=scale, of_clicks=True)
+
+    def _record(self, problem, names=frozenset()):
+        record = super()._record(problem, names)
+        # The scale that clicks are put on is not that of the grades that score may be given.
+        return replace(record, measure=self._measure()) if problem.of_clicks else record
+
+    def _click_scale(self, measure):
+        """Return the measure on the scale that click probabilities are put on."""
+        return ERR(max_grade=_CLICK_GRADES) if measure.max_grade is None else measure
+
+    @property
+    def max_grade_(self):
+        """The grade in force. Scoring labels above it is an error."""
+        return float(self._click_scale(self.record_.measure).max_grade)
 
     def _scored_by(self, y):
         if isinstance(y, ClickSessions):
-            return self._measure(), _grades(y, self.max_grade_)
-        # The scale that clicks were put on is not that of grades.
-        return (ERR() if self._of_clicks and self.max_grade is None else self._measure()), y
+            grades = RankingTarget(_grades(y, self.max_grade_), y.qid)
+            return ERR(max_grade=self.max_grade_), grades
+        return self.record_.measure, y
 
     def _measure(self):
-        return ERR(max_grade=getattr(self, "max_grade_", self.max_grade))
+        return ERR(max_grade=self.max_grade)
 
 
 def _grades(sessions, highest):
-    """Grades whose stop probabilities are those of the cascade model."""
+    """Return grades whose stop probabilities are those of the cascade model."""
     return np.minimum(np.log2(1.0 + cascade(sessions) * 2.0**highest), highest)

@@ -178,7 +178,7 @@ def _take(problem: Problem, rows) -> Problem:
     else:
         queries = Queries.from_qid(problem.queries.codes[rows])
         y = queries.group(problem.queries.ungroup(problem.y)[rows])
-    return Problem(problem.X[rows], y, queries, weight, problem.n_items)
+    return problem._replace(X=problem.X[rows], y=y, queries=queries, weight=weight)
 
 
 # -- held-out scores -----------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from .._solvers import ScorerFit, fit_scorer
-from ..data import check_alpha, check_count
+from ..data import all_or_nothing, check_alpha, check_count
 from ._base import BaseRanker, Problem
 
 __all__ = ["LinearScorer"]
@@ -72,6 +72,7 @@ class LinearScorer(BaseRanker):
     def _solve(self, problem: Problem, start) -> ScorerFit:
         """Minimise, mostly by :meth:`_descend`; ``start`` is (coef, intercept) or None."""
 
+    @all_or_nothing
     def fit(self, X, y, qid=None, sample_weight=None):
         """Minimise the objective.
 
@@ -110,6 +111,7 @@ class LinearScorer(BaseRanker):
         problem = self._check_problem(X, y, qid, sample_weight)
         start = self._start(problem)
         self.coef_, self.intercept_, self.n_iter_ = self._solve(problem, start)
+        self.record_ = self._record(problem)
         return self
 
     def _start(self, problem):

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._solvers import fit_outputs, fit_regressor, takes_nan, takes_sparse
-from ..data import check_sample_weight, refuse_lazy, x_checks
+from ..data import all_or_nothing, check_sample_weight, refuse_lazy, x_checks
 
 __all__ = ["LowRankLossClassifier"]
 
@@ -70,6 +70,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = takes_nan(self.estimator)
         return tags
 
+    @all_or_nothing
     def fit(self, X, y, sample_weight=None):
         """Factorise the loss and regress.
 

@@ -135,12 +135,11 @@ class OrderPreservingRanker(LinearScorer):
         return tags
 
     def _measure(self):
-        return self.measure_ if hasattr(self, "measure_") else get_measure(self.measure)
+        return get_measure(self.measure)
 
     def _solve(self, problem, start):
-        self.measure_ = get_measure(self.measure).scaled_to(problem.y)
-        y = self.measure_.labels(problem.y)
-        return self._solve_targets(problem, self.measure_.score_targets(y, problem.queries), start)
+        targets = problem.measure.score_targets(problem.measure.labels(problem.y), problem.queries)
+        return self._solve_targets(problem, targets, start)
 
     def _solve_targets(self, problem, targets, start):
         """Minimise the loss of targets in grouped order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise
 
@@ -15,7 +16,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
-from ..data import Queries, check_alpha, check_option
+from ..data import Queries, all_or_nothing, check_alpha, check_option
 from ..preds import get_pred
 from ._base import ScoreRanker
 
@@ -90,6 +91,7 @@ class PairRanker(ScoreRanker):
         params = self.get_params(deep=False)
         return {name: params[name] for name in pred.options if name in params}
 
+    @all_or_nothing
     def fit(self, X, y, qid=None, sample_weight=None):
         """Regress the targets of the measure, of documents or of pairs.
 
@@ -114,7 +116,7 @@ class PairRanker(ScoreRanker):
         problem = self._check_problem(X, y, qid, sample_weight)
         fit = self._fit_items if problem.n_items else self._fit_documents
         self.estimator_ = fit(problem, self._pair_values(problem))
-        self.surrogate_ = "pairwise"
+        self.record_ = replace(self._record(problem), surrogate="pairwise")
         return self
 
     def _check_params(self):
@@ -131,12 +133,6 @@ class PairRanker(ScoreRanker):
 
     def _can_add_chunks(self):
         return self.surrogate == "score" and super()._can_add_chunks()
-
-    def _regress(self, regressor, problem, method):
-        fitted = super()._regress(regressor, problem, method)
-        # Now, so that a fit that failed has changed no map.
-        self.surrogate_ = "score"
-        return fitted
 
     def _fit_items(self, problem, values):
         """Label-ranking form: a regression with one output per pair of items."""
@@ -304,9 +300,14 @@ class PairRanker(ScoreRanker):
                 stacklevel=4,
             )
 
+    @property
+    def surrogate_(self):
+        """The surrogate that was fitted, "score" or "pairwise"."""
+        return self.record_.surrogate
+
     def _fitted_surrogate(self):
         check_is_fitted(self)
-        return self.surrogate_
+        return self.record_.surrogate
 
 
 def _solve_task(solver, numbers, stack):

@@ -1,0 +1,44 @@
+"""Methods that change an estimator completely or not at all."""
+
+from __future__ import annotations
+
+from functools import wraps
+
+__all__ = ["all_or_nothing"]
+
+
+def all_or_nothing(method):
+    """Make a method that fits leave the estimator as it was when it raises.
+
+    scikit-learn's ``validate_data`` writes to the estimator before anything else can fail, so that
+    a failed fit would otherwise change how a fitted estimator validates and predicts. Attributes
+    are restored, not copied: the method must not change in place an object that it found in one.
+
+    Examples
+    --------
+    >>> from skcalrank.data import all_or_nothing
+    >>> class Counter:
+    ...     n = 0
+    ...     @all_or_nothing
+    ...     def add(self, number):
+    ...         self.n += 1
+    ...         self.n += number
+    >>> counter = Counter()
+    >>> try:
+    ...     counter.add("one")
+    ... except TypeError:
+    ...     print(counter.n)
+    0
+    """
+
+    @wraps(method)
+    def call(self, *args, **kwargs):
+        before = vars(self).copy()
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return call

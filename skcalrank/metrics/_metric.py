@@ -1,0 +1,169 @@
+"""The factory of the metric functions: signature and docstring follow from the measure."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from inspect import Parameter, Signature
+from typing import Any
+
+from ..measures import Measure
+from ._evaluate import evaluate, measure_score
+
+__all__ = ["metric_function"]
+
+_LABELS = "array-like of shape (n_rows,) or (n, r)"
+_CUTOFF = {
+    True: "Cutoff; None = all documents.",
+    False: "This measure has no cutoff: leave it None.",
+}
+
+_DOCSTRING = """\
+{summary}
+
+Parameters
+----------
+y_true : {y_true}
+    Relevances, higher is better; one query per value of qid, or per row of a matrix.
+y_score : array-like, same shape
+    Scores, higher is better.
+qid : array-like of shape (n_rows,), default=None
+    Query of each row; None = one query.
+k : int, default=None
+    {cutoff}
+ties, empty, sample_weight, average
+    Policies, as in :func:`measure_score`.
+{options}
+Returns
+-------
+value : float or ndarray of shape (n_queries,)
+
+Raises
+------
+ValueError
+    If the input is not a ranking problem, or labels do not fit the measure.
+"""
+
+_EXAMPLE = """
+Examples
+--------
+>>> from skcalrank.metrics import {name}
+>>> {example}
+"""
+
+# Options that are not here are described as in the docstring of the measure.
+_OPTIONS = """
+relevance_level : float, default=None
+    Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
+gain : {"exponential", "linear"}, default="exponential"
+    ``2^y - 1`` or ``y``.
+max_grade : float, default=None
+    Highest grade of the scale. If None, it is the largest label given, so set it where
+    values of several calls, such as folds, are to be compared.
+neutral : float, default=0.0
+    Relevance up to which a document is worth nothing.
+half_life : float, default=5.0
+    Position, above 1, at which the discount is one half.
+weights : {"difference", "unit"}, default="difference"
+    ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``; ignored for a PreferenceTarget.
+normalize : bool, default=False
+    Divide by the total weight of the query's preferences (0 when it has none).
+"""
+
+
+def metric_function(
+    name: str, measure: type[Measure], text: str = "", *, y_true: str = _LABELS, loss: bool = False
+) -> Callable[..., Any]:
+    """Make the metric function of a measure.
+
+    Parameters
+    ----------
+    name : str
+        Name of the variable that the function is assigned to.
+    measure : subclass of Measure, a dataclass
+        What the function computes. The fields are options of the function.
+    text : str, default=""
+        Summary, definition and example. If empty, the summary of the measure.
+    y_true : str
+        Type of ``y_true`` in the docstring.
+    loss : bool, default=False
+        Return the negative of the measure.
+
+    Returns
+    -------
+    metric : callable
+        ``metric(y_true, y_score, *, qid=None, k=None, ...)``.
+    """
+    options = _options(measure)
+    signature = _signature(options)
+
+    def metric(y_true, y_score, **given):
+        _check_keywords(name, given, signature)
+        chosen = {option: given.pop(option) for option in options if option in given}
+        if not measure.has_cutoff:
+            _check_no_cutoff(name, chosen.pop("k", None))
+        (value,) = evaluate(y_true, y_score, [measure(**chosen)], **given).values()
+        # Zero minus, so that nothing lost is 0.0 and not -0.0.
+        return 0.0 - value if loss else value
+
+    attributes = {
+        "__name__": name,
+        "__qualname__": name,
+        # That of the caller, where pickle and doctest look for the function.
+        "__module__": sys._getframe(1).f_globals["__name__"],
+        "__doc__": _docstring(name, measure, text, y_true),
+        "__signature__": signature,
+        "measure": measure,
+    }
+    for attribute, value in attributes.items():
+        setattr(metric, attribute, value)
+    return metric
+
+
+def _options(measure):
+    """Return the defaults of the cutoff, which every metric has, and of the fields."""
+    return {"k": None} | {field.name: field.default for field in fields(measure)}
+
+
+def _signature(options):
+    """Return the parameters of measure_score with the options in place of the measure."""
+    _, y_true, y_score, qid, *policies = inspect.signature(measure_score).parameters.values()
+    k, *own = (
+        Parameter(option, Parameter.KEYWORD_ONLY, default=default)
+        for option, default in options.items()
+    )
+    return Signature([y_true, y_score, qid, k, *policies, *own])
+
+
+def _docstring(name, measure, text, y_true):
+    of_measure = inspect.getdoc(measure) or ""
+    text = inspect.cleandoc(text) or of_measure.partition("\n\n")[0]
+    summary, _, example = text.partition("\n\n>>> ")
+    docstring = _DOCSTRING.format(
+        summary=summary,
+        y_true=y_true,
+        cutoff=_CUTOFF[measure.has_cutoff],
+        options="".join(_entry(option, of_measure) for option in list(_options(measure))[1:]),
+    )
+    return docstring + (_EXAMPLE.format(name=name, example=example) if example else "")
+
+
+def _entry(option, of_measure):
+    """Return the entry of an option in a section of parameters."""
+    entry = rf"^{option} : .*\n(?:    .*\n)*"
+    found = re.search(entry, f"{_OPTIONS}\n{of_measure}\n", flags=re.MULTILINE)
+    return found[0] if found else f"{option}\n"
+
+
+def _check_keywords(name, given, signature):
+    for keyword in given:
+        if keyword not in signature.parameters:
+            raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}")
+
+
+def _check_no_cutoff(name, k):
+    if k is not None:
+        raise ValueError(f"k={k!r}: {name} is a measure of the whole ranking, leave k=None.")

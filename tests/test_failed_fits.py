@@ -1,0 +1,166 @@
+"""A fit that fails changes nothing: law over all rankers, and what it protects."""
+
+import copy
+
+import numpy as np
+import pytest
+from cases import make_data, ranker_id, rankers
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.linear_model import Ridge, SGDRegressor
+
+from skcalrank import (
+    ClickSessions,
+    ERRRanker,
+    LowRankLossClassifier,
+    MissingQidError,
+    NDCGRanker,
+    PairwiseDisagreementRanker,
+    PreferenceTarget,
+)
+from skcalrank.linear_model import GramRidge
+
+
+class Raising(RegressorMixin, BaseEstimator):
+    """A regressor whose fit raises after it has written to itself."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.coef_ = np.zeros(X.shape[1])
+        raise RuntimeError("no fit")
+
+    partial_fit = fit
+
+
+def state(estimator):
+    """All attributes, arrays by value."""
+    return copy.deepcopy(vars(estimator))
+
+
+def check_unchanged(estimator, before, objects):
+    after = vars(estimator)
+    assert list(after) == list(before)
+    for name, value in before.items():
+        assert after[name] is objects[name], name
+        if isinstance(value, BaseEstimator):
+            for key, inner in vars(value).items():
+                np.testing.assert_equal(vars(after[name])[key], inner, err_msg=f"{name}.{key}")
+
+
+BAD = {
+    "labels": lambda X, y, qid: (X, np.where(y > 1, np.nan, y), qid),
+    "one row of X short": lambda X, y, qid: (X[:-1], y, qid),
+    "NaN in X": lambda X, y, qid: (np.where(X > 1, np.nan, X), y, qid),
+    "other number of features": lambda X, y, qid: (X[:, :2], y[:-1], qid),
+    "qid too short": lambda X, y, qid: (X[:, :3], y, qid[:-1]),
+    "missing qid": lambda X, y, qid: (X[:, :3], y, [None, *qid[1:]]),
+    "text": lambda X, y, qid: (X, ["a"] * len(y), qid),
+    "weights": lambda X, y, qid: (X[:, :3], y, qid, -np.ones(len(y))),
+}
+EVERY = [
+    *rankers(max_iter=50),
+    PairwiseDisagreementRanker(surrogate="pairwise"),
+    NDCGRanker(SGDRegressor(random_state=0)),
+    NDCGRanker(GramRidge()),
+]
+every_ranker = pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
+
+
+@every_ranker
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_failed_fit_changes_nothing(ranker, method, bad, rng):
+    X, y, qid = make_data(rng)
+    for each in (clone(ranker).fit(X, y, qid), clone(ranker)):
+        if not hasattr(each, method):
+            continue
+        before, objects = state(each), dict(vars(each))
+        with pytest.raises((ValueError, TypeError)):
+            getattr(each, method)(*BAD[bad](X, y, qid))
+        check_unchanged(each, before, objects)
+
+
+@every_ranker
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_regressor_that_raises_changes_nothing(ranker, rng):
+    if "estimator" not in ranker.get_params(deep=False):
+        pytest.skip("fits no regressor of the user's")
+    X, y, qid = make_data(rng)
+    ranker = clone(ranker).fit(X, y, qid)
+    ranker.set_params(estimator=Raising())
+    if "pair_features" in ranker.get_params(deep=False):
+        ranker.set_params(pair_features="concat")
+    before, objects = state(ranker), dict(vars(ranker))
+    with pytest.raises(RuntimeError, match="no fit"):
+        ranker.fit(X[:, :2], y, qid)
+    check_unchanged(ranker, before, objects)
+
+
+def test_steps_of_a_failed_partial_fit_are_undone(rng):
+    X, y, qid = make_data(rng)
+
+    class Stumbling(SGDRegressor):
+        """Changes its arrays in place, and raises at the second chunk."""
+
+        def partial_fit(self, X, y, sample_weight=None):
+            super().partial_fit(X, y, sample_weight)
+            if self.t_ > len(X) + 1:
+                raise RuntimeError("stumbled")
+            return self
+
+    ranker = NDCGRanker(Stumbling(random_state=0)).partial_fit(X, y, qid)
+    coef = ranker.coef_.copy()
+    with pytest.raises(RuntimeError, match="stumbled"):
+        ranker.partial_fit(X, y, qid)
+    np.testing.assert_array_equal(ranker.coef_, coef)
+
+
+def test_a_failed_fit_keeps_the_demand_for_a_qid(rng):
+    X, y, qid = make_data(rng)
+    ranker = NDCGRanker().fit(X, y, qid)
+    with pytest.raises(ValueError, match="Negative relevance"):
+        ranker.fit(X, y - 5)
+    with pytest.raises(MissingQidError):
+        ranker.rank(X)
+
+
+def test_a_failed_fit_keeps_the_scale_of_err(rng):
+    X, y, qid = make_data(rng)
+    ranker = ERRRanker().fit(X, y, qid)
+    score = ranker.score(X, np.minimum(y, 1), qid)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ranker.fit(X, ClickSessions([1, 1, 1], [[0, 1]], [1]))
+    assert ranker.score(X, np.minimum(y, 1), qid) == score
+
+
+def test_a_failed_fit_of_preferences_changes_nothing(rng):
+    X, y, qid = make_data(rng)
+    target = PreferenceTarget.from_relevance(y, qid)
+    ranker = PairwiseDisagreementRanker().fit(X, target)
+    before, objects = state(ranker), dict(vars(ranker))
+    for bad in (target[: len(y) - 2], ClickSessions(qid, [[0]], [0])):
+        with pytest.raises(ValueError, match=r"rows|expects relevances"):
+            ranker.fit(X[:, :2], bad)
+        check_unchanged(ranker, before, objects)
+
+
+def test_settings_changed_since_fit_do_not_change_the_score(rng):
+    X, y, qid = make_data(rng)
+    ranker = NDCGRanker(k=2).fit(X, y, qid)
+    score = ranker.score(X, y, qid)
+    assert ranker.set_params(k=5).score(X, y, qid) == score
+    assert ranker.record_.measure.k == 2
+
+
+def test_parts_of_the_family_that_are_not_rankers(rng):
+    X, y, _ = make_data(rng)
+    for estimator, target in ((LowRankLossClassifier(), y), (GramRidge(), y)):
+        estimator.fit(X, target)
+        before, objects = state(estimator), dict(vars(estimator))
+        for bad in ((X[:, :2], target[:-1]), (X[:, :2] * np.nan, target)):
+            with pytest.raises(ValueError, match=r"inconsistent|NaN"):
+                estimator.fit(*bad)
+            check_unchanged(estimator, before, objects)
+    model = LowRankLossClassifier(estimator=Ridge()).fit(X, y)
+    with pytest.raises(ValueError, match="rows for"):
+        model.set_params(loss_matrix=np.eye(7)).fit(X, y)
+    assert model.predict(X).shape == y.shape
