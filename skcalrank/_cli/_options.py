@@ -8,6 +8,7 @@ from ..data import WHOLE_BYTES
 from ..datasets import TABLES
 from ..metrics import get_scorer_names
 from ..metrics._evaluate import EMPTY
+from ..preds import preds_for
 from . import _trec
 from ._commands import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, compare, demo
 from ._evaluate import TREC_MEASURES, evaluate
@@ -223,6 +224,12 @@ def _add_fit(commands):
     _add_relevance_level(parser, "without it labels must be 0 and 1")
     parser.add_argument(
         "--max-grade", type=float, metavar="G", help="of the ranker err: the highest grade"
+    )
+    parser.add_argument(
+        "--pred",
+        metavar="NAME",
+        help="fit the surrogate on pairs, and rank by this prediction map: of the ranker map "
+        f"{', '.join(preds_for('map'))}; of pd and kendall {', '.join(preds_for('disagreement'))}",
     )
     _add_reading(parser)
     parser.add_argument(

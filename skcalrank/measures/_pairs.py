@@ -50,6 +50,7 @@ class PairwiseDisagreement(PairMeasure):
     """
 
     name: ClassVar[str] = "neg_pairwise_disagreement"
+    objective: ClassVar[str | None] = "disagreement"
     weights: str = "difference"
     normalize: bool = False
 
@@ -100,6 +101,7 @@ class Kendall(PairMeasure):
     """
 
     name: ClassVar[str] = "kendall"
+    objective: ClassVar[str | None] = "disagreement"
 
     def undefined(self, y, queries):
         return queries.sizes < 2

@@ -62,6 +62,7 @@ class AveragePrecision(PairMeasure):
     """
 
     name: ClassVar[str] = "map"
+    objective: ClassVar[str | None] = "map"
     has_cutoff: ClassVar[bool] = True
     k: int | None = None
     relevance_level: float | None = None
