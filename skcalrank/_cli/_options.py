@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from ..metrics import get_scorer_names
-from ..metrics._evaluate import EMPTY
-from . import _trec
-from ._commands import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, compare, demo
-from ._evaluate import TREC_MEASURES, evaluate
+from ..metrics import EMPTY, get_scorer_names
+from ._commands import compare, demo
+from ._evaluate import evaluate
 from ._models import fit, info, predict
 from ._rankers import PEERS, RANKERS, REGRESSORS
+from ._shared import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, RUN_MEASURES, TREC_MEASURES
 
 __all__ = ["COMMANDS"]
 
@@ -271,7 +270,7 @@ def _add_evaluate(commands):
         evaluate,
         "evaluate",
         "Measure a model, scores or a TREC run against labels, with standard errors.",
-        f"{_MEASURES}of runs: {' '.join(_trec.MEASURES)};\n"
+        f"{_MEASURES}of runs: {' '.join(RUN_MEASURES)};\n"
         f"  default: {' '.join(TREC_MEASURES)}\n\n"
         "Of runs, documents that are not judged are not relevant; documents that are judged and\n"
         "not retrieved count among the relevant ones and in the ideal ranking, and are never\n"

@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..datasets._files import OPENERS
-from ..datasets._letor_lines import Form, read_chunks
-from ..datasets._tabular import TABLES, Columns, read_table
+from ..datasets import OPENERS, TABLES, Columns, Form, read_chunks, read_table
 from ._terminal import RowCounter, say
 
 __all__ = ["LETOR", "Part", "Reader", "reading"]

@@ -12,7 +12,6 @@ from ..losses import get_loss
 from ..measures import (
     AveragePrecision,
     Kendall,
-    Measure,
     PairwiseDisagreement,
     get_measure,
 )
@@ -158,7 +157,7 @@ def regret_bound(
         raise ValueError(
             f"surrogate_regret holds {regret[wrong][0]:g}: a regret is a finite number from 0."
         )
-    if not isinstance(measure, (str, Measure)):
+    if np.ndim(measure):
         factor = _diameter_of_vectors(measure, loss)
     else:
         measure = get_measure(measure)

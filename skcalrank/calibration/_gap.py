@@ -135,7 +135,7 @@ def calibration_gap(surrogate, pred, measure, distribution):
 
 
 def _mean_preferences(distribution, measure):
-    if not isinstance(measure, PairwiseDisagreement):
+    if not measure.reads_preferences:
         measure = PairwiseDisagreement()
     return distribution.expected_targets(measure, pairs=True)
 
@@ -222,12 +222,11 @@ def find_counterexample(
 
 
 def _draw(rng, r, measure):
-    binary = getattr(measure, "relevance_level", 0) is None
     return LabelDistribution.random(
         r,
         n_labels=rng.randint(2, r + 2),
-        n_grades=2 if binary else 3,
-        preferences=isinstance(measure, PairwiseDisagreement),
+        n_grades=2 if measure.needs_binary_labels else 3,
+        preferences=measure.reads_preferences,
         random_state=rng,
     )
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import feedback_arc_positions, map_positions, topological_result
-from ..rankers import PairRanker
 from ._conditions import dag_condition, reinforce_condition
 
 __all__ = ["NoiseReport", "noise_report"]
@@ -139,7 +138,7 @@ def noise_report(ranker, X, qid=None, *, time_limit=10.0):
     >>> report.n_queries
     20
     """
-    if not isinstance(ranker, PairRanker) or ranker.surrogate != "pairwise":
+    if getattr(ranker, "surrogate", None) != "pairwise":
         raise ValueError(
             "noise_report compares prediction maps of pairs: pass a ranker fitted with "
             "surrogate='pairwise'."

@@ -24,7 +24,7 @@ from ..data import (
 )
 from ..linear_model import GramRidge
 from ..metrics import measure_score
-from ..rankers._chunks import merge_rankers
+from ..rankers import merge_rankers
 from ._blocks import (
     check_disjoint,
     collect,
@@ -189,7 +189,7 @@ def score_by_partition(ranker, X, y, qid, sample_weight):
     check_is_fitted(ranker)
     qid = qid if is_lazy(y) else carried_qid(y, qid)
     measure, y = ranker._scored_by(y)
-    if getattr(measure, "max_grade", 0.0) is None:
+    if not measure.is_scaled:
         raise ValueError(
             f"{measure.name} has max_grade=None, the largest label of all partitions, which one "
             "of them does not know: set max_grade."

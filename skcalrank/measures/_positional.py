@@ -62,6 +62,9 @@ class Precision(PositionalMeasure):
     """
 
     name: ClassVar[str] = "precision"
+    basis_fields: ClassVar[frozenset[str]] = frozenset({"k"})
+    is_binary: ClassVar[bool] = True
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     separable: ClassVar[bool] = True
     k: int | None = None
@@ -110,6 +113,9 @@ class Recall(PositionalMeasure):
     """
 
     name: ClassVar[str] = "recall"
+    basis_fields: ClassVar[frozenset[str]] = frozenset({"k"})
+    is_binary: ClassVar[bool] = True
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     k: int | None = None
     relevance_level: float | None = None
@@ -160,6 +166,9 @@ class DCG(PositionalMeasure):
     """
 
     name: ClassVar[str] = "dcg"
+    basis_fields: ClassVar[frozenset[str]] = frozenset({"k"})
+    has_gain: ClassVar[bool] = True
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     separable: ClassVar[bool] = True
     positive_only: ClassVar[bool] = True
@@ -215,6 +224,7 @@ class NDCG(DCG):
     """
 
     name: ClassVar[str] = "ndcg"
+    basis_fields: ClassVar[frozenset[str]] = frozenset()
     separable: ClassVar[bool] = False
 
     def undefined(self, y, queries):
@@ -277,6 +287,8 @@ class ERU(PositionalMeasure):
     """
 
     name: ClassVar[str] = "eru"
+    basis_fields: ClassVar[frozenset[str]] = frozenset({"k", "half_life"})
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     separable: ClassVar[bool] = True
     k: int | None = None
@@ -330,6 +342,7 @@ class AUC(PositionalMeasure):
     """
 
     name: ClassVar[str] = "auc"
+    is_binary: ClassVar[bool] = True
     relevance_level: float | None = None
 
     def labels(self, y):

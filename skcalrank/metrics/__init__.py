@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ._evaluate import EMPTY as EMPTY
 from ._evaluate import evaluate, measure_score
+from ._evaluate import values_per_query as values_per_query
 from ._functions import (
     auc_score,
     average_precision_score,
@@ -18,6 +20,7 @@ from ._functions import (
     spearman_score,
 )
 from ._scorer import RankingScorer, get_scorer, get_scorer_names
+from ._scorer import predict_with_queries as predict_with_queries
 
 __all__ = [
     "RankingScorer",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ..aggregation import cascade
@@ -49,6 +51,8 @@ class ERRRanker(ScoreRanker):
     >>> ERRRanker().fit([[0.0], [1.0]], [0, 1]).score([[0.0], [1.0]], [0, 1])
     0.5
     """
+
+    short_names: ClassVar = {"err": {}}
 
     def __init__(self, estimator=None, *, max_grade=None, loss=None):
         super().__init__(estimator, loss=loss)

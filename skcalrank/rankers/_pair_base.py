@@ -83,6 +83,14 @@ class PairRanker(ScoreRanker):
     @abstractmethod
     def _matrices_of_items(self, u, r): ...
 
+    def _why_weights_do_not_repeat(self):
+        if self.surrogate == "score":
+            return super()._why_weights_do_not_repeat()
+        return (
+            "a pair weighs the product of its documents' weights over the mean of the query, "
+            "which repeating a document changes"
+        )
+
     def _pred_options(self):
         return {}
 

@@ -101,6 +101,7 @@ class AveragePrecisionRanker(PairRanker):
     array([3, 1, 2])
     """
 
+    short_names: ClassVar = {"map": {}}
     _preds: ClassVar = {name: partial(map_positions, method=name) for name in MAP_METHODS}
     _seconds: ClassVar = SECONDS["map"]
     _diagonal = True
@@ -219,6 +220,7 @@ class PairwiseDisagreementRanker(PairRanker):
     0.0
     """
 
+    short_names: ClassVar = {"pd": {}, "kendall": {"weights": "unit"}}
     _judgments = (PreferenceTarget,)
     _preds: ClassVar = {
         "topological": topological_result,
