@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..metrics import EMPTY, get_scorer_names
+from ..preds import preds_for
 from ._commands import compare, demo
 from ._evaluate import evaluate
 from ._models import fit, info, predict
@@ -218,6 +219,12 @@ def _add_fit(commands):
     _add_relevance_level(parser, "without it labels must be 0 and 1")
     parser.add_argument(
         "--max-grade", type=float, metavar="G", help="of the ranker err: the highest grade"
+    )
+    parser.add_argument(
+        "--pred",
+        metavar="NAME",
+        help="fit the surrogate on pairs, and rank by this prediction map: of the ranker map "
+        f"{', '.join(preds_for('map'))}; of pd and kendall {', '.join(preds_for('disagreement'))}",
     )
     _add_reading(parser)
     parser.add_argument(

@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 from ..calibration import LabelDistribution, regret_bound
 from ..data import Queries, check_count, check_option
 from ..losses import get_loss
-from ..measures import AveragePrecision, PairMeasure, PairwiseDisagreement, get_measure
-from ..preds import feedback_arc_positions, map_positions
+from ..measures import PairMeasure, PairwiseDisagreement, get_measure
+from ..preds import get_pred
 from ._base import Display, check_matplotlib_support, check_regret, measure_label, styled
 
 __all__ = ["RegretBoundDisplay"]
@@ -308,8 +308,7 @@ def _in_reach(u):
 
 
 def _exact_positions(measure, u):
-    exact = map_positions if isinstance(measure, AveragePrecision) else feedback_arc_positions
-    return exact(u, method="exact").positions
+    return get_pred("exact", measure.objective).solve(u).positions
 
 
 def _ratio(target, bound):

@@ -40,6 +40,9 @@ class Measure(ABC):
         The name with the cutoff, such as ``"ndcg@10"``.
     shape : {"documents", "pairs", None}
         Where targets and basis live. None: the measure can be evaluated only.
+    objective : {"positional", "map", "disagreement", None}
+        Problem of the best positions, which prediction maps solve
+        (:func:`skcalrank.preds.preds_for`); None if no prediction map is known.
     calibration : str or None
         Under which distributions of the labels sorting by the regressed score targets is
         calibrated: "always", or the name of a sufficient condition. None: no theorem is known.
@@ -74,6 +77,7 @@ class Measure(ABC):
 
     name: ClassVar[str]
     shape: ClassVar[str | None] = None
+    objective: ClassVar[str | None] = None
     calibration: ClassVar[str | None] = None
     separable: ClassVar[bool] = False
     basis_fields: ClassVar[frozenset[str]] = frozenset()
@@ -276,6 +280,7 @@ class PositionalMeasure(Measure):
 
     shape: ClassVar[str | None] = "documents"
     calibration: ClassVar[str | None] = "always"
+    objective: ClassVar[str | None] = "positional"
 
     @abstractmethod
     def targets(self, y: np.ndarray, queries: Queries) -> np.ndarray:

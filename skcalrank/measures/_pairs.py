@@ -50,6 +50,7 @@ class PairwiseDisagreement(PairMeasure):
     """
 
     name: ClassVar[str] = "neg_pairwise_disagreement"
+    objective: ClassVar[str | None] = "disagreement"
     calibration: ClassVar[str | None] = "low_noise"
     reads_preferences: ClassVar[bool] = True
     weights: str = "difference"
@@ -102,6 +103,7 @@ class Kendall(PairMeasure):
     """
 
     name: ClassVar[str] = "kendall"
+    objective: ClassVar[str | None] = "disagreement"
 
     def undefined(self, y, queries):
         return queries.sizes < 2

@@ -62,6 +62,7 @@ class AveragePrecision(PairMeasure):
     """
 
     name: ClassVar[str] = "map"
+    objective: ClassVar[str | None] = "map"
     calibration: ClassVar[str | None] = "reinforce"
     is_binary: ClassVar[bool] = True
     top_only: ClassVar[bool] = True
