@@ -8,6 +8,7 @@ import numpy as np
 
 from ..data import check_option
 from ..preds import get_pred, preds_for
+from ..rankers import measure_of
 from ._conditions import CONDITIONS
 
 __all__ = ["NoiseReport", "noise_report"]
@@ -127,7 +128,7 @@ def noise_report(ranker, X, qid=None, *, pred=None, time_limit=10.0):
             "noise_report compares prediction maps of pairs: pass a ranker fitted with "
             "surrogate='pairwise'."
         )
-    cheap, best = _maps(pred, ranker._measure().objective)
+    cheap, best = _maps(pred, measure_of(ranker).objective)
     rows = [
         (_holds(cheap.condition, u), _solve(cheap, u, time_limit), _solve(best, u, time_limit))
         for u in ranker.decision_function(X, qid)
