@@ -68,7 +68,7 @@ def is_ranker(estimator) -> bool:
     return isinstance(estimator, BaseRanker)
 
 
-def measure_of(estimator) -> Measure | None:
+def measure_of(estimator):
     """Return the measure of a ranker, or None for another estimator."""
     return estimator._measure() if is_ranker(estimator) else None
 
