@@ -75,7 +75,8 @@ class Pred:
     exact: bool = False
     condition: str | None = None
     max_size: int | None = None
-    cost: Callable[[int], float] = field(default=heuristic_cost, repr=False)
+    # From a factory, because a function in the class would be a method.
+    cost: Callable[[int], float] = field(default_factory=lambda: heuristic_cost, repr=False)
     options: tuple[str, ...] = ()
 
     def __post_init__(self):
