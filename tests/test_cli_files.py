@@ -417,7 +417,7 @@ def test_info_of_other_models(capsys, path, new, frames):
         (["evaluate", "MODEL"], "give MODEL and FILE"),
         (["evaluate", "MODEL", "TEST", "--scores", "TEST"], "give MODEL and FILE"),
         (["evaluate", "--run", "TEST"], "--qrels go together"),
-        (["evaluate", "--run", "TEST", "--qrels", "TEST", "--measures", "auc"], "all documents"),
+        (["evaluate", "--run", "TEST", "--qrels", "TEST", "--measures", "auc"], "every document"),
         (["evaluate", "--scores", "TRAIN", "TEST"], "one score per line"),
         (["evaluate", "MODEL", "TEST", "--measures", "ndgc"], "Unknown measure"),
         (["info", "TEST"], "no model file"),

@@ -136,7 +136,7 @@ def test_curves_share_axes_and_have_names(rng):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"measure": "auc"}, "auc has no cutoff, choose one of precision, recall"),
+        ({"measure": "auc"}, "auc has no cutoff, choose one of ndcg, dcg, precision"),
         ({"measure": "ndcg@5"}, "leave it out, and pass the last one as k"),
         ({"measure": NDCG(k=5)}, "leave it out"),
         ({"measure": "ndgc"}, "Unknown measure 'ndgc'"),

@@ -6,15 +6,14 @@ import argparse
 
 from ..data import WHOLE_BYTES
 from ..datasets import TABLES
-from ..metrics import get_scorer_names
-from ..metrics._evaluate import EMPTY
+from ..metrics import EMPTY, get_scorer_names
 from ..preds import preds_for
-from . import _trec
-from ._commands import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, compare, demo
-from ._evaluate import TREC_MEASURES, evaluate
+from ._commands import compare, demo
+from ._evaluate import evaluate
 from ._models import fit, info, predict
 from ._rankers import PEERS, RANKERS, REGRESSORS
 from ._readers import RATIO
+from ._shared import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, RUN_MEASURES, TREC_MEASURES
 
 __all__ = ["COMMANDS"]
 
@@ -282,7 +281,7 @@ def _add_evaluate(commands):
         evaluate,
         "evaluate",
         "Measure a model, scores or a TREC run against labels, with standard errors.",
-        f"{_MEASURES}of runs: {' '.join(_trec.MEASURES)};\n"
+        f"{_MEASURES}of runs: {' '.join(RUN_MEASURES)};\n"
         f"  default: {' '.join(TREC_MEASURES)}\n\n"
         "Of runs, documents that are not judged are not relevant; documents that are judged and\n"
         "not retrieved count among the relevant ones and in the ideal ranking, and are never\n"

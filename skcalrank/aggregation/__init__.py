@@ -19,7 +19,10 @@ from ._bradley_terry import bradley_terry
 from ._cascade import cascade
 from ._counting import borda, log_odds, mean_adjacency, mean_log_odds, win_rate
 from ._eigenvector import principal_eigenvector
+from ._judgments import judgments_of as judgments_of
 from ._least_squares import thurstone_mosteller
+from ._subsets import mean_over_subsets as mean_over_subsets
+from ._subsets import structure_scores as structure_scores
 
 __all__ = [
     "borda",

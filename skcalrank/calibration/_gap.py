@@ -152,7 +152,7 @@ def _check_pred(pred, risk):
 
 
 def _mean_preferences(distribution, measure):
-    if not isinstance(measure, PairwiseDisagreement):
+    if not measure.reads_preferences:
         measure = PairwiseDisagreement()
     return distribution.expected_targets(measure, pairs=True)
 
@@ -239,12 +239,11 @@ def find_counterexample(
 
 
 def _draw(rng, r, measure):
-    binary = getattr(measure, "relevance_level", 0) is None
     return LabelDistribution.random(
         r,
         n_labels=rng.randint(2, r + 2),
-        n_grades=2 if binary else 3,
-        preferences=isinstance(measure, PairwiseDisagreement),
+        n_grades=2 if measure.needs_binary_labels else 3,
+        preferences=measure.reads_preferences,
         random_state=rng,
     )
 

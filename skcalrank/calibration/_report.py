@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data import check_option
 from ..preds import get_pred, preds_for
-from ..rankers import PairRanker
+from ..rankers import measure_of
 from ._conditions import CONDITIONS
 
 __all__ = ["NoiseReport", "noise_report"]
@@ -123,12 +123,12 @@ def noise_report(ranker, X, qid=None, *, pred=None, time_limit=10.0):
     >>> report.n_queries
     20
     """
-    if not isinstance(ranker, PairRanker) or ranker.surrogate != "pairwise":
+    if getattr(ranker, "surrogate", None) != "pairwise":
         raise ValueError(
             "noise_report compares prediction maps of pairs: pass a ranker fitted with "
             "surrogate='pairwise'."
         )
-    cheap, best = _maps(pred, ranker._measure().objective)
+    cheap, best = _maps(pred, measure_of(ranker).objective)
     rows = [
         (_holds(cheap.condition, u), _solve(cheap, u, time_limit), _solve(best, u, time_limit))
         for u in ranker.decision_function(X, qid)

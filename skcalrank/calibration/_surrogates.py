@@ -17,14 +17,13 @@ import numpy as np
 from ..data import Queries
 from ..losses import (
     LOSSES,
-    Loss,
     PreferenceExponential,
     PreferenceHinge,
     PreferenceLogistic,
     PreferenceSquaredHinge,
     get_loss,
 )
-from ..measures import Kendall, PairwiseDisagreement
+from ..measures import PairwiseDisagreement
 from ..preds import PREDS
 from ._cones import (
     algorithm_cones,
@@ -217,11 +216,12 @@ _OF_PREFERENCES = {
 
 def _preferences(distribution, measure):
     """Preferences of each outcome: those of the measure, else differences of its labels."""
-    if isinstance(measure, PairwiseDisagreement):
+    if measure.reads_preferences:
         return distribution.targets(measure, pairs=True)
     labels = measure.labels(distribution.labels.ravel()).reshape(distribution.labels.shape)
-    weights = "unit" if isinstance(measure, Kendall) else "difference"
-    return PairwiseDisagreement(weights).pair_targets(labels)
+    unit = PairwiseDisagreement("unit")
+    disagreement = unit if measure.same_targets_as(unit) else PairwiseDisagreement()
+    return disagreement.pair_targets(labels)
 
 
 def _of_targets(distribution, measure, loss):
@@ -260,10 +260,12 @@ SURROGATES: dict[str, Callable[..., ConditionalRisk]] = {
 def conditional_risk(surrogate, distribution, measure) -> ConditionalRisk:
     """Risk of a surrogate, by its name or as a loss, under a distribution of the labels."""
     measure = distribution.resolve(measure)
-    if isinstance(surrogate, Loss):
-        return _of_targets(distribution, measure, surrogate)
-    if not isinstance(surrogate, str) or surrogate not in SURROGATES:
+    if isinstance(surrogate, str) and surrogate in SURROGATES:
+        return SURROGATES[surrogate](distribution, measure)
+    try:
+        loss = get_loss(surrogate)
+    except ValueError as error:
         raise ValueError(
             f"Unknown surrogate {surrogate!r}: choose one of {', '.join(SURROGATES)}, or a Loss."
-        )
-    return SURROGATES[surrogate](distribution, measure)
+        ) from error
+    return _of_targets(distribution, measure, loss)

@@ -52,6 +52,7 @@ class PairwiseSquared(_PairwiseLoss):
     """
 
     name: ClassVar[str] = "pairwise_squared"
+    family: ClassVar[str | None] = "squared"
     _positive_only: ClassVar[bool] = False
 
     def _centred(self, v, s, queries, weight):

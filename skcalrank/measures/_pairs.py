@@ -51,6 +51,8 @@ class PairwiseDisagreement(PairMeasure):
 
     name: ClassVar[str] = "neg_pairwise_disagreement"
     objective: ClassVar[str | None] = "disagreement"
+    calibration: ClassVar[str | None] = "low_noise"
+    reads_preferences: ClassVar[bool] = True
     weights: str = "difference"
     normalize: bool = False
 
@@ -105,6 +107,10 @@ class Kendall(PairMeasure):
 
     def undefined(self, y, queries):
         return queries.sizes < 2
+
+    def _targets_key(self):
+        # Minus the unit disagreement, up to a factor and a shift of each query.
+        return PairwiseDisagreement(weights="unit")._targets_key()
 
     def pair_targets(self, y):
         r = y.shape[-1]

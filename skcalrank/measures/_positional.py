@@ -56,6 +56,9 @@ class Precision(PositionalMeasure):
     """
 
     name: ClassVar[str] = "precision"
+    basis_fields: ClassVar[frozenset[str]] = frozenset({"k"})
+    is_binary: ClassVar[bool] = True
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     separable: ClassVar[bool] = True
     k: int | None = None
@@ -104,6 +107,9 @@ class Recall(PositionalMeasure):
     """
 
     name: ClassVar[str] = "recall"
+    basis_fields: ClassVar[frozenset[str]] = frozenset({"k"})
+    is_binary: ClassVar[bool] = True
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     k: int | None = None
     relevance_level: float | None = None
@@ -154,6 +160,9 @@ class DCG(PositionalMeasure):
     """
 
     name: ClassVar[str] = "dcg"
+    basis_fields: ClassVar[frozenset[str]] = frozenset({"k"})
+    has_gain: ClassVar[bool] = True
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     separable: ClassVar[bool] = True
     positive_only: ClassVar[bool] = True
@@ -209,6 +218,7 @@ class NDCG(DCG):
     """
 
     name: ClassVar[str] = "ndcg"
+    basis_fields: ClassVar[frozenset[str]] = frozenset()
     separable: ClassVar[bool] = False
 
     def undefined(self, y, queries):
@@ -271,6 +281,8 @@ class ERU(PositionalMeasure):
     """
 
     name: ClassVar[str] = "eru"
+    basis_fields: ClassVar[frozenset[str]] = frozenset({"k", "half_life"})
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     separable: ClassVar[bool] = True
     k: int | None = None
@@ -324,6 +336,7 @@ class AUC(PositionalMeasure):
     """
 
     name: ClassVar[str] = "auc"
+    is_binary: ClassVar[bool] = True
     relevance_level: float | None = None
 
     def labels(self, y):

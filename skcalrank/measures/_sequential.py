@@ -63,6 +63,9 @@ class AveragePrecision(PairMeasure):
 
     name: ClassVar[str] = "map"
     objective: ClassVar[str | None] = "map"
+    calibration: ClassVar[str | None] = "reinforce"
+    is_binary: ClassVar[bool] = True
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     k: int | None = None
     relevance_level: float | None = None
@@ -149,6 +152,8 @@ class ReciprocalRank(Measure):
     """
 
     name: ClassVar[str] = "mrr"
+    is_binary: ClassVar[bool] = True
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     k: int | None = None
     relevance_level: float | None = None
@@ -223,6 +228,9 @@ class ERR(Measure):
     """
 
     name: ClassVar[str] = "err"
+    calibration: ClassVar[str | None] = "independence"
+    basis_fields: ClassVar[frozenset[str]] = frozenset({"k", "max_grade"})
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     separable: ClassVar[bool] = True
     positive_only: ClassVar[bool] = True
@@ -245,8 +253,13 @@ class ERR(Measure):
             )
         return y
 
+    @property
+    def is_scaled(self):
+        """Whether ``max_grade`` is set."""
+        return self.max_grade is not None
+
     def scaled_to(self, y):
-        if self.max_grade is not None:
+        if self.is_scaled:
             return self
         return replace(self, max_grade=float(np.max(self.labels(y), initial=0.0)))
 

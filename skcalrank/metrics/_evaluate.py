@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -21,7 +21,7 @@ from ..data import (
     query_weights,
     safe_divide,
 )
-from ..measures import Measure, PairwiseDisagreement, get_measure
+from ..measures import Measure, get_measure
 
 __all__ = ["EMPTY", "evaluate", "measure_score"]
 
@@ -127,7 +127,7 @@ def evaluate(
     """
     check_option("ties", ties, TIES)
     check_option("empty", empty, EMPTY)
-    if isinstance(measures, (str, Measure)):
+    if isinstance(measures, str) or not isinstance(measures, Iterable):
         raise ValueError(f"measures={measures!r}: give a list of measures, or use measure_score.")
     if not isinstance(measures, Mapping):
         measures = {measure: measure for measure in measures}
@@ -145,7 +145,7 @@ def evaluate(
     weight = query_weights(weight, queries, label_form)
     resolved = {name: measure.scaled_to(y) for name, measure in resolved.items()}
     # A measure of the whole order first: the others then read its sort.
-    by_need = sorted(resolved, key=lambda name: getattr(resolved[name], "k", None) is not None)
+    by_need = sorted(resolved, key=lambda name: resolved[name].cutoff is not None)
     values = {name: np.empty(queries.n_queries) for name in by_need}
     for part, rows, those in queries.parts(PART_CELLS // 8):
         ranked = Ranked(scores[rows], those, ties)
@@ -199,7 +199,7 @@ def _mean(values, weight, empty="skip"):
 
 def _of_preferences(measure, target, y_score, qid, ties, sample_weight, average):
     """Pairwise disagreement where preferences are given: a sum over them."""
-    if not isinstance(measure, PairwiseDisagreement):
+    if not measure.reads_preferences:
         raise ValueError(
             f"{measure.name} wants relevances: a PreferenceTarget has none, score it with "
             "pairwise_disagreement_loss."

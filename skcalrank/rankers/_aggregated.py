@@ -21,9 +21,7 @@ from .._solvers import (
     takes_nan,
     takes_sparse,
 )
-from ..aggregation import STRUCTURES
-from ..aggregation._judgments import judgments_of
-from ..aggregation._subsets import mean_over_subsets, structure_scores
+from ..aggregation import STRUCTURES, judgments_of, mean_over_subsets, structure_scores
 from ..data import (
     ClickSessions,
     PreferenceTarget,
@@ -211,7 +209,7 @@ class AggregatedRanker(BaseRanker):
                 "solver='exact' and loss='squared'."
             )
         in_parts = self.order is not None or self.solver == "sgd"
-        if in_parts and getattr(self._measure(), "max_grade", 0.0) is None:
+        if in_parts and not self._measure().is_scaled:
             raise ValueError(
                 f"measure={self.measure!r} has no max_grade, so that its scale would be another "
                 "for each subset of the judgements: give it one, as in ERR(max_grade=1) of "

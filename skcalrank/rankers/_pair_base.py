@@ -82,6 +82,14 @@ class PairRanker(ScoreRanker):
     @abstractmethod
     def _matrices_of_items(self, u, r): ...
 
+    def _why_weights_do_not_repeat(self):
+        if self.surrogate == "score":
+            return super()._why_weights_do_not_repeat()
+        return (
+            "a pair weighs the product of its documents' weights over the mean of the query, "
+            "which repeating a document changes"
+        )
+
     def _pred(self):
         """Return the prediction map of pairs, as an object."""
         return get_pred("auto" if self.pred is None else self.pred, self._measure().objective)

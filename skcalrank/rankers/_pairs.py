@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -92,6 +93,7 @@ class AveragePrecisionRanker(PairRanker):
     array([3, 1, 2])
     """
 
+    short_names: ClassVar = {"map": {}}
     _diagonal = True
 
     def __init__(
@@ -209,6 +211,7 @@ class PairwiseDisagreementRanker(PairRanker):
     0.0
     """
 
+    short_names: ClassVar = {"pd": {}, "kendall": {"weights": "unit"}}
     _judgments = (PreferenceTarget,)
     _diagonal = False
     score = _MethodBesideParameter(ScoreRanker.score)
