@@ -54,7 +54,7 @@ _INSIDES = re.compile(
 )
 
 
-def _require_skops() -> Any:
+def require_skops() -> Any:
     """The module ``skops.io``, or an error that says how to get it."""
     try:
         return import_module("skops.io")
@@ -103,18 +103,18 @@ def save_model(ranker, path, /, **notes) -> None:
     >>> bool((twin.predict(X) == ranker.predict(X)).all())
     True
     """
-    skops = _require_skops()
+    skops = require_skops()
     check_is_fitted(ranker)
     header = json.dumps(_header(ranker, notes))
     content = io.BytesIO(skops.dumps(_lean(ranker), compression=ZIP_DEFLATED))
     with ZipFile(content, "a") as archive:
         archive.writestr(_HEADER, header)
-    with _complete(path, "wb") as file:
+    with complete_file(path, "wb") as file:
         file.write(content.getbuffer())
 
 
 @contextmanager
-def _complete(path, mode, **options):
+def complete_file(path, mode, **options):
     """A file to write, which takes its name when all is written."""
     path = Path(path)
     if path.exists() and not path.is_file():
@@ -244,7 +244,7 @@ def load_model(path, *, trusted=()):
     if not isinstance(trusted, (list, tuple, set, frozenset)):
         # Parts of a text would be names too.
         raise TypeError(f"trusted={trusted!r}: give a list of full names of types.")
-    header, skops = read_header(path), _require_skops()
+    header, skops = read_header(path), require_skops()
     try:
         names = skops.get_untrusted_types(file=path)
     except Exception as error:  # whatever a damaged file makes of its parser

@@ -26,10 +26,10 @@ from skcalrank import (
     make_subset_ranking,
 )
 from skcalrank._cli import main
-from skcalrank._cli._commands import DEMO_RANKERS, MEASURES
 from skcalrank._cli._rankers import RANKERS, calibration_mark, make_measure, make_ranker
 from skcalrank._cli._report import Column, format_table
 from skcalrank._cli._results import significance
+from skcalrank._cli._shared import DEMO_RANKERS, MEASURES
 from skcalrank.measures import MEASURES as ALL_MEASURES
 from skcalrank.metrics import evaluate, measure_score
 

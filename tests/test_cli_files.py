@@ -133,8 +133,8 @@ def test_fit_chooses_a_penalty(capsys, path, new):
 
 @pytest.mark.parametrize("limit, n_parts", [(1 << 28, 1), (100, 30)])
 def test_large_files_are_read_in_chunks(path, monkeypatch, limit, n_parts):
-    monkeypatch.setattr(_readers, "_WHOLE_BYTES", limit)
-    monkeypatch.setattr(_readers, "_CHUNK_ROWS", 1)
+    monkeypatch.setattr(_readers, "WHOLE_BYTES", limit)
+    monkeypatch.setattr(_readers, "CHUNK_ROWS", 1)
     args = Namespace(
         chunk_rows=None, dtype="float64", qid_column="", label_column="", doc_column=""
     )
@@ -417,7 +417,7 @@ def test_info_of_other_models(capsys, path, new, frames):
         (["evaluate", "MODEL"], "give MODEL and FILE"),
         (["evaluate", "MODEL", "TEST", "--scores", "TEST"], "give MODEL and FILE"),
         (["evaluate", "--run", "TEST"], "--qrels go together"),
-        (["evaluate", "--run", "TEST", "--qrels", "TEST", "--measures", "auc"], "all documents"),
+        (["evaluate", "--run", "TEST", "--qrels", "TEST", "--measures", "auc"], "every document"),
         (["evaluate", "--scores", "TRAIN", "TEST"], "one score per line"),
         (["evaluate", "MODEL", "TEST", "--measures", "ndgc"], "Unknown measure"),
         (["info", "TEST"], "no model file"),

@@ -2,10 +2,13 @@
 
 import csv
 import io
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from test_cli import fail, run, table
+
+from skcalrank.measures import MEASURES, PositionalMeasure
 
 TREC = {
     "ndcg": "ndcg",
@@ -43,6 +46,27 @@ def trec(tmp_path_factory):
                 print(q, 0, d, label, file=file)
     files = ["--run", str(folder / "run.txt"), "--qrels", str(folder / "qrels.txt")]
     return run, qrels, files
+
+
+@dataclass(frozen=True)
+class RankBiased(PositionalMeasure):
+    name = "rbp"
+    top_only = True
+
+    def targets(self, y, queries):
+        return y
+
+    def discount(self, positions, sizes):
+        return 0.2 * 0.8 ** (positions - 1.0)
+
+
+def test_a_measure_that_is_registered_reads_runs(capsys, trec, monkeypatch):
+    monkeypatch.setitem(MEASURES, "rbp", RankBiased)
+    _, values = table(run(capsys, "evaluate", *trec[2], "--measures", "rbp", "mrr"))
+    assert 0 < float(values["rbp"][0]) < 1
+    monkeypatch.setattr(RankBiased, "top_only", False)
+    message = fail(capsys, "evaluate", *trec[2], "--measures", "rbp")
+    assert "rbp needs a score for every document; TREC runs are truncated: choose " in message
 
 
 @pytest.mark.parametrize("level", [1, 2])

@@ -11,6 +11,7 @@ from definitions import (
     stable_positions,
 )
 
+from skcalrank.calibration import LabelDistribution
 from skcalrank.data import Queries
 from skcalrank.measures import ERR, MEASURES, PairMeasure, PositionalMeasure, get_measure
 from skcalrank.metrics import measure_score
@@ -51,6 +52,49 @@ def test_the_name_leads_to_the_measure(name):
         assert get_measure(f"{name}@3") == cls(k=3)
         assert vars(get_measure(name))["k"] is None
     assert cls.shape in ("documents", "pairs", None)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_capabilities_are_those_of_the_parameters(name):
+    cls = MEASURES[name]
+    parameters = set(vars(cls()))
+    assert cls.has_cutoff == ("k" in parameters)
+    assert cls.has_gain == ("gain" in parameters)
+    assert cls.is_binary == ("relevance_level" in parameters)
+    assert cls.is_scaled.fget is MEASURES["ndcg"].is_scaled.fget or "max_grade" in parameters
+    assert cls.basis_fields <= parameters
+    assert (cls.calibration == "always") == (cls.shape == "documents")
+    assert (cls.calibration is not None) == cls.has_score_targets()
+
+
+def test_full_name_and_labels_follow_the_parameters():
+    assert get_measure("ndcg@7").full_name == "ndcg@7"
+    assert get_measure("ndcg").full_name == get_measure("ndcg").name == "ndcg"
+    assert get_measure("map").needs_binary_labels
+    assert not get_measure("map", relevance_level=2).needs_binary_labels
+    assert not get_measure("dcg").needs_binary_labels
+    assert not ERR().is_scaled and ERR(max_grade=3).is_scaled
+
+
+SAME = [(a, b) for a in INSTANCES for b in INSTANCES if a != b and a.same_targets_as(b)]
+
+
+def test_same_targets_is_an_equivalence():
+    names = {frozenset((a.name, b.name)) for a, b in SAME}
+    assert {frozenset({"dcg"}), frozenset({"kendall", "neg_pairwise_disagreement"})} <= names
+    assert not any({"ndcg"} == set(pair) for pair in names)
+    assert all(b.same_targets_as(a) for a, b in SAME)
+
+
+@pytest.mark.parametrize("pair", SAME, ids=repr)
+def test_one_ranking_is_best_for_measures_of_the_same_targets(pair, rng):
+    # ERR on two scales has one best ranking only where its relevances are independent.
+    n = 1 if pair[0].calibration == "independence" else 3
+    for _ in range(10):
+        law = LabelDistribution(draw_labels(pair[0], (n, 4), rng), rng.dirichlet(np.ones(n)))
+        best = [{tuple(p) for p in law.bayes_positions(measure).tolist()} for measure in pair]
+        # A cutoff, for which more orders are best, does not take this one away.
+        assert best[0] & best[1]
 
 
 @every_measure

@@ -7,6 +7,7 @@
 * ``_evaluate`` measures: ``evaluate``; ``_trec`` knows runs and judgments of TREC;
 * ``_readers`` reads ranking data of every format, in chunks of whole queries;
 * ``_rankers`` knows rankers by short names, and what they are calibrated for;
+* ``_shared`` says which measures and rankers there are, and which fit the labels;
 * ``_results`` holds values per query, and says what stands out;
 * ``_report`` writes the table and its legend;
 * ``_terminal`` has what a person sees while it runs.

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..datasets import RankingData, load_digits_queries, load_letor
-from ..measures import ERR
 from ..model_selection import QueryKFold
-from ._rankers import ALWAYS, CONDITIONALLY, is_binary, make_measure, make_ranker
+from ..rankers import measure_of
+from ._rankers import ALWAYS, CONDITIONALLY, make_measure, make_ranker
 from ._readers import Reader, reading
 from ._report import count_line, results_table
 from ._results import group_equal, measure_scores, references
+from ._shared import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, without_binary
 from ._terminal import paragraphs, say, width
 
-__all__ = ["COMPARE_RANKERS", "DEMO_RANKERS", "MEASURES", "compare", "demo", "without_binary"]
-
-MEASURES = [
-    *("ndcg@10", "precision@10", "recall@10", "map", "mrr", "err@10", "eru", "auc"),
-    *("spearman", "kendall", "neg_pairwise_disagreement"),
-]
-COMPARE_RANKERS = [
-    *("ndcg", "dcg", "eru", "spearman", "err", "pd", "precision", "recall", "map", "auc"),
-]
-DEMO_RANKERS = [
-    *("precision", "dcg", "eru", "err", "spearman", "pd", "kendall"),
-    *("recall", "map", "ndcg", "auc", "ndcg+trees"),
-]
+__all__ = ["compare", "demo"]
 
 _CALIBRATED = (
     f"{ALWAYS} the ranker is calibrated for the measure of the row: Fisher-consistent, i.e. "
@@ -101,11 +89,12 @@ def compare(args) -> str:
     labels = np.union1d(train.y, test.y)
     note = ""
     if level is None and not np.isin(labels, (0, 1)).all():
-        measures = without_binary(measures, labels, named=args.measures)
-        rankers = without_binary(rankers, labels, named=args.rankers)
+        measures = {n: measures[n] for n in without_binary(measures, labels, args.measures)}
+        own = {name: measure_of(ranker) for name, ranker in rankers.items()}
+        rankers = {n: rankers[n] for n in without_binary(own, labels, args.rankers)}
         if not (args.measures and args.rankers):
             note = "Binary measures and rankers are left out: --relevance-level brings them in."
-    measures = {name: _on_scale(measure, labels[-1]) for name, measure in measures.items()}
+    measures = {name: _on_scale(measure, labels) for name, measure in measures.items()}
     results = [
         _fit_and_measure(name, rankers[name], train, test, measures, empty)
         for name in _with_progress(rankers)
@@ -127,7 +116,7 @@ def compare(args) -> str:
 def _load_pair(args):
     """Both files with the features of the first, and a sentence where that cost some."""
     reader = Reader(args.train, args, whole=True)
-    if reader.is_table:
+    if reader.table:
         (train,) = reader
         names = list(train.X.columns)
         (test,) = Reader(args.test, args, whole=True, names=names)
@@ -148,23 +137,9 @@ def _load(path):
         return load_letor(path)
 
 
-def without_binary(choice, labels, named):
-    """Those that take graded labels; an error when the user named another."""
-    binary = [name for name, item in choice.items() if is_binary(item)]
-    if named and binary:
-        other = labels[~np.isin(labels, (0, 1))][0]
-        raise ValueError(
-            f"{binary[0]} is binary, and the labels hold {other:g}: give --relevance-level L, "
-            "then documents with a label of at least L are relevant"
-        )
-    return {name: item for name, item in choice.items() if name not in binary}
-
-
-def _on_scale(measure, highest):
+def _on_scale(measure, labels):
     """ERR on the scale of all labels, should the test lack the highest grade."""
-    if isinstance(measure, ERR) and highest >= 0:
-        return replace(measure, max_grade=float(highest))
-    return measure
+    return measure.scaled_to(labels[-1:]) if labels[-1] >= 0 else measure
 
 
 def _fit_and_measure(name, ranker, train, test, measures, empty):

@@ -10,21 +10,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data import check_queries
-from ..datasets._files import read_text
-from ..measures import DCG, get_measure
+from ..datasets import read_text
+from ..measures import get_measure
 from ..metrics import evaluate as evaluate_measures
 from . import _trec
-from ._commands import MEASURES, without_binary
 from ._models import load_ranker, output, scores_of
-from ._rankers import is_binary, make_measure
+from ._rankers import make_measure
 from ._readers import Reader, reading
 from ._report import Column, format_table
 from ._results import summary
+from ._shared import MEASURES, RUN_MEASURES, TREC_MEASURES, without_binary
 from ._terminal import paragraphs, say, width
 
-__all__ = ["TREC_MEASURES", "evaluate"]
-
-TREC_MEASURES = ("ndcg@10", "precision@10", "recall@100", "map", "mrr")
+__all__ = ["evaluate"]
 
 
 class Values(NamedTuple):
@@ -66,10 +64,10 @@ def _of_run(args) -> Values:
     level = 1.0 if args.relevance_level is None else args.relevance_level
     measures = _measures(args.measures or TREC_MEASURES, level, args.gain)
     for name, measure in measures.items():
-        if measure.name not in _trec.MEASURES:
+        if not measure.top_only:
             raise ValueError(
-                f"{name} orders all documents, and a run holds some: choose among "
-                f"{', '.join(_trec.MEASURES)}"
+                f"{name} needs a score for every document; TREC runs are truncated: choose among "
+                f"{', '.join(RUN_MEASURES)}"
             )
     judged, note = _trec.read_judged_run(args.run_file, args.qrels, complete=args.complete)
     note = (
@@ -84,7 +82,7 @@ def _measures(names, level, gain):
     measures = {}
     for name in names:
         measure = make_measure(name, level)
-        if gain is not None and isinstance(measure, DCG):
+        if gain is not None and measure.has_gain:
             measure = get_measure(name, gain=gain)
         measures[name] = measure
     return measures
@@ -98,9 +96,10 @@ def _of_file(args) -> Values:
     y, qid, scores = _scored(args)
     labels, note = np.unique(y[np.isfinite(y)]), ""
     if args.relevance_level is None and not np.isin(labels, (0, 1)).all():
-        if not args.measures and any(map(is_binary, measures.values())):
+        kept = without_binary(measures, labels, named=args.measures)
+        if len(kept) < len(measures):
             note = "Binary measures are left out: --relevance-level brings them in."
-        measures = without_binary(measures, labels, named=args.measures)
+        measures = {name: measures[name] for name in kept}
     values = evaluate_measures(y, scores, measures, qid=qid, empty=args.empty, average=False)
     return Values(check_queries(qid, len(y)).names.tolist(), values, note)
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from ..data import check_queries, positions
 from ..linear_model import GramRidge
-from ..measures import PositionalMeasure
-from ..persistence import _complete, _require_skops, load_model, read_header, save_model
-from ..rankers import BaseRanker, ERRRanker, LeastSquaresRankerCV, ScoreRanker
-from ._commands import without_binary
+from ..metrics import predict_with_queries
+from ..persistence import complete_file, load_model, read_header, require_skops, save_model
+from ..rankers import LeastSquaresRankerCV, measure_of
 from ._rankers import PEERS, make_ranker
 from ._readers import Reader
 from ._report import Column, format_table
+from ._shared import without_binary
 from ._terminal import paragraphs, say, width
 
 __all__ = ["fit", "info", "load_ranker", "output", "predict", "scores_of"]
@@ -28,7 +28,7 @@ __all__ = ["fit", "info", "load_ranker", "output", "predict", "scores_of"]
 
 def fit(args) -> str:
     """Fit a ranker to a file, and write it to another."""
-    _require_skops()
+    require_skops()
     path = Path(args.model)
     if not path.absolute().parent.is_dir():
         raise ValueError(f"cannot write {path}: there is no folder {path.parent}")
@@ -75,9 +75,11 @@ def _unfitted(args):
         )
     ranker = make_ranker(args.ranker, args.relevance_level)
     if args.max_grade is not None:
-        if not isinstance(ranker, ERRRanker):
+        if "max_grade" not in ranker.get_params(deep=False):
             raise ValueError(f"--max-grade is for the ranker err, {args.ranker} has none")
         ranker.set_params(max_grade=args.max_grade)
+    if args.pred is not None:
+        return _of_pairs(ranker, args)
     if ranker.estimator is not None:
         if args.alpha is not None or args.alphas is not None:
             raise ValueError(f"--alpha and --alphas are penalties of Ridge, not of {args.ranker}")
@@ -87,36 +89,47 @@ def _unfitted(args):
     return ranker.set_params(estimator=GramRidge(1.0 if args.alpha is None else args.alpha))
 
 
+def _of_pairs(ranker, args):
+    """Return the ranker with the surrogate on pairs and a prediction map."""
+    if "pred" not in ranker.get_params(deep=False):
+        raise ValueError(f"--pred is for rankers with a surrogate on pairs, not for {args.ranker}")
+    if args.alphas is not None:
+        raise ValueError("--alphas: penalties of pairs cannot be chosen, give --alpha")
+    if args.alpha is not None:
+        ranker.set_params(alpha=args.alpha)
+    return ranker.set_params(surrogate="pairwise", pred=args.pred)
+
+
 def _check_labels(ranker, y, args):
     """Tell of the option, where the ranker would tell of its parameter."""
     labels = np.unique(y[np.isfinite(y)])
     if args.relevance_level is None and not np.isin(labels, (0, 1)).all():
-        without_binary({args.ranker: ranker._measure()}, labels, named=True)
+        without_binary({args.ranker: measure_of(ranker)}, labels, named=True)
 
 
 def _cross_validated(ranker, args):
     if args.alpha is not None:
         raise ValueError("--alpha is one penalty and --alphas several: give one of the two")
-    if not isinstance(ranker._measure(), PositionalMeasure):
+    if measure_of(ranker).shape != "documents":
         raise ValueError(f"--alphas: penalties of {args.ranker} cannot be chosen, give --alpha")
-    return LeastSquaresRankerCV(ranker._measure(), args.alphas, cv=args.folds)
+    return LeastSquaresRankerCV(measure_of(ranker), args.alphas, cv=args.folds)
 
 
 def _takes_chunks(ranker) -> bool:
-    if isinstance(ranker, ERRRanker) and ranker.max_grade is None:
+    if not measure_of(ranker).is_scaled:
         return False  # the largest label of all chunks, which one of them does not know
     return isinstance(getattr(ranker, "estimator", None), GramRidge)
 
 
 def _penalties(ranker, folds) -> list[str]:
     """What the folds said about each penalty."""
-    if not isinstance(ranker, LeastSquaresRankerCV):
+    results = getattr(ranker, "cv_results_", None)
+    if results is None:
         return []
-    results = ranker.cv_results_
     cells = [f"{score:.4f}" for score in results["mean_test_score"]]
     cells[ranker.best_index_] += " *"
     room = max(map(len, cells))
-    score = Column([_measure_name(ranker._measure())], [cell.ljust(room) for cell in cells])
+    score = Column([measure_of(ranker).full_name], [cell.ljust(room) for cell in cells])
     labels = [f"alpha {alpha:g}" for alpha in results["param_alpha"]]
     return [
         format_table(labels, [score], width()),
@@ -161,16 +174,14 @@ def load_ranker(path):
 
 def scores_of(ranker, part):
     """Scores of the rows; a part holds whole queries, which some rankers look at."""
-    if isinstance(ranker, BaseRanker):
-        return ranker.predict(part.X, part.qid)
-    return ranker.predict(part.X)
+    return predict_with_queries(ranker, part.X, part.qid)
 
 
 @contextmanager
 def output(path):
     """Text for a file, which is complete or is not there; ``-`` is the standard output."""
     if path != "-":
-        with _complete(path, "w", encoding="utf-8", newline="\n") as file:
+        with complete_file(path, "w", encoding="utf-8", newline="\n") as file:
             yield file
     elif sys.stdout is None:
         raise ValueError("the standard output is closed: give a file to --output")
@@ -199,11 +210,12 @@ def _trec(part, scores, args):
 def info(args) -> str:
     """What is in a model file."""
     header, ranker = read_header(args.model), load_model(args.model)
+    measure = measure_of(ranker)
     facts = {
         "class": header["class"],
         **{f"  {name}": repr(value) for name, value in ranker.get_params(deep=False).items()},
-        "measure": _measure_name(ranker._measure()) if hasattr(ranker, "_measure") else "",
-        "calibrated": _calibration(ranker),
+        "measure": "" if measure is None else measure.full_name,
+        "calibrated": "" if measure is None else _calibration(ranker, measure),
         "penalty": f"{ranker.alpha_:g}, chosen" if hasattr(ranker, "alpha_") else "",
         "features": _features(ranker),
         "written by": f"skcalrank {header['skcalrank']}, scikit-learn {header['scikit-learn']}",
@@ -215,17 +227,12 @@ def info(args) -> str:
     return "\n".join(lines) + _coefficients(ranker, args.coefficients)
 
 
-def _measure_name(measure) -> str:
-    k = getattr(measure, "k", None)
-    return measure.name + (f"@{k}" if k is not None else "")
-
-
-def _calibration(ranker) -> str:
-    if isinstance(ranker, ScoreRanker):
-        if isinstance(ranker._measure(), PositionalMeasure):
-            return "Fisher-consistent for the measure, where the regressor estimates means"
-        return "Fisher-consistent for the measure on conditions, see its documentation"
-    return "see the documentation of the class" if isinstance(ranker, BaseRanker) else ""
+def _calibration(ranker, measure) -> str:
+    if not ranker.regresses_targets:
+        return "see the documentation of the class"
+    if measure.calibration == "always":
+        return "Fisher-consistent for the measure, where the regressor estimates means"
+    return "Fisher-consistent for the measure on conditions, see its documentation"
 
 
 def _features(ranker) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from functools import partial
 from importlib import import_module
 
@@ -11,26 +10,9 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 from ..data import check_queries
-from ..measures import (
-    NDCG,
-    AveragePrecision,
-    Kendall,
-    PairwiseDisagreement,
-    PositionalMeasure,
-    get_measure,
-)
-from ..rankers import (
-    AUCRanker,
-    AveragePrecisionRanker,
-    DCGRanker,
-    ERRRanker,
-    ExpectedRankUtilityRanker,
-    NDCGRanker,
-    PairwiseDisagreementRanker,
-    PrecisionRanker,
-    RecallRanker,
-    SpearmanRanker,
-)
+from ..measures import MEASURES, get_measure
+from ..rankers import RANKERS as CLASSES
+from ..rankers import measure_of
 
 __all__ = [
     "ALWAYS",
@@ -39,24 +21,28 @@ __all__ = [
     "RANKERS",
     "REGRESSORS",
     "calibration_mark",
-    "is_binary",
     "make_measure",
     "make_ranker",
 ]
 
-RANKERS = {
-    "ndcg": NDCGRanker,
-    "dcg": DCGRanker,
-    "precision": PrecisionRanker,
-    "recall": RecallRanker,
-    "eru": ExpectedRankUtilityRanker,
-    "auc": AUCRanker,
-    "spearman": SpearmanRanker,
-    "map": AveragePrecisionRanker,
-    "err": ERRRanker,
-    "pd": PairwiseDisagreementRanker,
-    "kendall": partial(PairwiseDisagreementRanker, weights="unit"),
-}
+
+def _place(make):
+    """Rankers without a condition come first, in the order of their measures."""
+    measure = measure_of(make())
+    return measure.calibration != "always", list(MEASURES).index(measure.name)
+
+
+#: What makes a ranker, by its short name.
+RANKERS = dict(
+    sorted(
+        (
+            (name, partial(cls, **params))
+            for cls in CLASSES.values()
+            for name, params in cls.short_names.items()
+        ),
+        key=lambda item: _place(item[1]),
+    )
+)
 
 REGRESSORS = {
     "trees": partial(HistGradientBoostingRegressor, random_state=0),
@@ -101,37 +87,17 @@ def _set_cutoff(ranker, name, k):
 def make_measure(name, relevance_level=None):
     """A measure by its scorer name; the relevance level is for those that read one."""
     measure = get_measure(name)
-    if relevance_level is None or not is_binary(measure):
+    if relevance_level is None or not measure.is_binary:
         return measure
     return get_measure(name, relevance_level=relevance_level)
 
 
-def is_binary(measure_or_ranker) -> bool:
-    """Whether it knows relevant documents and others only."""
-    return hasattr(measure_or_ranker, "relevance_level")
-
-
 def calibration_mark(ranker, measure) -> str:
     """Whether the surrogate of the ranker is calibrated for the measure, as a mark."""
-    own = None if ranker is None or isinstance(ranker, _Peer) else ranker._measure()
-    if not _same_aim(own, measure):
+    own = measure_of(ranker)
+    if own is None or not own.same_targets_as(measure):
         return ""
-    return ALWAYS if isinstance(own, PositionalMeasure) else CONDITIONALLY
-
-
-def _same_aim(own, measure) -> bool:
-    """Whether the best ranking for one measure is the best for the other."""
-    if isinstance(measure, Kendall):
-        # Minus the unit disagreement, up to factor and shift of the query.
-        return own == PairwiseDisagreement(weights="unit")
-    if type(own) is not type(measure):
-        return False
-    # These are in the basis, not in the targets: the surrogate is the same for all.
-    in_basis = {"half_life", "max_grade"}
-    if not isinstance(own, (NDCG, AveragePrecision)):
-        in_basis.add("k")
-    names = {field.name for field in fields(own)} - in_basis
-    return all(getattr(own, name) == getattr(measure, name) for name in names)
+    return ALWAYS if own.calibration == "always" else CONDITIONALLY
 
 
 class _Peer:

@@ -10,14 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from ..data import Queries, Ranked
-from ..datasets._files import open_bytes
-from ..metrics._evaluate import values_per_query
+from ..datasets import open_bytes
+from ..metrics import values_per_query
 from ._readers import reading
 
-__all__ = ["MEASURES", "RunJudgments", "read_judged_run"]
-
-#: Those that read what was retrieved from the top; others order all documents.
-MEASURES = ("ndcg", "dcg", "precision", "recall", "map", "mrr", "err", "eru")
+__all__ = ["RunJudgments", "read_judged_run"]
 
 
 class RunJudgments:

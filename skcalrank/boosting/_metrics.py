@@ -36,8 +36,7 @@ class _Metric:
 def _parameters(measure, ties, empty, name, options, prefix=""):
     made = get_scorer(measure, ties=ties, empty=empty, **options).measure
     if name is None:
-        cutoff = getattr(made, "k", None)
-        name = prefix + (made.name if cutoff is None else f"{made.name}@{cutoff}")
+        name = prefix + made.full_name
     return made, ties, empty, name
 
 

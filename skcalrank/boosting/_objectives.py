@@ -10,14 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data import Queries, check_sample_weight, check_target
-from ..losses import (
-    DifferentiableHinge,
-    Loss,
-    PairwiseSquared,
-    Squared,
-    SquaredHinge,
-    get_loss,
-)
+from ..losses import Loss, get_loss
 from ..measures import MEASURES, Measure, get_measure
 from ._data import Handed, from_lightgbm, from_xgboost
 
@@ -57,10 +50,8 @@ class _Objective:
     )
 
     def __post_init__(self):
-        if type(self.measure).score_targets is Measure.score_targets:
-            fitting = [
-                name for name, m in MEASURES.items() if m.score_targets is not Measure.score_targets
-            ]
+        if not self.measure.has_score_targets():
+            fitting = [name for name, m in MEASURES.items() if m.has_score_targets()]
             raise ValueError(
                 f"{self.measure.name} has no targets of single documents to boost: choose one of "
                 f"{', '.join(sorted(fitting))}."
@@ -105,18 +96,12 @@ def _same(a, b):
 
 def _steady(loss, gradient, curvature, weight):
     """Curvatures that do not vanish where the gradient does not."""
-    if isinstance(loss, (Squared, PairwiseSquared)):
+    if loss.family == "squared":
         return curvature
-    if isinstance(loss, (SquaredHinge, DifferentiableHinge)):
-        largest = _largest_curvature(loss)
+    largest = loss.largest_curvature
+    if largest is not None:
         return np.full(len(gradient), largest) if weight is None else largest * weight
     return np.maximum(curvature, np.abs(gradient) / LONGEST_STEP)
-
-
-def _largest_curvature(loss):
-    if isinstance(loss, SquaredHinge):
-        return 2.0 * loss.eta
-    return loss.eta / loss.smoothing
 
 
 class LightGBMObjective(_Objective):

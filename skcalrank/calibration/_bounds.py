@@ -9,13 +9,7 @@ from scipy.spatial.distance import pdist
 from sklearn.utils import check_array
 
 from ..losses import get_loss
-from ..measures import (
-    AveragePrecision,
-    Kendall,
-    Measure,
-    PairwiseDisagreement,
-    get_measure,
-)
+from ..measures import get_measure
 from ..preds import map_positions
 from ._orders import all_positions
 
@@ -158,7 +152,7 @@ def regret_bound(
         raise ValueError(
             f"surrogate_regret holds {regret[wrong][0]:g}: a regret is a finite number from 0."
         )
-    if not isinstance(measure, (str, Measure)):
+    if np.ndim(measure):
         factor = _diameter_of_vectors(measure, loss)
     else:
         measure = get_measure(measure)
@@ -213,10 +207,10 @@ def _factor(measure, loss, r, max_target):
 def diameter(measure, r):
     """Largest distance between the bases of two orders, of a measure of pairs."""
     first = np.arange(1, r + 1)
-    if isinstance(measure, (PairwiseDisagreement, Kendall)):
-        # No two orders agree on less than no pair.
+    if measure.objective == "disagreement":
+        # Two orders may disagree on every pair.
         others = first[None, ::-1]
-    elif isinstance(measure, AveragePrecision) and measure.k is None:
+    elif measure.objective == "map" and measure.cutoff is None:
         if r > _LARGEST_MAP:
             raise ValueError(
                 f"r={r}: the bound of MAP is known for up to {_LARGEST_MAP} documents."

@@ -192,7 +192,7 @@ def score_by_partition(ranker, X, y, qid, sample_weight):
     """Compute the mean of the measure over the queries from sums of the partitions."""
     check_is_fitted(ranker)
     measure, y = ranker._scored_by(y)
-    if getattr(measure, "max_grade", 0.0) is None:
+    if not measure.is_scaled:
         raise ValueError(
             f"{measure.name} has max_grade=None, the largest label of all partitions, which one "
             "of them does not know: set max_grade."

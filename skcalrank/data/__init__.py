@@ -6,15 +6,21 @@ here and never from a module of this room.
 
 from __future__ import annotations
 
+from ._arrays import safe_divide as safe_divide
 from ._atomic import all_or_nothing as all_or_nothing
 from ._clicks import ClickSessions
 from ._exceptions import MissingQidError
 from ._lazy import is_lazy as is_lazy
 from ._lazy import refuse_lazy as refuse_lazy
+from ._memory import CACHE_CELLS as CACHE_CELLS
+from ._memory import CHUNK_ROWS as CHUNK_ROWS
+from ._memory import KEPT_CELLS as KEPT_CELLS
+from ._memory import MOST_CELLS as MOST_CELLS
+from ._memory import PART_CELLS as PART_CELLS
+from ._memory import WHOLE_BYTES as WHOLE_BYTES
 from ._preferences import PreferenceTarget
 from ._preferences import check_preference_weights as check_preference_weights
 from ._preferences import is_acyclic as is_acyclic
-from ._queries import PAIR_CELLS as PAIR_CELLS
 from ._queries import Queries as Queries
 from ._queries import check_qid as check_qid
 from ._queries import plain as plain

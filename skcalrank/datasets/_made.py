@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ..data import Queries, check_count
-from ..measures import ERR, PositionalMeasure, get_measure
+from ..measures import get_measure
 from ..metrics import measure_score
 from ._container import RankingData
 
@@ -82,18 +80,13 @@ class LabelMixture:
         -------
         value : float
         """
-        measure = self._on_one_scale(get_measure(measure))
+        # One scale for all intents, whichever label is the largest of each.
+        measure = get_measure(measure).scaled_to(self.labels)
         values = [
             measure_score(measure, labels, y_score, qid=self.qid, ties=ties, empty="zero")
             for labels in self.labels
         ]
         return float(self.probabilities @ values)
-
-    def _on_one_scale(self, measure):
-        """ERR without a highest grade would take the largest label of each intent for it."""
-        if isinstance(measure, ERR) and measure.max_grade is None:
-            return replace(measure, max_grade=self.labels.max())
-        return measure
 
     def bayes_value(self, measure):
         """The best expected value that any ranking of the documents can have.
@@ -109,7 +102,7 @@ class LabelMixture:
         value : float
         """
         measure = get_measure(measure)
-        if not isinstance(measure, PositionalMeasure):
+        if measure.shape != "documents":
             raise ValueError(
                 f"{measure.name} is not positional: no sort is best for it, and its Bayes "
                 "value has no closed form."

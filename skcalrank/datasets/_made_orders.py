@@ -6,12 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..data import Queries, check_count
-from ..measures import (
-    Kendall,
-    PairwiseDisagreement,
-    PositionalMeasure,
-    get_measure,
-)
+from ..measures import get_measure
 from ..metrics import measure_score
 from ..preds import feedback_arc_positions, sort_positions
 from ._container import LabelRankingData
@@ -123,10 +118,10 @@ class OrderMixture:
             For other measures.
         """
         measure = get_measure(measure)
-        if isinstance(measure, (Kendall, PairwiseDisagreement)):
+        if measure.objective == "disagreement":
             targets = self._mean(measure.pair_targets(-self.orders.astype(float)))
             best = [feedback_arc_positions(matrix).positions for matrix in targets]
-        elif isinstance(measure, PositionalMeasure):
+        elif measure.shape == "documents":
             queries = Queries.equal(self.probabilities.size, self.orders.shape[2])
             labels = measure.labels(-self.orders.astype(float).ravel())
             targets = self._mean(measure.score_targets(labels, queries).reshape(self.orders.shape))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from ._base import EXPONENT as EXPONENT
 from ._base import Loss
 from ._bregman import BregmanKL, BregmanLogistic
 from ._pairwise import PairwiseExponential, PairwiseLogistic, PairwiseSquared

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data import Queries
 
-__all__ = ["EXPONENT", "Loss", "over", "reach"]
+__all__ = ["EXPONENT", "Loss", "reach"]
 
 # Exponentials of larger numbers are cut, so that a step of a solver that went too far is
 # huge and not infinite. Squares of the result are still finite.
@@ -40,13 +40,28 @@ class Loss(ABC):
         Name in ``LOSSES``.
     needs_intercept : bool
         Whether a shift of all scores of a query changes the loss.
+    separable : bool
+        Whether the loss is a sum with one term per document.
+    family : {"squared", "logistic", None}
+        Which linear model of scikit-learn minimises the loss, if one does: ``Ridge`` or
+        ``LogisticRegression``.
+    largest_curvature : float or None
+        Largest second derivative of the term of a document, for losses whose curvature vanishes
+        where the slope does not; None for others.
     """
 
     name: ClassVar[str]
     needs_intercept: ClassVar[bool] = True
+    separable: ClassVar[bool] = False
+    family: ClassVar[str | None] = None
 
     # Whether targets below 0 make the loss unbounded.
     _positive_only: ClassVar[bool] = True
+
+    @property
+    def largest_curvature(self) -> float | None:
+        """Largest second derivative, of losses whose curvature vanishes on slopes."""
+        return None
 
     def scaled_to(self, v: np.ndarray, queries: Queries) -> Loss:
         """The loss with what it reads off all targets filled in, targets checked.
@@ -175,12 +190,6 @@ class Loss(ABC):
         c : float
             Infinite where no bound is claimed.
         """
-
-
-def over(numerator, denominator):
-    """Numerator over denominator, and 0 where that is 0."""
-    out = np.zeros(np.broadcast(numerator, denominator).shape)
-    return np.divide(numerator, denominator, out=out, where=denominator != 0)
 
 
 def reach(loss: Loss, largest: float, what: str = "target") -> Loss:

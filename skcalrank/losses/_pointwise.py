@@ -62,6 +62,8 @@ class PointwiseLoss(Loss):
     array([0.25, 0.75, 1.  ])
     """
 
+    separable: ClassVar[bool] = True
+
     @abstractmethod
     def terms(self, v, s):
         """Loss of each document.
@@ -156,6 +158,7 @@ class Squared(PointwiseLoss):
     """
 
     name: ClassVar[str] = "squared"
+    family: ClassVar[str | None] = "squared"
     _positive_only: ClassVar[bool] = False
 
     def terms(self, v, s):
@@ -226,6 +229,7 @@ class Logistic(_TwoSided):
     """
 
     name: ClassVar[str] = "logistic"
+    family: ClassVar[str | None] = "logistic"
 
     def terms(self, v, s):
         return self.eta * softplus(s) - v * s
@@ -330,6 +334,11 @@ class SquaredHinge(_TwoSided):
         if not isinstance(self.threshold, Real) or not 0 < self.threshold < np.inf:
             raise ValueError(f"threshold={self.threshold!r}: choose a positive number.")
 
+    @property
+    def largest_curvature(self):
+        """Largest second derivative of a term."""
+        return 2.0 * self.eta
+
     def _parts(self, s):
         return np.maximum(self.threshold - s, 0.0), np.maximum(s, 0.0)
 
@@ -383,6 +392,11 @@ class DifferentiableHinge(_TwoSided):
         super().__post_init__()
         if not isinstance(self.smoothing, Real) or not 0 < self.smoothing <= 0.5:
             raise ValueError(f"smoothing={self.smoothing!r}: choose a number from (0, 1/2].")
+
+    @property
+    def largest_curvature(self):
+        """Largest second derivative of a term."""
+        return self.eta / self.smoothing
 
     def terms(self, v, s):
         return v * rounded_hinge(1.0 - s, self.smoothing) + (self.eta - v) * rounded_hinge(

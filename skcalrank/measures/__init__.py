@@ -30,20 +30,20 @@ __all__ = [
     "get_measure",
 ]
 
-#: Every measure by its name. Tests, error messages and tables are driven by it.
+#: Every measure by its name. Tests, error messages and tables are driven by it, in this order.
 MEASURES: dict[str, type[Measure]] = {
     measure.name: measure
     for measure in (
+        NDCG,
+        DCG,
         Precision,
         Recall,
-        DCG,
-        NDCG,
-        ERU,
-        AUC,
-        Spearman,
         AveragePrecision,
         ReciprocalRank,
         ERR,
+        ERU,
+        AUC,
+        Spearman,
         Kendall,
         PairwiseDisagreement,
     )

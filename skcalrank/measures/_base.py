@@ -29,18 +29,45 @@ class Measure(ABC):
     :class:`~skcalrank.data.Queries`, whose ``sum``, ``max`` and ``repeat`` are the
     reductions over the documents of a query.
 
+    The attributes below are what the rest of the package knows about a measure; it never asks
+    for the class. A new measure declares those that differ from the defaults of the base class.
+
     Attributes
     ----------
     name : str
         Name in ``MEASURES``, that of the scorer.
+    full_name : str
+        The name with the cutoff, such as ``"ndcg@10"``.
     shape : {"documents", "pairs", None}
-        Where targets and basis live.
-    has_cutoff : bool
-        Whether there is a parameter ``k``.
-    positive_only : bool
-        Whether negative labels are an error.
+        Where targets and basis live. None: the measure can be evaluated only.
+    objective : {"positional", "map", "disagreement", None}
+        Problem of the best positions, which prediction maps solve
+        (:func:`skcalrank.preds.preds_for`); None if no prediction map is known.
+    calibration : str or None
+        Under which distributions of the labels sorting by the regressed score targets is
+        calibrated: "always", or the name of a sufficient condition. None: no theorem is known.
     separable : bool
         Whether the score target of a document depends on its own label only.
+    basis_fields : frozenset of str
+        Parameters that change the values, but not which ranking is best.
+    has_cutoff, has_gain : bool
+        Whether there is a parameter ``k``, a parameter ``gain``.
+    cutoff : int or None
+        Last position that counts; None = all.
+    positive_only : bool
+        Whether negative labels are an error.
+    is_binary : bool
+        Whether documents are either relevant or not; then there is a parameter
+        ``relevance_level``.
+    needs_binary_labels : bool
+        Whether labels other than 0 and 1 are an error, as no ``relevance_level`` is set.
+    is_scaled : bool
+        Whether :meth:`scaled_to` has nothing to fill in.
+    reads_preferences : bool
+        Whether a :class:`~skcalrank.PreferenceTarget` can take the place of the labels.
+    top_only : bool
+        Whether a document that was not retrieved adds nothing, so that truncated rankings such as
+        TREC runs can be measured.
 
     References
     ----------
@@ -50,9 +77,63 @@ class Measure(ABC):
 
     name: ClassVar[str]
     shape: ClassVar[str | None] = None
-    has_cutoff: ClassVar[bool] = False
-    positive_only: ClassVar[bool] = False
+    objective: ClassVar[str | None] = None
+    calibration: ClassVar[str | None] = None
     separable: ClassVar[bool] = False
+    basis_fields: ClassVar[frozenset[str]] = frozenset()
+    has_cutoff: ClassVar[bool] = False
+    has_gain: ClassVar[bool] = False
+    positive_only: ClassVar[bool] = False
+    is_binary: ClassVar[bool] = False
+    reads_preferences: ClassVar[bool] = False
+    top_only: ClassVar[bool] = False
+
+    @property
+    def cutoff(self) -> int | None:
+        """Last position that counts; None = all."""
+        return getattr(self, "k", None)
+
+    @property
+    def full_name(self) -> str:
+        """Name with the cutoff, if there is one."""
+        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
+
+    @property
+    def needs_binary_labels(self) -> bool:
+        """Whether labels other than 0 and 1 are an error."""
+        return self.is_binary and self.relevance_level is None  # type: ignore[attr-defined]
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether :meth:`scaled_to` has nothing to fill in."""
+        return True
+
+    @classmethod
+    def has_score_targets(cls) -> bool:
+        """Return whether the measure has :meth:`score_targets`."""
+        return cls.score_targets is not Measure.score_targets
+
+    def same_targets_as(self, other: Measure) -> bool:
+        """Return whether the best ranking for this measure is the best for another one.
+
+        Parameters
+        ----------
+        other : Measure
+
+        Returns
+        -------
+        same : bool
+            True if targets are equal up to a positive factor and a shift of each query, and the
+            basis orders the documents alike: measures of one class that differ in `basis_fields`
+            only, and Kendall's tau and the unit pairwise disagreement. (The best ranking for ERR
+            on two scales is the same under the condition of its calibration.)
+        """
+        return self._targets_key() == other._targets_key()
+
+    def _targets_key(self):
+        """What decides which ranking is best."""
+        params = {name: v for name, v in vars(self).items() if name not in self.basis_fields}
+        return type(self), params
 
     def labels(self, y: np.ndarray) -> np.ndarray:
         """The labels that the measure reads, checked (and made binary if it is).
@@ -199,6 +280,8 @@ class PositionalMeasure(Measure):
     """
 
     shape: ClassVar[str | None] = "documents"
+    calibration: ClassVar[str | None] = "always"
+    objective: ClassVar[str | None] = "positional"
 
     @abstractmethod
     def targets(self, y: np.ndarray, queries: Queries) -> np.ndarray:
@@ -257,11 +340,6 @@ class PositionalMeasure(Measure):
             0 in the base class.
         """
         return np.zeros(queries.n_queries)
-
-    @property
-    def cutoff(self) -> int | None:
-        """Last position with a positive discount; None = all."""
-        return getattr(self, "k", None)
 
     def evaluate(self, y, ranked):
         queries = ranked.queries

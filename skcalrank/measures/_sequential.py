@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import check_cutoff
+from ..data import check_cutoff, safe_divide
 from ._base import Measure, PairMeasure
 from ._labels import binary_labels, non_negative_labels
 
@@ -62,6 +62,10 @@ class AveragePrecision(PairMeasure):
     """
 
     name: ClassVar[str] = "map"
+    objective: ClassVar[str | None] = "map"
+    calibration: ClassVar[str | None] = "reinforce"
+    is_binary: ClassVar[bool] = True
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     k: int | None = None
     relevance_level: float | None = None
@@ -78,7 +82,7 @@ class AveragePrecision(PairMeasure):
     def pair_targets(self, y):
         relevant = y.sum(axis=-1)[..., None, None]
         products = np.tril(y[..., :, None] * y[..., None, :])
-        return np.divide(products, relevant, out=np.zeros_like(products), where=relevant > 0)
+        return safe_divide(products, relevant)
 
     def pair_basis(self, positions):
         last = np.maximum(positions[..., :, None], positions[..., None, :])
@@ -87,7 +91,7 @@ class AveragePrecision(PairMeasure):
     def score_targets(self, y, queries):
         """``y_i/|y|_1``, the diagonal of the pair targets: RAT13, Corollary 5."""
         relevant = queries.repeat(queries.sum(y))
-        return np.divide(y, relevant, out=np.zeros_like(y), where=relevant > 0)
+        return safe_divide(y, relevant)
 
     def evaluate(self, y, ranked):
         queries = ranked.queries
@@ -104,8 +108,7 @@ class AveragePrecision(PairMeasure):
             found = relevant.cumsum(axis=1)
             found *= relevant
             out[block.ids] = found @ share
-        total = queries.sum(y)
-        return np.divide(out, total, out=np.zeros_like(out), where=total > 0)
+        return safe_divide(out, queries.sum(y))
 
     @staticmethod
     def _precision(relevant, block):
@@ -149,6 +152,8 @@ class ReciprocalRank(Measure):
     """
 
     name: ClassVar[str] = "mrr"
+    is_binary: ClassVar[bool] = True
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     k: int | None = None
     relevance_level: float | None = None
@@ -223,6 +228,9 @@ class ERR(Measure):
     """
 
     name: ClassVar[str] = "err"
+    calibration: ClassVar[str | None] = "independence"
+    basis_fields: ClassVar[frozenset[str]] = frozenset({"k", "max_grade"})
+    top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     separable: ClassVar[bool] = True
     positive_only: ClassVar[bool] = True
@@ -245,8 +253,13 @@ class ERR(Measure):
             )
         return y
 
+    @property
+    def is_scaled(self):
+        """Whether ``max_grade`` is set."""
+        return self.max_grade is not None
+
     def scaled_to(self, y):
-        if self.max_grade is not None:
+        if self.is_scaled:
             return self
         return replace(self, max_grade=float(np.max(self.labels(y), initial=0.0)))
 

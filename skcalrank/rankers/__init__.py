@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import isabstract
+
 from ._aggregated import AggregatedRanker
 from ._base import BaseRanker, ScoreRanker
 from ._baselines import PairwiseHingeRanker, PairwiseLogisticRanker
@@ -52,3 +54,25 @@ __all__ = [
     "StochasticAggregatedRanker",
     "ValueRegularizedRanker",
 ]
+
+#: Every ranker by the name of its class.
+RANKERS: dict[str, type[BaseRanker]] = {
+    name: cls
+    for name, cls in ((name, globals()[name]) for name in __all__)
+    if issubclass(cls, BaseRanker) and not isabstract(cls)
+}
+
+
+def is_ranker(estimator) -> bool:
+    """Return whether an estimator is a ranker of the package, which knows its measure."""
+    return isinstance(estimator, BaseRanker)
+
+
+def measure_of(estimator):
+    """Return the measure of a ranker, or None for another estimator."""
+    return estimator._measure() if is_ranker(estimator) else None
+
+
+def why_weights_do_not_repeat(ranker: BaseRanker) -> str | None:
+    """Return why a weight is not a repetition of the row, or None where it is."""
+    return ranker._why_weights_do_not_repeat()

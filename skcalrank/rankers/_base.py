@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABCMeta, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -47,6 +47,13 @@ from ._record import FitRecord
 __all__ = ["BaseRanker", "Problem", "ScoreRanker", "fit_targets"]
 
 
+# Why the weight of a row is not a repetition of it.
+COUNTS_DOCUMENTS = "a query counts its number of documents, which weights do not change"
+DEPENDS_ON_LABELS = (
+    "targets depend on all labels of the query: a weight weighs, it does not repeat rows"
+)
+
+
 class Problem(NamedTuple):
     """A validated ranking problem.
 
@@ -79,7 +86,19 @@ class Problem(NamedTuple):
 
 
 class BaseRanker(BaseEstimator, metaclass=ABCMeta):
-    """A measure, a surrogate, a prediction map and a regressor."""
+    """A measure, a surrogate, a prediction map and a regressor.
+
+    Attributes
+    ----------
+    short_names : dict
+        Names of the ranker on the command line, and the parameters that each stands for.
+    regresses_targets : bool
+        Whether the measure's targets are regressed, so that the ranker is calibrated where its
+        measure says.
+    """
+
+    short_names: ClassVar[dict[str, dict]] = {}
+    regresses_targets: ClassVar[bool] = False
 
     __metadata_request__fit = {"qid": True, "sample_weight": True}
     __metadata_request__predict = {"qid": True}
@@ -319,6 +338,12 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         measure, y = self._scored_by(y)
         return measure_score(measure, y, scores, qid=qid, sample_weight=sample_weight)
 
+    def _why_weights_do_not_repeat(self) -> str | None:
+        """Return why a weight is not a repetition of the row, or None where it is."""
+        if self._loss_in_force() == "pairwise_squared":
+            return f"pairwise squared: {COUNTS_DOCUMENTS}"
+        return None if self._measure().separable else DEPENDS_ON_LABELS
+
     def _scored_by(self, y):
         """Return the measure that compares predictions with y, and y as the measure reads it."""
         return self.record_.measure, y
@@ -359,6 +384,8 @@ class ScoreRanker(BaseRanker):
     loss : {"squared", "pairwise_squared"}, default=None
         As in :class:`LeastSquaresRanker`.
     """
+
+    regresses_targets: ClassVar[bool] = True
 
     __metadata_request__partial_fit = {"qid": True, "sample_weight": True}
 

@@ -116,6 +116,9 @@ class LeastSquaresRankerCV(_PositionalRanker):
     def _given_regressor(self):
         return None
 
+    def _why_weights_do_not_repeat(self):
+        return "a row that is repeated may stand in two folds"
+
     def _measures(self):
         """Measures by name."""
         measures = self.measure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -51,6 +52,8 @@ class ERRRanker(ScoreRanker):
     >>> ERRRanker().fit([[0.0], [1.0]], [0, 1]).score([[0.0], [1.0]], [0, 1])
     0.5
     """
+
+    short_names: ClassVar = {"err": {}}
 
     def __init__(self, estimator=None, *, max_grade=None, loss=None):
         super().__init__(estimator, loss=loss)

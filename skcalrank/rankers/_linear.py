@@ -11,7 +11,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from .._solvers import ScorerFit, fit_scorer
 from ..data import all_or_nothing, check_alpha, check_count
-from ._base import BaseRanker, Problem
+from ._base import COUNTS_DOCUMENTS, BaseRanker, Problem
 
 __all__ = ["LinearScorer"]
 
@@ -67,6 +67,9 @@ class LinearScorer(BaseRanker):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _why_weights_do_not_repeat(self):
+        return f"a loss of pairs: {COUNTS_DOCUMENTS}"
 
     @abstractmethod
     def _solve(self, problem: Problem, start) -> ScorerFit:

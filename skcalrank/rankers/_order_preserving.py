@@ -11,9 +11,9 @@ from scipy.sparse import vstack as sparse_vstack
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from .._solvers import ScorerFit, fit_regressor
-from ..losses import Logistic, PairwiseSquared, Squared, get_loss
+from ..losses import get_loss
 from ..measures import get_measure
-from ._base import fit_targets
+from ._base import DEPENDS_ON_LABELS, fit_targets
 from ._linear import LinearScorer, document_weights
 
 __all__ = ["OrderPreservingRanker"]
@@ -132,9 +132,13 @@ class OrderPreservingRanker(LinearScorer):
             measure = get_measure(self.measure)
         except (ValueError, TypeError):  # parameters are validated in fit
             return tags
-        binary = getattr(measure, "relevance_level", 0) is None
-        tags.target_tags.positive_only = measure.positive_only or binary
+        tags.target_tags.positive_only = measure.positive_only or measure.needs_binary_labels
         return tags
+
+    def _why_weights_do_not_repeat(self):
+        if not get_loss(self.loss).separable:
+            return super()._why_weights_do_not_repeat()
+        return None if self._measure().separable else DEPENDS_ON_LABELS
 
     def _measure(self):
         return get_measure(self.measure)
@@ -150,9 +154,9 @@ class OrderPreservingRanker(LinearScorer):
             self.loss, eta=self.eta, threshold=self.threshold, smoothing=self.smoothing
         ).scaled_to(targets if weight is None else targets * (weight > 0), queries)
         self.loss_ = loss
-        if isinstance(loss, (Squared, PairwiseSquared)):
+        if loss.family == "squared":
             return self._solve_squares(problem, targets)
-        if isinstance(loss, Logistic) and problem.X.shape[1] <= _NEWTON_FEATURES:
+        if loss.family == "logistic" and problem.X.shape[1] <= _NEWTON_FEATURES:
             fit = self._solve_logistic(problem, targets, start)
             if fit is not None:
                 return fit
@@ -164,7 +168,7 @@ class OrderPreservingRanker(LinearScorer):
         )
 
     def _solve_squares(self, problem, targets):
-        pairwise = isinstance(self.loss_, PairwiseSquared)
+        pairwise = not self.loss_.separable
         # The pairs of r items are r times the centred squares.
         alpha = self.alpha / (problem.n_items or 1) if pairwise else self.alpha
         ridge = Ridge(alpha, fit_intercept=self.fit_intercept, tol=self.tol)

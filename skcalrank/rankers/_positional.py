@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ..measures import (
     AUC,
     DCG,
     ERU,
     NDCG,
-    PositionalMeasure,
     Precision,
     Recall,
     Spearman,
@@ -33,7 +34,7 @@ class _PositionalRanker(ScoreRanker):
             measure = self._measure()
         except (ValueError, TypeError):  # parameters are validated in fit
             return False
-        return measure.positive_only or getattr(measure, "relevance_level", 0) is None
+        return measure.positive_only or measure.needs_binary_labels
 
 
 class LeastSquaresRanker(_PositionalRanker):
@@ -88,7 +89,7 @@ class LeastSquaresRanker(_PositionalRanker):
 
     def _measure(self):
         measure = get_measure(self.measure)
-        if not isinstance(measure, PositionalMeasure):
+        if measure.shape != "documents":
             raise ValueError(
                 f"measure={self.measure!r} is not positional, so no least-squares surrogate "
                 "with one value per document is calibrated for it without conditions: see "
@@ -122,6 +123,8 @@ class PrecisionRanker(_PositionalRanker):
     array([1, 3])
     """
 
+    short_names: ClassVar = {"precision": {}}
+
     def __init__(self, estimator=None, *, k=10, loss=None, relevance_level=None):
         super().__init__(estimator, loss=loss)
         self.k = k
@@ -149,6 +152,8 @@ class RecallRanker(_PositionalRanker):
     >>> RecallRanker(k=1).fit([[0.0], [1.0]], [0, 1]).score([[0.0], [1.0]], [0, 1])
     1.0
     """
+
+    short_names: ClassVar = {"recall": {}}
 
     def __init__(self, estimator=None, *, k=10, loss=None, relevance_level=None):
         super().__init__(estimator, loss=loss)
@@ -182,6 +187,8 @@ class DCGRanker(_PositionalRanker):
     >>> DCGRanker().fit([[0.0], [1.0]], [0, 2]).score([[0.0], [1.0]], [0, 2])
     3.0
     """
+
+    short_names: ClassVar = {"dcg": {}}
 
     def __init__(self, estimator=None, *, k=None, gain="exponential", loss=None):
         super().__init__(estimator, loss=loss)
@@ -219,6 +226,8 @@ class NDCGRanker(_PositionalRanker):
     True
     """
 
+    short_names: ClassVar = {"ndcg": {}}
+
     def __init__(self, estimator=None, *, k=10, gain="exponential", loss=None):
         super().__init__(estimator, loss=loss)
         self.k = k
@@ -253,6 +262,8 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
     3.0
     """
 
+    short_names: ClassVar = {"eru": {}}
+
     def __init__(self, estimator=None, *, neutral=0.0, half_life=5.0, loss=None):
         super().__init__(estimator, loss=loss)
         self.neutral = neutral
@@ -284,6 +295,8 @@ class AUCRanker(_PositionalRanker):
     >>> AUCRanker().fit([[0.0], [1.0]], [0, 1]).score([[0.0], [1.0]], [0, 1])
     1.0
     """
+
+    short_names: ClassVar = {"auc": {}}
 
     def __init__(self, estimator=None, *, loss=None, relevance_level=None):
         super().__init__(estimator, loss=loss)
@@ -317,6 +330,8 @@ class SpearmanRanker(_PositionalRanker):
     array([[1, 2, 3],
            [3, 2, 1]])
     """
+
+    short_names: ClassVar = {"spearman": {}}
 
     def _measure(self):
         return Spearman()

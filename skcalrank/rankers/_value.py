@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 
 from .._solvers import ScorerFit, fit_outputs, fit_regressor
 from ..data import PreferenceTarget, check_option, check_preference_weights
-from ..losses._base import EXPONENT
+from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, document_weights
 

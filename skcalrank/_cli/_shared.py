@@ -1,0 +1,73 @@
+"""What several commands share: which measures and rankers there are, and which fit the labels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import measures
+from ._rankers import RANKERS
+
+__all__ = [
+    "COMPARE_RANKERS",
+    "DEMO_RANKERS",
+    "MEASURES",
+    "RUN_MEASURES",
+    "TREC_MEASURES",
+    "without_binary",
+]
+
+# Cut off where papers cut them off. DCG would tell what NDCG tells, on another scale.
+_AT_10 = ("ndcg", "precision", "recall", "err")
+_LEFT_OUT = ("dcg",)
+
+#: Rows of tables.
+MEASURES = [
+    f"{name}@10" if name in _AT_10 else name for name in measures.MEASURES if name not in _LEFT_OUT
+]
+
+#: Measures of runs, which are truncated, and those shown by default.
+RUN_MEASURES = [name for name, measure in measures.MEASURES.items() if measure.top_only]
+TREC_MEASURES = ("ndcg@10", "precision@10", "recall@100", "map", "mrr")
+
+
+def _in_order(names, *first):
+    """Sort names, some of them first; what is registered later comes last."""
+    return [name for name in first if name in names] + [n for n in names if n not in first]
+
+
+# Rankers of graded labels first.
+COMPARE_RANKERS = _in_order(
+    [name for name, make in RANKERS.items() if not make.keywords],
+    *("ndcg", "dcg", "eru", "spearman", "err", "pd", "precision", "recall", "map", "auc"),
+)
+# Rankers that agree on labels 0 and 1 stand together.
+DEMO_RANKERS = [
+    *_in_order(
+        RANKERS,
+        *("precision", "dcg", "eru", "err", "spearman", "pd", "kendall"),
+        *("recall", "map", "ndcg", "auc"),
+    ),
+    "ndcg+trees",
+]
+
+
+def without_binary(choice, labels, named):
+    """Return the names whose measure takes graded labels; raise if the user named another.
+
+    Parameters
+    ----------
+    choice : dict
+        Measure by name; None where it is not known.
+    labels : ndarray
+        All labels.
+    named : bool
+        Whether the user named the choice.
+    """
+    binary = [name for name, m in choice.items() if m is not None and m.needs_binary_labels]
+    if named and binary:
+        other = labels[~np.isin(labels, (0, 1))][0]
+        raise ValueError(
+            f"{binary[0]} is binary, and the labels hold {other:g}: give --relevance-level L, "
+            "then documents with a label of at least L are relevant"
+        )
+    return [name for name in choice if name not in binary]
