@@ -184,7 +184,7 @@ def batched_cells(ranker, X, qid, n):
     """Of one ranker; a map that is slow on stacks as well is timed on fewer queries."""
     rows = ONE_BY_ONE * (len(X) // n)
     few, qid_few = X[:rows], [q[:rows] for q in qid]
-    solve = partial(ranker._preds[ranker.pred], **ranker._pred_options())
+    solve = ranker._pred().solve
     stack = np.array(ranker.decision_function(few, *qid_few))
     alone, loop = timed(lambda: [solve(matrix) for matrix in stack])
     found, together = timed(lambda: solve(stack))

@@ -25,7 +25,7 @@ from skcalrank.preds import (
     feedback_arc_positions,
     map_positions,
     sort_positions,
-    topological_result,
+    topological_positions,
 )
 
 TINY = {"queries": 1, "documents": 2, "features": 1}
@@ -127,7 +127,7 @@ def rows_of_preds():
         ("sort", sort_positions, {}, (1000, 100), (1, 1.1)),
         ("map, diagonal", map_positions, {"method": "diagonal"}, (300, 20), (2, 2.1)),
         ("map, beam", map_positions, beam, (10, 20), (2, 2.1)),
-        ("Algorithm 1", topological_result, {}, (1, 150), (2, 2.3)),
+        ("Algorithm 1", topological_positions, {}, (1, 150), (2, 2.3)),
         ("feedback arc, local search", feedback_arc_positions, search, (3, 30), (1, 2)),
     ]
     rows = []

@@ -17,13 +17,9 @@ arc set.
 import matplotlib.pyplot as plt
 import numpy as np
 
+from skcalrank.calibration import dag_condition
 from skcalrank.displays import PairMatrixDisplay
-from skcalrank.preds import (
-    feedback_arc_positions,
-    sort_positions,
-    topological_positions,
-    widest_cycle,
-)
+from skcalrank.preds import feedback_arc_positions, sort_positions, topological_positions
 
 R = 10
 NAMES = np.array(list("ABCDEFGHIJ"))
@@ -77,7 +73,7 @@ plt.show()
 # must go is decided by the weakest majority of the strongest cycle.
 
 margin = u - u.T
-threshold = widest_cycle(margin)
+threshold = -dag_condition(u).margin
 n_majorities, n_dropped = (margin > 0).sum(), ((margin > 0) & (margin <= threshold)).sum()
 print(f"{n_dropped} of {n_majorities} majorities are dropped, margins up to {threshold:.3f}")
 

@@ -183,7 +183,7 @@ def explain_order(
         raise ValueError(
             "X is a dask collection: compute the rows of the query, and pass them alone."
         )
-    ranker, steps = _unwrapped(ranker)
+    ranker, steps = unwrapped(ranker)
     _check_linear(ranker)
     if ranker.n_items_ is not None:
         if qid is not None:
@@ -200,8 +200,8 @@ def explain_order(
     return _of_documents(ranker, steps, X, first, second, qid, feature_names)
 
 
-def _unwrapped(ranker):
-    """The ranker itself, and the transformers before it."""
+def unwrapped(ranker):
+    """Return the ranker in a pipeline or search, and the transformers before it."""
     check_is_fitted(ranker)
     steps = []
     while True:

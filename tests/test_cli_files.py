@@ -133,8 +133,8 @@ def test_fit_chooses_a_penalty(capsys, path, new):
 
 @pytest.mark.parametrize("limit, n_parts", [(1 << 28, 1), (100, 30)])
 def test_large_files_are_read_in_chunks(path, monkeypatch, limit, n_parts):
-    monkeypatch.setattr(_readers, "_WHOLE_BYTES", limit)
-    monkeypatch.setattr(_readers, "_CHUNK_ROWS", 1)
+    monkeypatch.setattr(_readers, "WHOLE_BYTES", limit)
+    monkeypatch.setattr(_readers, "CHUNK_ROWS", 1)
     args = Namespace(
         chunk_rows=None, dtype="float64", qid_column="", label_column="", doc_column=""
     )

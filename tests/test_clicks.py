@@ -249,7 +249,7 @@ def test_drawn_sessions_follow_the_random_state(monkeypatch):
     a, b, c = (sample_sessions(p, qid, random_state=seed) for seed in (0, 0, 1))
     assert a == b != c
     assert sample_sessions(RankingTarget(p, qid), random_state=0) == a
-    monkeypatch.setattr("skcalrank.datasets._made_judgments._PART_ROWS", 100)
+    monkeypatch.setattr("skcalrank.datasets._made_judgments.CHUNK_ROWS", 100)
     assert sample_sessions(p, qid, random_state=0).n_judgments.tolist() == a.n_judgments.tolist()
 
 

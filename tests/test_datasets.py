@@ -430,6 +430,7 @@ def test_tables(frame, suffix, chunk_rows, tmp_path):
     assert list(map(str, documents)) == frame["docid"].astype(str).tolist()
     assert sum(len(set(part.qid)) for part in parts) == 20
     assert len(parts) == {None: 1, 1: 20, 1000: 1}.get(chunk_rows, len(parts))
+    assert all(len(part.y) >= (chunk_rows or 0) for part in parts[:-1])
 
 
 def test_columns_of_tables(frame, tmp_path):
@@ -460,6 +461,11 @@ def test_bad_tables(text, words, tmp_path):
     path = write(tmp_path / "bad.csv", text)
     with pytest.raises(ValueError, match=words):
         list(read_table(path, Columns())[1])
+
+
+def test_what_is_no_table(tmp_path):
+    with pytest.raises(ValueError, match=r"The suffix of .*a.xls must be one of .csv, .tsv,"):
+        read_table(tmp_path / "a.xls", Columns())
 
 
 def test_bad_tables_in_chunks(tmp_path):

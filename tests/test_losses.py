@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from skcalrank.data import PAIR_CELLS, Queries
+from skcalrank.data import CACHE_CELLS, Queries
 from skcalrank.losses import LOSSES, PREFERENCE_LOSSES, PreferenceHinge, get_loss
 from skcalrank.losses._pairwise import PairwiseLogistic
 
@@ -222,7 +222,7 @@ def test_far_scores_give_numbers(name, rng):
 def test_long_queries_go_through_blocks(rng):
     # One query whose pairs are more than a block, and queries of all sizes around it.
     sizes = (900, 3, 30, 1, 400, 2)
-    assert max(sizes) ** 2 > 4 * PAIR_CELLS
+    assert max(sizes) ** 2 > 4 * CACHE_CELLS
     loss, queries, v, s = make("pairwise_logistic", rng, sizes=sizes, zeros=True)
     values = []
     for a, b in zip(queries.ptr, queries.ptr[1:]):
@@ -239,7 +239,7 @@ def test_pair_buckets_hold_every_query_once_and_are_small(rng):
     ids = np.concatenate([b.ids for b in buckets])
     assert np.array_equal(np.sort(ids), np.arange(300))
     for bucket in buckets:
-        assert len(bucket.ids) == 1 or len(bucket.ids) * bucket.width**2 <= PAIR_CELLS
+        assert len(bucket.ids) == 1 or len(bucket.ids) * bucket.width**2 <= CACHE_CELLS
 
 
 def test_all_targets_zero(rng):

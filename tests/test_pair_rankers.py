@@ -657,7 +657,7 @@ def test_processes_are_for_much_work(make, data, label_data, monkeypatch):
     few = ranker.predict(X, qid)
     assert not used
     # Work of all queries together; the second time it is too little again.
-    seconds = ranker._seconds["auto"]
+    seconds = ranker._pred().cost
     work = sum(seconds(int(r)) for r in np.unique(qid, return_counts=True)[1])
     for worth, expected in ((0.9 * work, [2]), (1.1 * work, [2])):
         monkeypatch.setattr(pair_base, "_WORTH_PROCESSES", worth)
@@ -673,7 +673,8 @@ def test_queries_together_are_queries_one_by_one(ranker, data, label_data, eager
     if eagerly:
         request.getfixturevalue("eager")
     X, y, qid = data
-    solver = partial(ranker._preds[ranker._pred_name()], **ranker._pred_options())
+    pred = ranker._pred()
+    solver = partial(pred.solve, **ranker._pred_options(pred))
     for given, options in (((X, y, qid), {"qid": qid}), (label_data, {})):
         matrices = ranker.fit(*given).decision_function(given[0], **options)
         assert_same_results(ranker.solve(given[0], **options), map(solver, matrices))
@@ -769,8 +770,16 @@ def test_heuristics_have_no_time_to_run_out_of(pred, hard):
 
 BAD = {
     "surrogate": (map_ranker(), {"surrogate": "pairs"}, "surrogate='pairs': choose one of 'score'"),
-    "pred of map": (map_ranker(), {"pred": "topological"}, "pred='topological': choose one of 'ex"),
-    "pred of pd": (pd_ranker(), {"pred": "beam"}, "pred='beam': choose one of 'topological', "),
+    "pred of map": (
+        map_ranker(),
+        {"pred": "topological"},
+        "pred must be one of 'exact', .*'topological'",
+    ),
+    "pred of pd": (
+        pd_ranker(),
+        {"pred": "beam"},
+        "pred must be one of 'topological', .*got 'beam'",
+    ),
     "pair_features": (pd_ranker(), {"pair_features": "sum"}, "pair_features='sum': choose one of"),
     "pred of a score": (
         map_ranker(),

@@ -189,7 +189,7 @@ def test_gram_matrices_kept_or_made_again(diagonal, weighted, block, monkeypatch
     expected = problem.fit_bilinear()
     monkeypatch.setattr(bilinear_module, "_BLOCK_CELLS", block)
     for kept in (100_000_000, 0):
-        monkeypatch.setattr(bilinear_module, "_KEPT_CELLS", kept)
+        monkeypatch.setattr(bilinear_module, "KEPT_CELLS", kept)
         np.testing.assert_allclose(problem.fit_bilinear().coef, expected.coef, rtol=1e-9)
 
 
@@ -310,14 +310,14 @@ def test_pairs_of_queries_of_every_size(qid, rng):
 @pytest.mark.parametrize("size", [1, 2, 5, 13, 50])
 @named({"ridge": Ridge(), "tree": DecisionTreeRegressor(min_samples_leaf=3, random_state=0)})
 def test_size_of_chunks_changes_nothing(diagonal, size, regressor, monkeypatch, rng):
-    monkeypatch.setattr(pairs_module, "_CHUNK_PAIRS", size)
+    monkeypatch.setattr(pairs_module, "CHUNK_ROWS", size)
     for qid in QID.values():
         problem = Problem(qid, rng, weighted=True, diagonal=diagonal)
         check_as_if_built(problem, "concat", concat, regressor)
 
 
 def test_chunks_are_bounded(monkeypatch, rng):
-    monkeypatch.setattr(pairs_module, "_CHUNK_PAIRS", 40)
+    monkeypatch.setattr(pairs_module, "CHUNK_ROWS", 40)
     sizes = []
 
     def spy(first, second):
@@ -354,7 +354,7 @@ def test_far_from_the_origin(rng):
 )
 def test_regressors_with_partial_fit_are_fed_chunks(diagonal, regressor, monkeypatch, rng):
     problem = Problem(QID["ragged"], rng, diagonal=diagonal)
-    monkeypatch.setattr(pairs_module, "_CHUNK_PAIRS", 30)
+    monkeypatch.setattr(pairs_module, "CHUNK_ROWS", 30)
     monkeypatch.setattr(pairs_module, "_ALL_CELLS", 0)
     model = problem.fit("difference", clone(regressor))
     matrices = list(model.matrices(*inputs(problem)))

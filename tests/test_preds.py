@@ -1,207 +1,224 @@
-"""Prediction maps: laws over the registry, and each against what it is defined as."""
+"""Laws of prediction maps, over the registry, and what a new one is good for at once."""
 
-import itertools
-import sys
-import time
+import copy
+import pickle
+import re
 
 import numpy as np
 import pytest
 from definitions import all_positions, disagreement
+from matrices import MATRICES, acyclic_matrix, assert_one_by_one, positions_of
+from sklearn.base import clone
 
-from skcalrank.preds import (
-    FEEDBACK_ARC_METHODS,
-    MAP_METHODS,
-    PREDS,
-    PredResult,
-    feedback_arc_positions,
-    map_positions,
-    sort_positions,
-    topological_positions,
-    topological_result,
-)
-from skcalrank.preds._cost import SECONDS
+from skcalrank import AveragePrecisionRanker, PairwiseDisagreementRanker
+from skcalrank._cli import main
+from skcalrank.calibration import CONDITIONS, LabelDistribution, calibration_gap, noise_report
+from skcalrank.measures import MEASURES
+from skcalrank.persistence import load_model
+from skcalrank.preds import PREDS, Pred, get_pred, preds_for, sort_positions
 
-feedback_arc_module = sys.modules["skcalrank.preds._feedback_arc"]
-
-METHODS = {"feedback_arc": FEEDBACK_ARC_METHODS, "map": MAP_METHODS}
-MAPS = [
-    pytest.param(pred, {} if method is None else {"method": method}, id=f"{name}-{method}")
-    for name, pred in PREDS.items()
-    for method in METHODS.get(name, [None])
-]
-PAIR_MAPS = [p for p in MAPS if p.values[0] is not sort_positions]
-RESULT_MAPS = [p for p in MAPS if p.values[1]] + [pytest.param(topological_result, {}, id="alg1")]
-every_map = pytest.mark.parametrize(("pred", "options"), MAPS)
-every_stack_map = pytest.mark.parametrize(
-    ("pred", "options"), [*PAIR_MAPS, pytest.param(topological_result, {}, id="alg1")]
-)
-every_pair_map = pytest.mark.parametrize(("pred", "options"), PAIR_MAPS)
-every_result_map = pytest.mark.parametrize(("pred", "options"), RESULT_MAPS)
-
-
-def tournament(r, rng):
-    wins = np.triu(rng.integers(0, 2, (r, r)), 1) + 0.0
-    return wins + np.tril(1 - wins.T, -1)
-
-
-MATRICES = {
-    "random": lambda r, rng: rng.random((r, r)),
-    "normal": lambda r, rng: rng.normal(size=(r, r)),
-    "negative": lambda r, rng: -rng.random((r, r)),
-    "tied": lambda r, rng: rng.integers(0, 3, (r, r)) + 0.0,
-    "zero": lambda r, rng: np.zeros((r, r)),
-    "constant": lambda r, rng: np.full((r, r), -0.3),
-    "one way": lambda r, rng: np.triu(rng.integers(0, 4, (r, r)), 1) + 0.0,
-    "sparse": lambda r, rng: rng.integers(1, 4, (r, r)) * (rng.random((r, r)) < 0.3) + 0.0,
-    "tournament": tournament,
-}
+OF_PAIRS = [pred for pred in PREDS.values() if pred.shape == "pairs"]
 every_kind = pytest.mark.parametrize("kind", MATRICES)
+every_pred = pytest.mark.parametrize("pred", PREDS.values(), ids=PREDS)
+every_pair_pred = pytest.mark.parametrize("pred", OF_PAIRS, ids=lambda pred: pred.key)
+
+
+def map_value(U, positions):
+    r = len(positions)
+    return sum(U[i][j] / max(positions[i], positions[j]) for i in range(r) for j in range(i + 1))
+
+
+#: Objectives as they are defined; that of scores with two discounts.
+OBJECTIVES = {
+    "positional": [
+        lambda u, positions: sum(u / np.log2(1.0 + positions)),
+        lambda u, positions: sum(u * (positions <= 2)),
+    ],
+    "map": [map_value],
+    "disagreement": [disagreement],
+}
 
 
 def draw(pred, kind, r, rng):
     """What the map reads, in C order and of its own memory."""
     U = MATRICES[kind](r, rng)
-    return U[0].copy() if pred is sort_positions else U
+    return U if pred.shape == "pairs" else U[0].copy()
 
 
-def draw_stack(kinds, r, rng):
-    """A matrix of each kind, and one whose graph has no cycle."""
-    return np.array([*(MATRICES[kind](r, rng) for kind in kinds), acyclic_matrix(r, rng)])
+def draw_stack(pred, kinds, r, rng):
+    """Input of each kind, and a matrix whose graph has no cycle."""
+    stack = np.array([*(MATRICES[kind](r, rng) for kind in kinds), acyclic_matrix(r, rng)])
+    return stack if pred.shape == "pairs" else stack[:, 0].copy()
 
 
-def positions_of(pred, U, options):
-    result = pred(U, **options)
-    return getattr(result, "positions", result)
+def best_value(pred, value, U):
+    """The value of the best order, by enumeration."""
+    values = [value(U, positions) for positions in all_positions(len(U))]
+    return max(values) if pred.larger_is_better else min(values)
 
 
 # -- laws of all maps ------------------------------------------------------------------
 
 
-@every_map
+@every_pred
+def test_what_a_pred_says_of_itself(pred):
+    assert PREDS[pred.key] is pred is preds_for(pred.objective)[pred.name]
+    assert pred.key == f"{pred.objective}_{pred.name}"
+    assert get_pred(pred.name, pred.objective) is pred is get_pred(pred, pred.objective)
+    assert pred.condition is None or pred.condition in CONDITIONS
+    assert not (pred.exact and pred.condition)
+    cost = [pred.cost(r) for r in (1, 2, 10, 16, 1000)]
+    assert cost[0] > 0 and cost == sorted(cost)
+
+
+def test_measures_name_what_is_to_be_solved():
+    for measure in MEASURES.values():
+        maps = {} if measure.objective is None else preds_for(measure.objective)
+        assert {pred.shape for pred in maps.values()} <= {measure.shape}
+        assert bool(maps) == (measure.shape is not None)
+        assert not maps or any(pred.exact for pred in maps.values())
+
+
+@every_pred
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda p: clone(p, safe=False)])
+def test_copies_are_equal(pred, copied):
+    assert copied(pred) == pred == pickle.loads(pickle.dumps(pred))
+    assert len({copied(pred), pred}) == 1
+    assert re.fullmatch(r"Pred\(name='\w+', objective='\w+', [^<>]+\)", repr(pred))
+
+
+@every_pred
 @every_kind
-def test_positions_are_a_permutation(pred, options, kind, rng):
+def test_positions_are_a_permutation(pred, kind, rng):
     for r in (1, 2, 3, 7, 12):
-        positions = positions_of(pred, draw(pred, kind, r, rng), options)
+        positions = positions_of(pred.solve(draw(pred, kind, r, rng)))
         assert positions.dtype.kind == "i"
         assert sorted(positions.tolist()) == list(range(1, r + 1))
 
 
-@every_map
-def test_positions_follow_the_documents(pred, options, rng):
+def assert_no_better_than_best(pred, U):
+    result, sign = pred.solve(U), 1 if pred.larger_is_better else -1
+    for value in OBJECTIVES[pred.objective]:
+        best = best_value(pred, value, U)
+        lost = sign * (best - value(U, positions_of(result)))
+        assert lost >= -1e-9
+        assert not pred.exact or lost <= 1e-9
+        if pred.shape == "pairs":
+            assert not result.proven or lost <= 1e-9
+            assert sign * (result.bound - best) >= -1e-9
+
+
+@every_pred
+@every_kind
+def test_exact_maps_are_best_and_others_no_better(pred, kind, rng):
+    for r in (2, 3, 4, 5, 6):
+        assert_no_better_than_best(pred, draw(pred, kind, r, rng))
+
+
+CONDITIONAL = [pred for pred in OF_PAIRS if pred.condition]
+
+
+@pytest.mark.parametrize("pred", CONDITIONAL, ids=lambda pred: pred.key)
+def test_maps_are_exact_under_their_condition(pred, rng):
+    held = 0
+    for r in (2, 3, 4, 5) * 10:
+        U = 0.1 * rng.random((r, r)) + np.diag(rng.random(r)) + acyclic_matrix(r, rng) * (r % 2)
+        if CONDITIONS[pred.condition](U):
+            held += 1
+            (value,) = OBJECTIVES[pred.objective]
+            found = value(U, pred.solve(U).positions)
+            assert found == pytest.approx(best_value(pred, value, U), abs=1e-9)
+    assert held > 5
+
+
+LIMITED = [pred for pred in PREDS.values() if pred.max_size]
+
+
+@pytest.mark.parametrize("pred", LIMITED, ids=lambda pred: pred.key)
+def test_too_many_documents(pred, rng):
+    assert pred.solve(rng.random((pred.max_size, pred.max_size))).proven
+    with pytest.raises(ValueError, match=f"at most {pred.max_size}"):
+        pred.solve(rng.random((pred.max_size + 1, pred.max_size + 1)))
+
+
+@every_pred
+def test_positions_follow_the_documents(pred, rng):
     for r in (2, 3, 5, 9, 14) * 3:
         U, order = draw(pred, "normal", r, rng), rng.permutation(r)
         # MAP reads the lower triangle, which relabelling mixes with the upper one.
-        U = U + U.T if pred is map_positions else U
+        U = U + U.T if pred.objective == "map" else U
         moved = U[order] if U.ndim == 1 else U[np.ix_(order, order)]
-        expected = positions_of(pred, U, options)[order]
-        assert np.array_equal(positions_of(pred, moved, options), expected)
+        expected = positions_of(pred.solve(U))[order]
+        assert np.array_equal(positions_of(pred.solve(moved)), expected)
 
 
-@every_map
+@every_pred
 @every_kind
-def test_input_is_not_modified(pred, options, kind, rng):
+def test_input_is_not_modified(pred, kind, rng):
     U = draw(pred, kind, 8, rng)
     before = U.copy()
     U.flags.writeable = False
-    pred(U, **options)
+    pred.solve(U)
     assert np.array_equal(U, before)
 
 
-@every_map
-def test_containers_and_types(pred, options, rng):
-    U = rng.integers(-9, 9, 6 if pred is sort_positions else (6, 6))
-    expected = positions_of(pred, U.astype(float), options)
+@every_pred
+def test_containers_and_types(pred, rng):
+    U = rng.integers(-9, 9, (6, 6) if pred.shape == "pairs" else 6)
+    expected = positions_of(pred.solve(U.astype(float)))
     for other in (U, U.tolist(), U.astype(np.float32), np.asfortranarray(U), U.astype(np.int8)):
-        assert np.array_equal(positions_of(pred, other, options), expected)
+        assert np.array_equal(positions_of(pred.solve(other)), expected)
 
 
-@every_result_map
+@every_pair_pred
 @every_kind
-def test_value_and_bound_belong_to_the_positions(pred, options, kind, rng):
-    objective = map_value if pred is map_positions else disagreement
-    sign = 1 if pred is map_positions else -1
+def test_value_and_bound_belong_to_the_positions(pred, kind, rng):
+    (value,) = OBJECTIVES[pred.objective]
+    sign = 1 if pred.larger_is_better else -1
     for r in (1, 2, 4, 8, 13):
         U = draw(pred, kind, r, rng)
-        result = pred(U, **options)
-        assert result.value == pytest.approx(objective(U, result.positions), abs=1e-12)
+        result = pred.solve(U)
+        assert result.value == pytest.approx(value(U, result.positions), abs=1e-12)
         assert sign * (result.bound - result.value) >= 0
         assert result.gap == abs(result.value - result.bound)
         assert result.proven or result.gap > 0
         assert not result.proven or result.gap <= 1e-9 * max(1, abs(result.value))
 
 
-@every_result_map
+@every_pair_pred
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1e6])
-def test_scale_of_the_matrix_changes_nothing(pred, options, scale, rng):
+def test_scale_of_the_matrix_changes_nothing(pred, scale, rng):
     for r in (4, 7, 12):
         U = rng.normal(size=(r, r))
-        one, two = pred(U, **options), pred(scale * U, **options)
+        one, two = pred.solve(U), pred.solve(scale * U)
         assert np.array_equal(two.positions, one.positions)
         assert two.proven == one.proven
         assert two.value == pytest.approx(scale * one.value, rel=1e-9)
         assert two.bound == pytest.approx(scale * one.bound, rel=1e-6)
 
 
-def assert_one_by_one(pred, stack, options):
-    """The result of a stack has the very numbers of its matrices one by one."""
-    together, alone = pred(stack, **options), [pred(U, **options) for U in stack]
-    if isinstance(together, PredResult):
-        for one, other in zip(together.each(), alone, strict=True):
-            assert one[1:] == other[1:]
-            assert list(map(type, one)) == list(map(type, other))
-        assert np.array_equal(together.gap, [result.gap for result in alone])
-        together, alone = together.positions, [result.positions for result in alone]
-    assert together.shape == stack.shape[:2]
-    assert np.array_equal(together, alone)
-
-
-@every_stack_map
+@every_pred
 @pytest.mark.parametrize("cells", [1, 600, 1 << 16])
-def test_a_stack_is_its_matrices_one_by_one(pred, options, cells, monkeypatch, rng):
-    monkeypatch.setattr("skcalrank.preds._matrix._PART_CELLS", cells)
+def test_a_stack_is_its_matrices_one_by_one(pred, cells, monkeypatch, rng):
+    monkeypatch.setattr("skcalrank.preds._matrix.CACHE_CELLS", cells)
     for r in (1, 2, 3, 4, 5, 6, 7, 8, 9, 12):
-        assert_one_by_one(pred, draw_stack([*MATRICES, *MATRICES], r, rng), options)
+        assert_one_by_one(pred.solve, draw_stack(pred, [*MATRICES, *MATRICES], r, rng))
 
 
-@every_stack_map
-def test_a_stack_of_many_documents_is_its_matrices_one_by_one(pred, options, rng):
+@every_pred
+def test_a_stack_of_many_documents_is_its_matrices_one_by_one(pred, rng):
     # Beyond the sizes of the programmes over subsets and of the closure of paths.
-    sizes = [16] if pred in (map_positions, feedback_arc_positions) else [16, 40, 110]
-    for r in sizes:
-        assert_one_by_one(pred, draw_stack(["random", "tied", "sparse"], r, rng), options)
+    for r in [r for r in (16, 40, 110) if pred.cost(r) < 0.01 or r == 16]:
+        assert_one_by_one(pred.solve, draw_stack(pred, ["random", "tied", "sparse"], r, rng))
 
 
-@every_stack_map
-def test_order_in_a_stack_does_not_matter(pred, options, rng):
-    stack = draw_stack(MATRICES, 6, rng)
+@every_pred
+def test_order_in_a_stack_does_not_matter(pred, rng):
+    stack = draw_stack(pred, MATRICES, 6, rng)
     order = rng.permutation(len(stack))
-    moved = positions_of(pred, stack[order], options)
-    assert np.array_equal(moved, positions_of(pred, stack, options)[order])
-    assert positions_of(pred, stack[:1], options).shape == (1, 6)
-
-
-def test_components_in_a_stack_are_solved_side_by_side(rng):
-    sizes = [(3, 3, 3), (4, 5), (1, 8), (3, 1, 5), (9,), (1,) * 9]
-    stack = np.array([chained(s, rng)[0] for s in sizes])
-    for method in FEEDBACK_ARC_METHODS:
-        assert_one_by_one(feedback_arc_positions, stack, {"method": method})
-
-
-@pytest.mark.parametrize("limit", [1, 2, 3, 50])
-def test_the_time_limit_is_of_a_query_not_of_the_stack(limit, monkeypatch, rng):
-    # A clock that goes on by a second whenever it is read.
-    monkeypatch.setattr(feedback_arc_module.time, "monotonic", itertools.count().__next__)
-    stack = rng.random((4, 15, 15))
-    assert_one_by_one(feedback_arc_positions, stack, {"time_limit": limit})
-    proven = feedback_arc_positions(stack, time_limit=limit).proven
-    assert proven.all() == (limit == 50)
-
-
-def test_work_is_told_of_every_map():
-    assert list(SECONDS["map"]) == list(MAP_METHODS)
-    assert sorted(SECONDS["disagreement"]) == sorted(["topological", *FEEDBACK_ARC_METHODS])
-    for seconds in (f for maps in SECONDS.values() for f in maps.values()):
-        assert 0 < seconds(2) < seconds(10) < seconds(16)
+    moved = positions_of(pred.solve(stack[order]))
+    assert np.array_equal(moved, positions_of(pred.solve(stack))[order])
+    assert positions_of(pred.solve(stack[:1])).shape == (1, 6)
 
 
 ONES = np.ones((3, 3))
@@ -220,12 +237,12 @@ BAD = {
 }
 
 
-@every_pair_map
+@every_pair_pred
 @pytest.mark.parametrize("name", BAD)
-def test_bad_matrices(pred, options, name):
+def test_bad_matrices(pred, name):
     U, message = BAD[name]
     with pytest.raises(ValueError, match=message):
-        pred(U, **options)
+        pred.solve(U)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -236,302 +253,155 @@ def test_bad_scores(bad):
         sort_positions([[[0.1, 0.2]]])
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_unknown_methods_are_answered_by_the_known(name):
-    with pytest.raises(ValueError, match=r"method='greedy': choose one of 'exact', .*'auto'"):
-        PREDS[name](ONES, method="greedy")
-
-
-@pytest.mark.parametrize("limit", [0, -1.0, float("nan")])
-def test_time_limit_is_positive(limit):
-    with pytest.raises(ValueError, match=r"time_limit=.*positive"):
-        feedback_arc_positions(ONES, time_limit=limit)
-
-
-def test_sort_takes_many_queries(rng):
-    u = rng.normal(size=(5, 7))
-    assert np.array_equal(sort_positions(u), [sort_positions(row) for row in u])
-    assert sort_positions([2.0, 3.0, 2.0, 3.0]).tolist() == [3, 1, 4, 2]
-
-
-# -- minimum feedback arc set ----------------------------------------------------------
-
-
-def least_disagreement(U):
-    positions = all_positions(len(U))
-    return (U * (positions[:, :, None] > positions[:, None, :])).sum(axis=(1, 2)).min()
-
-
-@pytest.fixture(params=["subsets", "integers"])
-def solver(request, monkeypatch):
-    """Both exact solvers of a strongly connected component."""
-    if request.param == "integers":
-        monkeypatch.setattr(feedback_arc_module, "_SUBSETS_UP_TO", 0)
-
-
-@every_kind
-def test_exact_disagreement_is_the_least_of_all_rankings(solver, kind, rng):
-    for r in (2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 8):
-        U = MATRICES[kind](r, rng)
-        result = feedback_arc_positions(U)
-        assert result.value == pytest.approx(least_disagreement(U), abs=1e-9)
-        assert result.bound == result.value
-        assert result.proven and result.method == "exact"
-
-
-@pytest.mark.parametrize("scale", [1e-9, 1e9])
-def test_exact_disagreement_is_exact_on_any_scale(solver, scale):
-    for seed in range(20):
-        U = np.random.default_rng(seed).normal(size=(7, 7))
-        result = feedback_arc_positions(scale * U)
-        assert result.value / scale == pytest.approx(least_disagreement(U), abs=1e-6)
-        assert result.proven
-
-
-def chained(sizes, rng):
-    """Strongly connected parts, each preferred to the later ones, in mixed order."""
-    part = np.repeat(np.arange(len(sizes)), sizes)
-    U = rng.random((len(part), len(part))) + 2.0 * (part[:, None] < part)
-    for size, start in zip(sizes, np.cumsum(sizes) - sizes):
-        for i in range(size if size > 2 else 0):
-            U[start + i, start + (i + 1) % size] += 1.0
-    order = rng.permutation(len(part))
-    return U[np.ix_(order, order)], part[order]
-
-
-@pytest.mark.parametrize("sizes", [(3, 3), (1, 4, 1), (3, 1, 3), (4, 3), (1, 1, 1)], ids=str)
-def test_components_are_solved_one_by_one(solver, sizes, rng):
-    for _ in range(3):
-        U, part = chained(sizes, rng)
-        result = feedback_arc_positions(U)
-        assert (np.diff(part[np.argsort(result.positions)]) >= 0).all()
-        assert result.value == pytest.approx(least_disagreement(U), abs=1e-9)
-
-
-def test_exact_solvers_agree_beyond_brute_force(monkeypatch, rng):
-    instances = [MATRICES[kind](r, rng) for kind in MATRICES for r in (10, 13)]
-    values = []
-    for limit in (14, 0):
-        monkeypatch.setattr(feedback_arc_module, "_SUBSETS_UP_TO", limit)
-        results = [feedback_arc_positions(U) for U in instances]
-        assert all(result.proven for result in results)
-        values.append([result.value for result in results])
-    np.testing.assert_allclose(*values, atol=1e-9)
-
-
-@every_kind
-def test_local_search_is_between_bound_and_worse(kind, rng):
-    for r in (3, 6, 10, 13):
-        U = MATRICES[kind](r, rng)
-        found, best = (feedback_arc_positions(U, method=m) for m in ("local_search", "exact"))
-        assert found.bound <= best.value + 1e-9
-        assert best.value <= found.value + 1e-9
-        assert found.method == "local_search"
-
-
-def test_local_search_leaves_no_better_place_for_a_document(rng):
-    for r in (6, 12, 40):
-        U = rng.normal(size=(r, r))
-        result = feedback_arc_positions(U, method="local_search")
-        order = np.argsort(result.positions).tolist()
-        net = U - U.T
-        for place, document in enumerate(order):
-            rest = np.delete(order, place)
-            lost = np.append(0.0, np.cumsum(net[document, rest]))
-            assert lost[place] <= lost.min() + 1e-9
-
-
-def test_auto_is_exact_up_to_forty_documents(rng):
-    ordered = np.triu(np.ones((60, 60)), 1)
-    large = ordered + 0.1 * rng.random((60, 60))
-    assert feedback_arc_positions(rng.random((12, 12)), method="auto").method == "exact"
-    assert feedback_arc_positions(large, method="auto").method == "exact"
-    assert feedback_arc_positions(rng.random((41, 41)), method="auto").method == "local_search"
-
-
-def test_time_limit_that_is_hit_gives_a_gap(rng):
-    U = rng.random((60, 60))
-    start = time.monotonic()
-    result = feedback_arc_positions(U, time_limit=0.05)
-    assert time.monotonic() - start < 5
-    assert not result.proven and result.method == "exact"
-    assert 0 < result.gap < np.inf
-    assert result.value == pytest.approx(disagreement(U, result.positions))
-    # No order can do better than have each pair at its best.
-    each_at_its_best = np.minimum(U, U.T)[np.triu_indices(60, 1)].sum()
-    assert each_at_its_best - 1e-9 <= result.bound < result.value
-    found = feedback_arc_positions(U, method="local_search")
-    assert result.value <= found.value + 1e-9
-    assert result.bound >= found.bound - 1e-9
-
-
-def test_bound_of_a_hit_time_limit_is_below_the_best(monkeypatch, rng):
-    monkeypatch.setattr(feedback_arc_module, "_SUBSETS_UP_TO", 0)
-    for limit in (1e-9, 0.003, 0.01):
-        U = rng.random((13, 13))
-        result = feedback_arc_positions(U, time_limit=limit)
-        best = feedback_arc_positions(U).value
-        assert result.bound <= best + 1e-9 <= result.value + 2e-9
-
-
-# -- Algorithm 1 -----------------------------------------------------------------------
-
-
-def is_acyclic(edges):
-    """Whether nothing is left when documents that no other is preferred to are taken away."""
-    while len(edges):
-        beaten = edges.any(axis=0)
-        if beaten.all():
-            return False
-        edges = edges[np.ix_(beaten, beaten)]
-    return True
-
-
-def without_lightest(U):
-    """Edges that are left when they are deleted one at a time until there is no cycle."""
-    net = U - U.T
-    edges = net > 0
-    for _, i, j in sorted((net[i, j], i, j) for i, j in np.argwhere(edges)):
-        if is_acyclic(edges):
-            break
-        edges[i, j] = False
-    return edges
-
-
-def algorithm_one(U):
-    """Positions, placing the free document of largest net preference first."""
-    edges, priority = without_lightest(U), (U - U.T).sum(axis=1)
-    left, position = list(range(len(U))), np.zeros(len(U), dtype=int)
-    while left:
-        free = [j for j in left if not edges[left, j].any()]
-        chosen = max(free, key=lambda j: (priority[j], -j))
-        left.remove(chosen)
-        position[chosen] = len(U) - len(left)
-    return position
-
-
-@every_kind
-def test_algorithm_one_is_the_deletion_loop(kind, rng):
-    for r in (1, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 20):
-        U = MATRICES[kind](r, rng)
-        assert np.array_equal(topological_positions(U), algorithm_one(U))
-
-
-@pytest.mark.parametrize("kind", ["random", "tied", "sparse"])
-def test_algorithm_one_is_the_deletion_loop_on_many_documents(kind, rng):
-    for r in (40, 160):
-        U = MATRICES[kind](r, rng)
-        assert np.array_equal(topological_positions(U), algorithm_one(U))
-
-
-@every_kind
-def test_algorithm_one_respects_every_edge_kept(kind, rng):
-    for r in (5, 8, 12, 40):
-        U = MATRICES[kind](r, rng)
-        positions = topological_positions(U)
-        winner, loser = np.nonzero(without_lightest(U))
-        assert (positions[winner] < positions[loser]).all()
-
-
-def acyclic_matrix(r, rng):
-    """An acyclic graph of net preferences under equal weights in both directions."""
-    order = rng.permutation(r)
-    net, both = np.triu(rng.integers(0, 3, (r, r)), 1), rng.integers(0, 9, (r, r))
-    return (net + both + both.T)[np.ix_(order, order)] + 0.0
-
-
-def test_algorithm_one_is_right_on_every_pair_of_an_acyclic_graph(rng):
-    for r in (2, 5, 9, 30, 160):
-        U = acyclic_matrix(r, rng)
-        result = topological_result(U)
-        earlier = result.positions[:, None] < result.positions
-        assert earlier[U > U.T].all()
-        assert result.proven and result.method == "topological"
-        assert result.value == np.minimum(U, U.T)[np.triu_indices(r, 1)].sum()
-        assert np.array_equal(result.positions, topological_positions(U))
-
-
-def test_algorithm_one_deletes_equal_weights_rows_first():
-    # All edges of the cycle 1 > 2 > 3 > 1 weigh one: (1, 2) goes, 2 > 3 > 1 is left.
-    assert topological_positions([[0, 1, 0], [0, 0, 1], [1, 0, 0]]).tolist() == [3, 1, 2]
-
-
-@every_kind
-def test_the_diagonal_is_not_read(kind, rng):
-    U = MATRICES[kind](7, rng)
-    other = U + np.diag(1e12 * rng.random(7))
-    for pred in (topological_result, feedback_arc_positions):
-        one, two = pred(U), pred(other)
-        assert np.array_equal(one.positions, two.positions)
-        assert one[1:] == two[1:]
-
-
-def test_algorithm_one_is_not_optimal_on_cycles():
-    # Dropping the lightest edge of each of two cycles costs more than the edge they share.
-    U = np.zeros((4, 4))
-    U[0, 1], U[1, 2], U[2, 0], U[1, 3], U[3, 0] = 3, 2, 2, 2, 2
-    one, best = topological_result(U), feedback_arc_positions(U)
-    assert (one.value, best.value) == (4, 3)
-    assert not one.proven and one.bound <= best.value
-
-
-# -- mean average precision ------------------------------------------------------------
-
-
-def map_value(U, positions):
-    r = len(positions)
-    return sum(U[i][j] / max(positions[i], positions[j]) for i in range(r) for j in range(i + 1))
-
-
-def best_map_value(U):
-    positions = all_positions(len(U))
-    last = np.maximum(positions[:, :, None], positions[:, None, :])
-    return (np.tril(U) / last).sum(axis=(1, 2)).max()
-
-
-@every_kind
-def test_exact_map_is_the_best_of_all_rankings(kind, rng):
-    for r in (2, 3, 4, 5, 5, 6, 6, 7, 7):
-        U = MATRICES[kind](r, rng)
-        best = best_map_value(U)
-        result = map_positions(U)
-        assert result.value == pytest.approx(best, abs=1e-12)
-        assert result.bound == result.value and result.proven
-        for method in ("beam", "diagonal"):
-            other = map_positions(U, method=method)
-            assert other.value <= best + 1e-12
-            assert other.bound >= best - 1e-12
-
-
-@pytest.mark.parametrize("method", MAP_METHODS)
-def test_map_reads_the_lower_triangle(method, rng):
-    U = rng.normal(size=(9, 9))
-    results = [map_positions(V, method=method) for V in (U, np.tril(U))]
-    other = np.tril(U) + np.triu(rng.normal(size=(9, 9)), 1)
-    results.append(map_positions(other, method=method))
-    assert all(np.array_equal(result.positions, results[0].positions) for result in results)
-    assert len({result.value for result in results}) == 1
-
-
-@every_kind
-def test_beam_is_near_the_best(kind, rng):
-    for r in (9, 12, 15):
-        U = MATRICES[kind](r, rng)
-        beam, best = (map_positions(U, method=m) for m in ("beam", "exact"))
-        assert beam.value <= best.value + 1e-12 <= beam.bound + 2e-12
-        assert beam.value >= map_positions(U, method="diagonal").value - 1e-12
-        assert beam.method == "beam"
-
-
-def test_diagonal_sorts_by_the_diagonal(rng):
-    U = rng.normal(size=(8, 8))
-    positions = map_positions(U, method="diagonal").positions
-    assert np.array_equal(positions, sort_positions(U.diagonal()))
-
-
-def test_map_beyond_the_size_of_the_exact_method(rng):
-    U = rng.random((21, 21))
-    with pytest.raises(ValueError, match=r"21 documents.*at most 20.*method='auto' or 'beam'"):
-        map_positions(U)
-    assert map_positions(U, method="auto").method == "beam"
-    assert map_positions(U[:16, :16], method="auto").method == "exact"
+# -- a new map -------------------------------------------------------------------------
+
+
+def copeland(U):
+    """Documents by the number of duels that they win."""
+    return sort_positions((U > U.T).sum(axis=1))
+
+
+def first_come(U, *, time_limit=None, relevance_level=None):
+    """Documents as they stand; the options are for being seen."""
+    SEEN.append((time_limit, relevance_level))
+    return np.arange(1, len(U) + 1)
+
+
+SEEN = []
+RANKERS = {"map": AveragePrecisionRanker, "disagreement": PairwiseDisagreementRanker}
+every_objective = pytest.mark.parametrize("objective", RANKERS)
+
+
+@pytest.fixture
+def new(objective, monkeypatch):
+    """Copeland's rule, in the registry."""
+    pred = Pred.from_positions(copeland, objective)
+    monkeypatch.setitem(PREDS, pred.key, pred)
+    return pred
+
+
+@pytest.fixture
+def data(rng):
+    """Features, labels and queries of 12 times 8 documents."""
+    return rng.normal(size=(96, 3)), rng.integers(0, 2, 96), np.repeat(np.arange(12), 8)
+
+
+def fitted(objective, data, **params):
+    return RANKERS[objective](surrogate="pairwise", alpha=10.0, **params).fit(*data)
+
+
+@every_objective
+def test_a_new_pred_is_known_to_rankers(objective, new, data):
+    X, y, qid = data
+    matrices = fitted(objective, data).decision_function(X, qid)
+    expected = np.concatenate([copeland(matrix) for matrix in matrices])
+    for pred in ("copeland", new, copeland):
+        ranker = clone(fitted(objective, data, pred=pred)).fit(X, y, qid)
+        assert np.array_equal(ranker.rank(X, qid), expected)
+        assert {result.method for result in ranker.solve(X, qid)} == {"copeland"}
+        restored = pickle.loads(pickle.dumps(ranker))
+        assert np.array_equal(restored.rank(X, qid), expected)
+        assert restored.get_params()["pred"] == ranker.get_params()["pred"]
+
+
+@every_objective
+def test_a_new_pred_keeps_the_laws(objective, new, rng):
+    for r in (2, 3, 4, 5):
+        stack = draw_stack(new, MATRICES, r, rng)
+        assert_one_by_one(new.solve, stack)
+        for U in stack:
+            assert_no_better_than_best(new, U)
+
+
+@every_objective
+def test_a_new_pred_is_known_to_the_noise_report(objective, new, data):
+    X, _, qid = data
+    ranker = fitted(objective, data)
+    reports = [noise_report(ranker, X, qid, pred=pred) for pred in ("copeland", new, copeland)]
+    for report in reports:
+        assert report.cheap == "copeland" and report.condition is None
+        assert "copeland as good as exact" in str(report) and "holds" not in str(report)
+        assert np.array_equal(report.loss, reports[0].loss) and (report.loss >= 0).all()
+    assert noise_report(ranker, X, qid).cheap in ("diagonal", "topological")
+    odd = Pred.from_positions(copeland, objective, condition="sunshine")
+    with pytest.raises(ValueError, match=r"condition='sunshine': choose one of 'P_reinforce'"):
+        noise_report(ranker, X, qid, pred=odd)
+
+
+@every_objective
+def test_a_new_pred_has_no_known_cones(objective, new):
+    law = LabelDistribution([[0, 1, 1], [1, 0, 0]], [0.5, 0.5])
+    measure = RANKERS[objective]()._measure()
+    for pred in ("copeland", new, copeland, ["exact"]):
+        with pytest.raises(ValueError, match=r"pred must be one of 'exact', .* are known"):
+            calibration_gap("pairs", pred, measure, law)
+    by_name = calibration_gap("pairs", "exact", measure, law)
+    by_object = calibration_gap("pairs", preds_for(objective)["exact"], measure, law)
+    assert by_name.gap == by_object.gap
+    with pytest.raises(ValueError, match="pred must be one of"):
+        calibration_gap("pairs", PREDS["positional_sort"], measure, law)
+
+
+@every_objective
+def test_a_new_pred_is_known_to_the_command_line(objective, new, data, tmp_path, capsys):
+    pytest.importorskip("skops")
+    X, y, qid = data
+    lines = [
+        f"{int(label)} qid:{query} " + " ".join(f"{i}:{v}" for i, v in enumerate(row, 1))
+        for row, label, query in zip(X, y, qid)
+    ]
+    file, model = tmp_path / "train.txt", str(tmp_path / "model.skops")
+    file.write_text("\n".join(lines) + "\n")
+    name = {"map": "map", "disagreement": "pd"}[objective]
+    argv = ["fit", str(file), "--model", model, "--ranker", name, "--alpha", "10"]
+    assert main([*argv, "--pred", "copeland"]) == 0
+    expected = fitted(objective, data, pred="copeland").predict(X, qid)
+    assert np.array_equal(load_model(model).predict(X, qid), expected)
+    assert main([*argv, "--pred", "condorcet"]) != 0
+    assert "pred must be one of" in capsys.readouterr().err
+
+
+@every_objective
+def test_options_go_to_preds_that_name_them(objective, data):
+    X, _, qid = data
+    named = ("time_limit", "relevance_level", "nonsense")
+    pred = Pred.from_positions(first_come, objective, options=named)
+    params = {"map": {"relevance_level": 1}, "disagreement": {"time_limit": 7.0}}[objective]
+    for options, expected in ((named, tuple(params.values())), ((), ())):
+        SEEN.clear()
+        pred = Pred.from_positions(first_come, objective, options=options)
+        fitted(objective, data, pred=pred, **params).predict(X, qid)
+        assert {tuple(v for v in seen if v is not None) for seen in SEEN} == {expected}
+
+
+# -- what is wrong ---------------------------------------------------------------------
+
+NONSENSE = [[1, 2], 3, 2.5, object(), {"exact"}, "Exact", "", b"exact", PREDS["positional_sort"]]
+
+
+@every_objective
+@pytest.mark.parametrize("pred", NONSENSE, ids=lambda pred: type(pred).__name__)
+def test_nonsense_is_answered_by_the_valid_names(objective, pred, data):
+    names = ", ".join(map(repr, preds_for(objective)))
+    message = f"pred must be one of {names}, a Pred with objective '{objective}', or a callable"
+    ranker = RANKERS[objective](surrogate="pairwise", pred=pred)
+    with pytest.raises(ValueError, match=f"{re.escape(message)}.*got {re.escape(repr(pred))}"):
+        ranker.fit(*data)
+
+
+@pytest.mark.parametrize(
+    "found", [[1, 2], [0, 1, 2], [1, 1, 2], None, "abc", [1.5, 2.0, 3.0], [[1, 2, 3]] * 2]
+)
+def test_positions_of_a_callable_are_checked(found):
+    pred = get_pred(lambda U: found, "map")
+    with pytest.raises(ValueError, match=r"must return the positions 1 to 3 of 3 documents, got"):
+        pred.solve(ONES)
+
+
+def test_bad_preds():
+    with pytest.raises(ValueError, match="objective='mrr': choose one of 'positional'"):
+        Pred("mine", "mrr", copeland)
+    with pytest.raises(ValueError, match="objective=None: choose one of"):
+        get_pred("exact", None)
+    with pytest.raises(TypeError, match="solve must be callable, got 'exact'"):
+        Pred("mine", "map", "exact")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skcalrank import NDCGRanker, RankingTarget
-from skcalrank.data import Queries
+from skcalrank.data import Queries, safe_divide
 from skcalrank.metrics import ndcg_score
 
 # Numbers of the queries of the rows: interleaved, and one after the other.
@@ -175,6 +175,16 @@ def test_buckets_are_bounded():
     buckets = Queries.equal(5000, 100).buckets()
     assert max(len(bucket.ids) * bucket.width for bucket in buckets) <= 1 << 17
     assert sum(len(bucket.ids) for bucket in buckets) == 5000
+
+
+def test_mean_weight_is_a_divisor():
+    queries = Queries(np.array([0, 2, 3]))
+    assert queries.mean_weight(np.array([1.0, 4.0, 0.0])).tolist() == [2.5, 1.0]
+
+
+def test_division_by_zero():
+    assert safe_divide(1, np.array([0, 4])).tolist() == [0.0, 0.25]
+    assert safe_divide(np.zeros((2, 1)), np.array([0.0, -1.0]), 0.5).tolist() == [[0.5, 0.0]] * 2
 
 
 def test_queries_of_one_size():

@@ -197,7 +197,7 @@ def test_moments_of_folds_that_are_made_again(loss, cells, data, monkeypatch):
     X, y, qid = data
     ranker = LeastSquaresRankerCV("dcg@3", ALPHAS, cv=LeaveOneGroupOut(), loss=loss)
     expected = clone(ranker).fit(X, y, qid)
-    monkeypatch.setattr(folds_module, "_KEPT_CELLS", cells)
+    monkeypatch.setattr(folds_module, "KEPT_CELLS", cells)
     found = ranker.fit(X, y, qid)
     for name in ("mean_test_score", "std_test_score"):
         np.testing.assert_allclose(found.cv_results_[name], expected.cv_results_[name], rtol=1e-12)
@@ -211,7 +211,7 @@ def test_scores_in_parts(cells, form, data, label_data, monkeypatch, rng):
     weight = rng.uniform(0, 2, len(X))
     ranker = LeastSquaresRankerCV(["ndcg@10", "dcg@2"], ALPHAS, cv=3)
     expected = clone(ranker).fit(X, y, qid, weight).cv_results_
-    monkeypatch.setattr(folds_module, "_PART_CELLS", cells)
+    monkeypatch.setattr(folds_module, "PART_CELLS", cells)
     found = ranker.fit(X, y, qid, weight).cv_results_
     for name in ("mean_test_ndcg@10", "std_test_dcg@2"):
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-12)

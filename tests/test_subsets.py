@@ -63,7 +63,7 @@ def test_mean_is_that_of_all_subsets(name, order, targets, y, matrices):
 @every_structure
 def test_parts_of_the_queries_are_the_same(name, y, monkeypatch):
     whole = mean_over_subsets(y, STRUCTURES[name], 2, softmax, n_draws=10)
-    monkeypatch.setattr("skcalrank.aggregation._subsets._PART_ROWS", 4)
+    monkeypatch.setattr("skcalrank.aggregation._subsets.CHUNK_ROWS", 4)
     np.testing.assert_allclose(
         mean_over_subsets(y, STRUCTURES[name], 2, softmax, n_draws=10).mean, whole.mean, atol=1e-9
     )

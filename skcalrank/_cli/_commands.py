@@ -127,7 +127,7 @@ def compare(args) -> str:
 def _load_pair(args):
     """Both files with the features of the first, and a sentence where that cost some."""
     reader = Reader(args.train, args, whole=True)
-    if reader.is_table:
+    if reader.table:
         (train,) = reader
         names = list(train.X.columns)
         (test,) = Reader(args.test, args, whole=True, names=names)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data import check_queries
-from ..datasets._files import read_text
+from ..datasets import read_text
 from ..measures import DCG, get_measure
 from ..metrics import evaluate as evaluate_measures
 from . import _trec

@@ -78,6 +78,8 @@ def _unfitted(args):
         if not isinstance(ranker, ERRRanker):
             raise ValueError(f"--max-grade is for the ranker err, {args.ranker} has none")
         ranker.set_params(max_grade=args.max_grade)
+    if args.pred is not None:
+        return _of_pairs(ranker, args)
     if ranker.estimator is not None:
         if args.alpha is not None or args.alphas is not None:
             raise ValueError(f"--alpha and --alphas are penalties of Ridge, not of {args.ranker}")
@@ -85,6 +87,17 @@ def _unfitted(args):
     if args.alphas is not None:
         return _cross_validated(ranker, args)
     return ranker.set_params(estimator=GramRidge(1.0 if args.alpha is None else args.alpha))
+
+
+def _of_pairs(ranker, args):
+    """Return the ranker with the surrogate on pairs and a prediction map."""
+    if "pred" not in ranker.get_params(deep=False):
+        raise ValueError(f"--pred is for rankers with a surrogate on pairs, not for {args.ranker}")
+    if args.alphas is not None:
+        raise ValueError("--alphas: penalties of pairs cannot be chosen, give --alpha")
+    if args.alpha is not None:
+        ranker.set_params(alpha=args.alpha)
+    return ranker.set_params(surrogate="pairwise", pred=args.pred)
 
 
 def _check_labels(ranker, y, args):

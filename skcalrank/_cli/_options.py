@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 
+from ..data import WHOLE_BYTES
+from ..datasets import TABLES
 from ..metrics import get_scorer_names
 from ..metrics._evaluate import EMPTY
+from ..preds import preds_for
 from . import _trec
 from ._commands import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, compare, demo
 from ._evaluate import TREC_MEASURES, evaluate
 from ._models import fit, info, predict
 from ._rankers import PEERS, RANKERS, REGRESSORS
+from ._readers import RATIO
 
 __all__ = ["COMMANDS"]
 
@@ -24,15 +28,16 @@ rankers, by least squares in closed form (Ridge):
   {", ".join(f"+{name}" for name in REGRESSORS)} for another regressor, as in ndcg+trees;
   ndcg is ndcg@10, ndcg@5 another cutoff"""
 _PEERS = f"; {' and '.join(PEERS)} where they are installed\n"
-_FILES = """\
-files are known by their suffix:
-  .csv, .tsv (also .gz, .xz) and .parquet: tables with named columns, features are those that
+_FILES = f"""\
+the file format is inferred from the suffix:
+  {", ".join(TABLES)} (text also .gz, .xz): tables with named columns, features are those that
   hold numbers (pip install 'skcalrank[files]'); all others: LETOR/svmlight lines
   'relevance qid:Q feature:value ...', plain, .gz or .xz, with a file NAME.query of group sizes
   beside it where lines have no qid
 """
-_CHUNKS = """\
-Files above 256 MB (32 MB where compressed) are read in chunks, for which all rows of a query must
+_CHUNKS = f"""\
+Files above {WHOLE_BYTES >> 20} MB ({WHOLE_BYTES // RATIO >> 20} MB where compressed) are read in \
+chunks, for which all rows of a query must
 stand together.
 """
 
@@ -219,6 +224,12 @@ def _add_fit(commands):
     _add_relevance_level(parser, "without it labels must be 0 and 1")
     parser.add_argument(
         "--max-grade", type=float, metavar="G", help="of the ranker err: the highest grade"
+    )
+    parser.add_argument(
+        "--pred",
+        metavar="NAME",
+        help="fit the surrogate on pairs, and rank by this prediction map: of the ranker map "
+        f"{', '.join(preds_for('map'))}; of pd and kendall {', '.join(preds_for('disagreement'))}",
     )
     _add_reading(parser)
     parser.add_argument(

@@ -13,21 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..datasets._files import OPENERS
-from ..datasets._letor_lines import Form, read_chunks
-from ..datasets._tabular import TABLES, Columns, read_table
+from ..data import CHUNK_ROWS, WHOLE_BYTES
+from ..datasets import OPENERS, Columns, Form, read_chunks, read_table, table_format
 from ._terminal import RowCounter, say
 
-__all__ = ["LETOR", "Part", "Reader", "reading"]
+__all__ = ["LETOR", "RATIO", "Part", "Reader", "reading"]
 
 LETOR = "wanted are lines 'relevance qid:Q feature:value ...' with features from 1"
 
-# Files up to this size are read whole, larger ones in chunks of so many rows.
-_WHOLE_BYTES = 1 << 28
-_CHUNK_ROWS = 1 << 16
-
 # A compressed file counts as so many times its size.
-_RATIO = 8
+RATIO = 8
 
 _DOCUMENT = re.compile(rb"#.*?\bdocid\s*=\s*(\S+)")
 
@@ -86,9 +81,9 @@ class Reader:
     ):
         self.path, self.dtype, self.documents = Path(path), np.dtype(args.dtype), documents
         self.chunk_rows = None if whole else args.chunk_rows
-        self.is_table = any(suffix in TABLES for suffix in self.path.suffixes)
+        self.table = table_format(self.path)
         names = getattr(model, "feature_names_in_", names)
-        if names is not None and len(names) and not self.is_table:
+        if names is not None and len(names) and self.table is None:
             raise ValueError(
                 f"{path} has numbered features, and those learnt from have names "
                 f"({', '.join(map(str, names[:5]))}, ...): give a table with these columns"
@@ -103,17 +98,17 @@ class Reader:
 
     def __iter__(self) -> Iterator[Part]:
         counter = RowCounter(f"reading {self.path}")
-        with reading(self.path, "" if self.is_table else LETOR):
-            for part in self._table() if self.is_table else self._letor():
+        with reading(self.path, "" if self.table else LETOR):
+            for part in self._table() if self.table else self._letor():
                 counter.add(len(part.qid))
                 yield part
 
     def _rows_at_a_time(self):
         if self._whole or self.chunk_rows is not None:
             return self.chunk_rows
-        packed = self.path.suffix in (*OPENERS, ".parquet", ".pq")
-        size = self.path.stat().st_size * (_RATIO if packed else 1)
-        return None if size <= _WHOLE_BYTES else _CHUNK_ROWS
+        packed = self.path.suffix in OPENERS or (self.table is not None and self.table.packed)
+        size = self.path.stat().st_size * (RATIO if packed else 1)
+        return None if size <= WHOLE_BYTES else CHUNK_ROWS
 
     def _letor(self):
         form, first = Form(self.n_features, self.dtype), 1
@@ -139,8 +134,7 @@ class Reader:
 
 def _documents(lines, first):
     """Names of documents from comments of LETOR, else the numbers of the rows."""
-    rows = (line for line in lines if (head := line.lstrip()) and not head.startswith(b"#"))
-    found = (_DOCUMENT.search(line) for line in rows)
+    found = (_DOCUMENT.search(line) for line in lines)
     return [m[1].decode() if m else str(number) for number, m in enumerate(found, first)]
 
 

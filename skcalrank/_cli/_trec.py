@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..data import Queries, Ranked
-from ..datasets._files import open_bytes
+from ..datasets import open_bytes
 from ..metrics._evaluate import values_per_query
 from ._readers import reading
 

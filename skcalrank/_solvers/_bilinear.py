@@ -19,15 +19,12 @@ import numpy as np
 from numpy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import Queries
+from ..data import CACHE_CELLS, KEPT_CELLS, Queries
 
 __all__ = ["BilinearFit", "fit_bilinear"]
 
-# Gram matrices of all queries are kept up to this many cells (800 MB), else made again.
-_KEPT_CELLS = 100_000_000
-
-# Cells of the Gram matrices that are multiplied at a time, so that they stay in cache.
-_BLOCK_CELLS = 1 << 18
+# Gram matrices that are multiplied at a time.
+_BLOCK_CELLS = 2 * CACHE_CELLS
 
 
 class BilinearFit(NamedTuple):
@@ -86,8 +83,7 @@ def fit_bilinear(X, queries: Queries, values, alpha, *, diagonal, weight, tol, m
 
 def _query_weights(weight, queries):
     """Weights over the square root of their mean in the query."""
-    mean = queries.mean(weight)
-    return weight / queries.repeat(np.sqrt(np.where(mean > 0, mean, 1.0)))
+    return weight / queries.repeat(np.sqrt(queries.mean_weight(weight)))
 
 
 def _right_side(X, queries, values, weight):
@@ -114,7 +110,7 @@ class _Operator:
         self.excluded = None if diagonal else (np.ones(len(X)) if weight is None else self.weight)
         d = X.shape[1]
         self.step = max(1, _BLOCK_CELLS // d**2)
-        keep = queries.n_queries * d**2 <= _KEPT_CELLS
+        keep = queries.n_queries * d**2 <= KEPT_CELLS
         self.kept = list(self._make_blocks()) if keep else None
 
     def _make_blocks(self):

@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import Queries, check_option
+from ..data import MOST_CELLS, Queries, check_option
 from ._moments import WithinQueries, pooled_moments, product_of_rows
 from ._ridge import square_root
 
@@ -43,12 +43,6 @@ __all__ = [
 
 SQUARED_LOSSES = ("squared", "pairwise_squared")
 
-# The largest sparse X that is made dense to centre it: 2 GB.
-_DENSE_CELLS = 1 << 28
-
-# Of more, `Ridge` is left to itself: products of all pairs of them take more than 2 GB.
-_MOST_FEATURES = 1 << 14
-
 
 def is_closed_form(regressor) -> bool:
     """Whether the regressor sees X through X'X and X'y only: None, which means Ridge, does.
@@ -69,51 +63,17 @@ def is_closed_form(regressor) -> bool:
 
 
 def takes_sparse(regressor) -> bool:
-    """Whether a regressor takes sparse X; None stands for Ridge, which some versions deny.
-
-    Parameters
-    ----------
-    regressor : estimator or None
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a regressor takes sparse X; None is Ridge, which some versions deny."""
     return is_closed_form(regressor) or get_tags(regressor).input_tags.sparse
 
 
 def takes_nan(regressor) -> bool:
-    """Whether a regressor takes NaN in X; None stands for Ridge.
-
-    Parameters
-    ----------
-    regressor : estimator or None
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a regressor takes NaN in X; None is Ridge."""
     return regressor is not None and get_tags(regressor).input_tags.allow_nan
 
 
 def effective_loss(loss, regressor) -> str:
-    """The loss in force: None depends on the regressor (None there means Ridge).
-
-    Parameters
-    ----------
-    loss : {"squared", "pairwise_squared"} or None
-        None = "pairwise_squared" for a regressor in closed form, else "squared".
-    regressor : estimator or None
-
-    Returns
-    -------
-    loss : {"squared", "pairwise_squared"}
-
-    Raises
-    ------
-    ValueError
-        For another loss.
-    """
+    """Return the loss, by default "pairwise_squared" for closed forms, "squared" for others."""
     if loss is not None:
         check_option("loss", loss, SQUARED_LOSSES)
         return loss
@@ -123,25 +83,8 @@ def effective_loss(loss, regressor) -> str:
 def fit_regressor(regressor, X, targets, sample_weight=None, *, method="fit"):
     """Fit a regressor, or update it by "partial_fit", with weights where there are any.
 
-    Where `Ridge` would centre a copy of dense X and square it, it is handed the moments.
-
-    Parameters
-    ----------
-    regressor : estimator
-        Of scikit-learn, the last step of a pipeline too.
-    X : array-like or sparse matrix of shape (n_rows, d)
-    targets : ndarray of shape (n_rows,) or (n_rows, n_targets)
-    sample_weight : ndarray of shape (n_rows,), default=None
-    method : {"fit", "partial_fit"}, default="fit"
-
-    Returns
-    -------
-    regressor
-
-    Raises
-    ------
-    ValueError
-        If there are weights and the regressor takes none.
+    Where `Ridge` would center a copy of dense X and square it, it is handed the moments. Targets
+    have shape (n_rows,) or (n_rows, n_targets); the regressor may be a pipeline.
     """
     if method == "fit" and _squares_features(regressor, X):
         columns = targets.reshape(len(targets), -1).astype(float, copy=False)
@@ -160,22 +103,11 @@ def _squares_features(regressor, X) -> bool:
     """Whether this is a ridge regression that goes by ``X'X``."""
     if type(regressor) is not Ridge or regressor.solver != "auto" or regressor.positive:
         return False
-    return isinstance(X, np.ndarray) and X.shape[1] <= min(len(X), _MOST_FEATURES)
+    return isinstance(X, np.ndarray) and X.shape[1] <= len(X) and X.shape[1] ** 2 <= MOST_CELLS
 
 
 def predict_rows(regressor, X):
-    """Predictions in double precision; of linear regressors without a copy of X.
-
-    Parameters
-    ----------
-    regressor : estimator
-        Fitted.
-    X : array-like or sparse matrix of shape (n_rows, d)
-
-    Returns
-    -------
-    predictions : ndarray of shape (n_rows,) or (n_rows, n_targets)
-    """
+    """Return predictions in double precision, of linear regressors without a copy of X."""
     if type(regressor) in (Ridge, LinearRegression) and isinstance(X, np.ndarray):
         return product_of_rows(X, regressor.coef_.T) + regressor.intercept_
     return regressor.predict(X).astype(np.float64, copy=False)
@@ -196,38 +128,17 @@ def _weight_parameter(regressor) -> str:
 
 
 def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None, *, method="fit"):
-    """Fit a linear regressor on features and targets centred within the query.
+    """Fit a linear regressor on features and targets centered within the query.
 
-    Parameters
-    ----------
-    regressor : estimator
-        Linear in X. For `Ridge`, `LinearRegression` and `GramRidge`, X is not copied: they
-        are handed the square root of the d x d centred Gram matrix, on which the
-        regression is the same. Others get a centred copy of X.
-    X : array-like or CSR matrix of shape (n_rows, d)
-        In row order.
-    targets : ndarray of shape (n_rows,) or (n_rows, n_targets)
-        In row order.
-    queries : Queries
-    sample_weight : ndarray of shape (n_rows,), default=None
-        In row order.
-    method : {"fit", "partial_fit"}, default="fit"
-
-    Returns
-    -------
-    regressor
-        Fitted, without an intercept: ranking needs none.
-
-    Raises
-    ------
-    ValueError
-        If the regressor is not linear in X.
+    `Ridge`, `LinearRegression` and `GramRidge` are handed the square root of the d x d centered
+    Gram matrix, on which the regression is the same; others get a centered copy of X. All arrays
+    are in row order. The regressor is returned without an intercept: ranking needs none.
     """
     centred = WithinQueries(X, targets.reshape(len(targets), -1), queries, sample_weight)
     if "fit_intercept" in regressor.get_params():
         regressor.set_params(fit_intercept=False)
     d = X.shape[1]
-    if is_closed_form(regressor) and d <= max(X.shape[0], 1000) and d * d <= _DENSE_CELLS:
+    if is_closed_form(regressor) and d <= max(X.shape[0], 1000) and d * d <= MOST_CELLS:
         return fit_moments(regressor, centred.moments(), targets.ndim == 1, method=method)
     X = as_dense(X) - centred.means[centred.codes]
     targets = centred.centred_targets().reshape(targets.shape)
@@ -248,20 +159,8 @@ def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None, *, 
 def fit_moments(regressor, moments, one_target, *, fit_intercept=True, method="fit"):
     """Fit a regressor that sees moments only, without an intercept of its own.
 
-    Parameters
-    ----------
-    regressor : Ridge, LinearRegression or GramRidge
-        Its ``fit_intercept`` must be false.
-    moments : Moments
-    one_target : bool
-        Whether the targets are one-dimensional.
-    fit_intercept : bool, default=True
-        Whether the moments are taken about their means.
-    method : {"fit", "partial_fit"}, default="fit"
-
-    Returns
-    -------
-    regressor
+    Its ``fit_intercept`` must be false; the argument says whether moments are taken about their
+    means. With `one_target`, the targets are one-dimensional.
     """
     root, right = square_root(moments, fit_intercept)
     # Of so few rows Ridge by itself inverts the products of rows, in which features of large
@@ -276,19 +175,7 @@ def fit_moments(regressor, moments, one_target, *, fit_intercept=True, method="f
 
 
 def fit_pooled(regressor, moments, one_target):
-    """Fit a regressor that sees moments only, with the intercept that it asks for.
-
-    Parameters
-    ----------
-    regressor : Ridge or LinearRegression
-    moments : Moments
-    one_target : bool
-        Whether the targets are one-dimensional.
-
-    Returns
-    -------
-    regressor
-    """
+    """Fit a regressor that sees moments only, with the intercept that it asks for."""
     fit_intercept = regressor.fit_intercept
     regressor.set_params(fit_intercept=False)
     fit_moments(regressor, moments, one_target, fit_intercept=fit_intercept)
@@ -310,25 +197,10 @@ def _is_linear(regressor, X):
 
 
 def as_dense(X):
-    """X as an array, where that fits.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_rows, d)
-
-    Returns
-    -------
-    X : ndarray of shape (n_rows, d)
-        The same object if it was one.
-
-    Raises
-    ------
-    ValueError
-        If a sparse X has more than 2**28 cells, 2 GB.
-    """
+    """Return X as an array, or raise if a sparse X has more than ``MOST_CELLS`` cells."""
     if not issparse(X):
         return X
-    if X.shape[0] * X.shape[1] > _DENSE_CELLS:
+    if X.shape[0] * X.shape[1] > MOST_CELLS:
         raise ValueError(
             f"This surrogate makes a sparse X dense, and of shape {X.shape} it does not fit: a "
             "score surrogate with loss='squared' keeps X sparse."
@@ -337,22 +209,7 @@ def as_dense(X):
 
 
 def fit_outputs(regressor, X, targets, sample_weight=None, *, method="fit"):
-    """Fit a regression with several outputs, one regressor each where it must be.
-
-    Parameters
-    ----------
-    regressor : estimator
-    X : array-like or sparse matrix of shape (n_rows, d)
-    targets : ndarray of shape (n_rows, n_targets)
-    sample_weight : ndarray of shape (n_rows,), default=None
-    method : {"fit", "partial_fit"}, default="fit"
-
-    Returns
-    -------
-    regressor
-        Fitted; a :class:`~sklearn.multioutput.MultiOutputRegressor` around it if it has one output
-        only.
-    """
+    """Fit a regression with several outputs, one regressor each where it must be."""
     if not get_tags(regressor).target_tags.multi_output:
         regressor = MultiOutputRegressor(regressor)
     return fit_regressor(regressor, X, targets, sample_weight, method=method)

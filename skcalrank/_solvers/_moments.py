@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import diags, issparse
 
-from ..data import Queries
+from ..data import CACHE_CELLS, MOST_CELLS, Queries, safe_divide
 
 __all__ = [
     "Moments",
@@ -29,19 +29,14 @@ __all__ = [
     "product_of_rows",
 ]
 
-# Rows are worked on by the thousand, at which products are fast, and by so many cells that a few
-# of these stay in cache.
-_CHUNK_ROWS = 1 << 10
-_CHUNK_CELLS = 1 << 17
+# Rows are worked on by the thousand, at which products are fast.
+_CHUNK_ROWS = 1024
 
 # One row of so many tells about where the mean of a chunk is.
 _SAMPLED = 8
 
 # Means of a query are off by a few times the machine precision; this much is taken for nothing.
 _ROUNDING = 64
-
-# The largest d x d matrix that is made: 2 GB.
-_MOST_CELLS = 1 << 28
 
 # Where centring leaves less than this share of a feature's squares, it is done before squaring.
 _CANCELLED = 1e-6
@@ -71,17 +66,7 @@ class Moments(NamedTuple):
     moment: np.ndarray
 
     def merge(self, other: Moments) -> Moments:
-        """Moments of the rows of both (Chan, Golub and LeVeque 1983): sums, no differences.
-
-        Parameters
-        ----------
-        other : Moments
-            Of other rows, with the same features and targets.
-
-        Returns
-        -------
-        moments : Moments
-        """
+        """Return the moments of the rows of both, by sums only (Chan, Golub and LeVeque 1983)."""
         if self.total == 0.0 or other.total == 0.0:
             return other if self.total == 0.0 else self
         total = self.total + other.total
@@ -96,18 +81,7 @@ class Moments(NamedTuple):
         )
 
     def normal(self, fit_intercept: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """Both sides of the normal equations, about the means or about zero.
-
-        Parameters
-        ----------
-        fit_intercept : bool, default=True
-            Whether about the means.
-
-        Returns
-        -------
-        gram : ndarray of shape (d, d)
-        moment : ndarray of shape (d, n_targets)
-        """
+        """Return both sides of the normal equations, about the means or about zero."""
         if fit_intercept:
             return self.gram, self.moment
         weighted = self.total * self.mean
@@ -117,33 +91,13 @@ class Moments(NamedTuple):
         )
 
     def of_targets(self, columns) -> Moments:
-        """The same of some of the targets.
-
-        Parameters
-        ----------
-        columns : slice or array-like of int
-            Which targets.
-
-        Returns
-        -------
-        moments : Moments
-        """
+        """Return the moments of some of the targets."""
         return self._replace(level=self.level[columns], moment=self.moment[:, columns])
 
 
 def check_features(X):
-    """Raise for features so many that moments of them do not fit.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_rows, d)
-
-    Raises
-    ------
-    ValueError
-        If a d x d matrix takes more than 2 GB.
-    """
-    if X.shape[1] ** 2 > _MOST_CELLS:
+    """Raise if X has so many features that a d x d matrix exceeds ``MOST_CELLS``."""
+    if X.shape[1] ** 2 > MOST_CELLS:
         raise ValueError(
             f"X has {X.shape[1]} features, and a d x d matrix of them takes more than 2 GB: "
             "sklearn.linear_model.Ridge has solvers without one."
@@ -151,39 +105,15 @@ def check_features(X):
 
 
 def merge_all(parts) -> Moments:
-    """Moments of the rows of all parts.
-
-    Parameters
-    ----------
-    parts : iterable of Moments
-        At least one.
-
-    Returns
-    -------
-    moments : Moments
-    """
+    """Return the moments of the rows of all parts, at least one."""
     return reduce(Moments.merge, parts)
 
 
 def pooled_moments(X, targets, weight=None, rows=None) -> Moments:
-    """Moments about the common mean.
+    """Return moments about the common mean, of some rows or of all.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, d)
-    targets : ndarray of shape (n_rows, n_targets)
-    weight : ndarray of shape (n_rows,), default=None
-    rows : ndarray of int, default=None
-        Which rows; None = all.
-
-    Returns
-    -------
-    moments : Moments
-
-    Raises
-    ------
-    ValueError
-        If squares of X overflow.
+    X is an array or a CSR matrix, and targets have shape (n_rows, n_targets). Raises ValueError if
+    squares of X overflow.
     """
     pick = slice(None) if rows is None else rows
     weights = np.ones(len(targets)) if weight is None else weight
@@ -258,7 +188,7 @@ class WithinQueries:
     def __init__(self, X, targets, queries: Queries, weight=None):
         grouped = np.ones(queries.n_rows) if weight is None else queries.group(weight)
         total = queries.sum(grouped)
-        share = grouped / queries.repeat(np.where(total > 0, total, 1.0))
+        share = safe_divide(grouped, queries.repeat(total))
         self.X, self.targets = X, targets
         self.codes = queries.codes
         self.means = queries.indicator(share if issparse(X) else share.astype(X.dtype)) @ X
@@ -269,46 +199,16 @@ class WithinQueries:
         self._totals, self._unit = total * self._sizes, _largest(targets)
 
     def weight(self, rows=slice(None)) -> np.ndarray:
-        """Weights of rows, times the sizes of their queries.
-
-        Parameters
-        ----------
-        rows : slice or ndarray of int, default=slice(None)
-            Which rows; all by default.
-
-        Returns
-        -------
-        weight : ndarray of shape (n_chosen,)
-        """
+        """Return the weights of rows, times the sizes of their queries."""
         weight = self._sizes[self.codes[rows]]
         return weight if self._weight is None else weight * self._weight[rows]
 
     def centred_targets(self, rows=slice(None)) -> np.ndarray:
-        """Targets of rows, centred within their queries.
-
-        Parameters
-        ----------
-        rows : slice or ndarray of int, default=slice(None)
-            Which rows; all by default.
-
-        Returns
-        -------
-        targets : ndarray of shape (n_chosen, n_targets)
-        """
+        """Return the targets of rows, centered within their queries."""
         return self.targets[rows] - self.levels.take(self.codes[rows], axis=0)
 
     def moments(self, rows=None) -> Moments:
-        """Moments about zero, of whole queries.
-
-        Parameters
-        ----------
-        rows : ndarray of int, default=None
-            Which rows; None = all.
-
-        Returns
-        -------
-        moments : Moments
-        """
+        """Return moments about zero, of the rows of whole queries or of all."""
         totals = self._totals
         if rows is not None:
             totals = np.bincount(self.codes[rows], self.weight(rows), len(totals))
@@ -374,7 +274,7 @@ def _sparse_products(X, targets, weight, means, codes):
     # Little but rounding is left of some features: these are centred first, as a few columns.
     gram[:, lost] = moment[lost] = 0.0
     columns, among = X[:, lost], np.zeros((len(lost),) * 2)
-    step = max(_CHUNK_CELLS // len(lost), 1)
+    step = max(CACHE_CELLS // len(lost), 1)
     for start in range(0, X.shape[0], step):
         pick = slice(start, start + step)
         part = columns[pick].toarray() - means[codes[pick]][:, lost]
@@ -408,7 +308,7 @@ def _products(X, rows, n_columns, prepare) -> Iterator[tuple[np.ndarray, np.ndar
     shift : ndarray
     """
     d, n_rows = X.shape[1], X.shape[0] if isinstance(rows, slice) else len(rows)
-    step = max(_CHUNK_CELLS // (d + n_columns) // _CHUNK_ROWS, 1) * _CHUNK_ROWS
+    step = max(CACHE_CELLS // (d + n_columns) // _CHUNK_ROWS, 1) * _CHUNK_ROWS
     # At least as many rows as columns, or adding up the products would cost most.
     step = max(step, d + n_columns)
     buffer = np.empty((min(step, n_rows), d + n_columns), dtype=X.dtype)
@@ -435,24 +335,12 @@ def _products(X, rows, n_columns, prepare) -> Iterator[tuple[np.ndarray, np.ndar
 
 
 def product_of_rows(X, coefs, rows=None) -> np.ndarray:
-    """``X[rows] @ coefs`` in double precision, without a copy of those rows.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, d)
-    coefs : ndarray of shape (d,) or (d, n_outputs)
-    rows : ndarray of int, default=None
-        Which rows; None = all.
-
-    Returns
-    -------
-    product : ndarray of shape (n_chosen,) or (n_chosen, n_outputs)
-    """
+    """Return ``X[rows] @ coefs`` in double precision, without a copy of those rows."""
     if issparse(X):
         return np.asarray((X if rows is None else X[rows]) @ coefs, dtype=float)
     # Outputs side by side in memory: whoever asks for many looks at one after the other.
     out = np.empty((X.shape[0] if rows is None else len(rows), *coefs.shape[1:]), order="F")
-    step = max(_CHUNK_CELLS // X.shape[1] // _CHUNK_ROWS, 1) * _CHUNK_ROWS
+    step = max(CACHE_CELLS // X.shape[1] // _CHUNK_ROWS, 1) * _CHUNK_ROWS
     for start in range(0, len(out), step):
         pick = slice(start, start + step)
         chunk = X[pick if rows is None else _as_slice(rows[pick])]

@@ -13,16 +13,15 @@ import numpy as np
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_array
 
-from ..data import Queries, check_option
+from ..data import CHUNK_ROWS, MOST_CELLS, Queries, check_option
 from ._bilinear import fit_bilinear
-from ._least_squares import fit_moments, fit_regressor, is_closed_form
+from ._least_squares import fit_pooled, fit_regressor, is_closed_form
 from ._moments import merge_all, pooled_moments
 
 __all__ = ["PAIR_FEATURES", "BilinearModel", "PairRegression", "fit_pairs"]
 
-# Pairs in a chunk, and cells of all pair features that a regressor may be given at once (4 GB).
-_CHUNK_PAIRS = 1 << 16
-_ALL_CELLS = 1 << 29
+# Features of all pairs that a regressor may be given at once: 4 GB.
+_ALL_CELLS = 2 * MOST_CELLS
 
 Values = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -182,7 +181,7 @@ def _pairs(queries):
     total = np.append(0, np.cumsum(partners))
     start = 0
     while start < queries.n_rows:
-        stop = int(np.searchsorted(total, total[start] + _CHUNK_PAIRS, side="right")) - 1
+        stop = int(np.searchsorted(total, total[start] + CHUNK_ROWS, side="right")) - 1
         rows = np.arange(start, max(stop, start + 1))
         first = np.repeat(rows, partners[rows])
         begin = np.repeat(total[rows] - total[start], partners[rows])
@@ -214,8 +213,7 @@ class _Chunks:
         self.X, self.queries, self.function, self.values = X, queries, function, values
         self.diagonal, self.weight = diagonal, weight
         if weight is not None:
-            mean = queries.repeat(queries.mean(weight))
-            self.share = weight / np.where(mean > 0, mean, 1.0)
+            self.share = weight / queries.repeat(queries.mean_weight(weight))
 
     def __iter__(self):
         for first, second in _pairs(self.queries):
@@ -246,9 +244,4 @@ def _fit_closed_form(regressor, chunks):
         pooled_moments(check_array(features, **checks), targets[:, None], weights)
         for features, targets, weights in chunks
     )
-    intercept = regressor.get_params()["fit_intercept"]
-    regressor.set_params(fit_intercept=False)
-    fit_moments(regressor, moments, True, fit_intercept=intercept)
-    regressor.set_params(fit_intercept=intercept)
-    if intercept:
-        regressor.intercept_ = float(moments.level[0] - moments.mean @ regressor.coef_)
+    fit_pooled(regressor, moments, True)

@@ -21,19 +21,10 @@ _WELL_CONDITIONED = 1e-8
 
 
 def ridge(moments: Moments, alpha, fit_intercept=True) -> np.ndarray:
-    """Coefficients of ridge regression.
+    """Return coefficients of ridge regression, of shape (d, n_targets).
 
-    Parameters
-    ----------
-    moments : Moments
-    alpha : float or ndarray of shape (n_targets,)
-        Penalty, of all targets or of each.
-    fit_intercept : bool, default=True
-
-    Returns
-    -------
-    coef : ndarray of shape (d, n_targets)
-        Of least norm where several are best.
+    The penalty is one number or one for each target; the norm is the least where several
+    coefficients are best.
     """
     coef = None
     if np.ndim(alpha) == 0:
@@ -60,17 +51,9 @@ def _solve(gram, moment, alpha):
 
 
 def ridge_path(moments: Moments, alphas, fit_intercept=True) -> np.ndarray:
-    """Coefficients under each of many penalties, from one decomposition.
+    """Return coefficients (n_alphas, d, n_targets) of many penalties from one decomposition.
 
-    Parameters
-    ----------
-    moments : Moments
-    alphas : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
-    fit_intercept : bool, default=True
-
-    Returns
-    -------
-    coefs : ndarray of shape (n_alphas, d, n_targets)
+    Penalties have shape (n_alphas,) or (n_alphas, n_targets).
     """
     root, right = square_root(moments, fit_intercept)
     left, values, directions = svd(root, full_matrices=False)

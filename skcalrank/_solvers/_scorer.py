@@ -19,14 +19,11 @@ from scipy.optimize import minimize
 from scipy.sparse import diags, issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import Queries
+from ..data import CACHE_CELLS, Queries, safe_divide
 from ._least_squares import centred_gram
 from ._moments import pooled_moments
 
 __all__ = ["ScorerFit", "fit_scorer"]
-
-# Rows that are read at a time: their float64 copy stays in cache.
-_CHUNK_CELLS = 1 << 17
 
 # Of the solver: it stops by the gradient, or where rounding does.
 _OPTIONS = {"ftol": 8 * np.finfo(float).eps, "maxcor": 20}
@@ -201,7 +198,7 @@ class _Rows:
     def _chunks(self):
         n = self.X.shape[0]
         whole = self.X.dtype == np.float64 and not self.is_far
-        step = n if whole else max(1, _CHUNK_CELLS // self.d)
+        step = n if whole else max(1, CACHE_CELLS // self.d)
         for start in range(0, n, step):
             part = slice(start, start + step)
             chunk = self.X[part].astype(float, copy=False)
@@ -264,7 +261,7 @@ def _basis(rows, objective, alpha, at_zero):
     """
     full = _with_intercept(rows)
     diagonal = full if full.ndim == 1 else full.diagonal()
-    direction = np.divide(-at_zero.T, diagonal, out=np.zeros(at_zero.T.shape), where=diagonal > 0)
+    direction = safe_divide(-at_zero.T, np.maximum(diagonal, 0.0))
     full = full * _curvature(rows, objective, direction.T, full)
     penalty = np.append(np.full(rows.d, 2.0 * alpha), [0.0] * rows.fit_intercept)
     if full.ndim == 1:

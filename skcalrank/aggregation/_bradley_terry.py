@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from ..data import check_alpha
+from ..data import check_alpha, safe_divide
 from ._graph import components, n_components, solve_laplacian
 from ._judgments import tally_of
 from ._tally import check_iteration, solve_in_parts, warn_of
@@ -116,4 +116,4 @@ def _newton(part, penalty, tol, max_iter):
 
 def _shortened(change):
     """log(1 + R)/R, 1 at R = 0."""
-    return np.divide(np.log1p(change), change, out=np.ones(len(change)), where=change > 0)
+    return safe_divide(np.log1p(change), change, 1.0)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import ClickSessions
+from ..data import ClickSessions, safe_divide
 
 __all__ = ["CascadeEstimate", "cascade"]
 
@@ -99,5 +99,5 @@ def _overall(clicks, examinations, sessions):
     """Clicks over examinations of all documents of the query of each row."""
     queries = sessions.queries()
     total = queries.sum(queries.group(examinations))
-    share = queries.sum(queries.group(clicks)) / np.maximum(total, 1)
+    share = safe_divide(queries.sum(queries.group(clicks)), total)
     return queries.ungroup(queries.repeat(share))

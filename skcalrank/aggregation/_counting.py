@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from ..data import safe_divide
 from ._judgments import tally_of
 
 __all__ = ["borda", "log_odds", "mean_adjacency", "mean_log_odds", "win_rate"]
@@ -157,7 +158,7 @@ def win_rate(y, *, conditional=False):
     if not conditional:
         return tally.in_rows(wins / _opponents(tally))
     met = tally.row_sums(np.ones(len(tally.first)), np.ones(len(tally.first)))
-    return tally.in_rows(np.divide(wins, met, out=np.full(len(met), 0.5), where=met > 0))
+    return tally.in_rows(safe_divide(wins, met, 0.5))
 
 
 def mean_log_odds(y, *, c=None, conditional=False):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from ..data import Queries
+from ..data import Queries, safe_divide
 from ._tally import Tally
 
 __all__ = ["components", "n_components", "solve_laplacian"]
@@ -83,15 +83,11 @@ def solve_laplacian(tally: Tally, weight, ridge, right, scale, tol, max_iter):
             break
         image = diagonal * direction - upper @ direction - lower @ direction
         curvature = queries.sum(direction * image)
-        step = queries.repeat(_ratio(size, curvature, going))
+        step = queries.repeat(np.where(going, safe_divide(size, curvature), 0.0))
         x += step * direction
         residual -= step * image
         scaled = residual / diagonal
         previous, size = size, np.where(going, queries.sum(residual * scaled), size)
-        direction *= queries.repeat(_ratio(size, previous, going))
+        direction *= queries.repeat(np.where(going, safe_divide(size, previous), 0.0))
         direction += scaled
     return x, size <= goal
-
-
-def _ratio(a, b, where):
-    return np.divide(a, b, out=np.zeros(len(a)), where=where)

@@ -14,14 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import ClickSessions, PreferenceTarget, check_count
+from ..data import CHUNK_ROWS, ClickSessions, PreferenceTarget, check_count
 from ._counting import borda, win_rate
 from ._judgments import judgments_of, places
 
 __all__ = ["SubsetMean", "mean_over_subsets", "structure_scores"]
-
-# Documents of the queries that are worked on at a time.
-_PART_ROWS = 1 << 16
 
 
 class SubsetMean(NamedTuple):
@@ -155,7 +152,7 @@ def _moments(values):
 
 def _runs(ids, sizes):
     """Queries in runs of about so many documents as are worked on at a time."""
-    run = np.cumsum(sizes[ids]) // _PART_ROWS
+    run = np.cumsum(sizes[ids]) // CHUNK_ROWS
     return np.split(ids, np.flatnonzero(run[1:] != run[:-1]) + 1) if len(ids) else []
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import Queries, check_count
+from ..data import CACHE_CELLS, Queries, check_count
 
 __all__ = ["Tally", "check_iteration", "check_smoothing", "solve_in_parts", "warn_of"]
 
-# Rows of the queries that are worked on at a time, so that their arrays stay in cache.
-PART_ROWS = 1 << 14
+# Rows of the queries that are worked on at a time: a few arrays of them stay in cache.
+_PART_ROWS = CACHE_CELLS // 8
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Tally:
 
     def parts(self) -> Iterator[tuple[slice, slice, slice, Tally]]:
         """Runs of whole queries: queries, documents, pairs, and the tally of them alone."""
-        for ids, rows, queries in self.queries.parts(PART_ROWS):
+        for ids, rows, queries in self.queries.parts(_PART_ROWS):
             pairs = slice(self.pair_ptr[ids.start], self.pair_ptr[ids.stop])
             part = replace(
                 self,

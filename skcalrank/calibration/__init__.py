@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ._bounds import c_phi, regret_bound
 from ._conditions import (
+    CONDITIONS,
     Condition,
     dag_condition,
     low_noise_condition,
@@ -19,6 +20,7 @@ from ._report import NoiseReport, noise_report
 from ._surrogates import SURROGATES
 
 __all__ = [
+    "CONDITIONS",
     "SURROGATES",
     "CalibrationGap",
     "Condition",

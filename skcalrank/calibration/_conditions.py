@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from ..preds import widest_cycle
 
 __all__ = [
+    "CONDITIONS",
     "Condition",
     "dag_condition",
     "low_noise_condition",
@@ -197,3 +198,7 @@ def low_noise_condition(EY, *, tol=1e-10):
 def _net(EY):
     EY = _square(EY, "EY")
     return EY - EY.T
+
+
+#: Conditions under which a cheap prediction map is exact, by the name that the map gives.
+CONDITIONS = {"P_reinforce": reinforce_condition, "P_DAG": dag_condition}

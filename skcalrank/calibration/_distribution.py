@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
-from ..data import TIES, Queries, Ranked, check_count, check_option
+from ..data import TIES, Queries, Ranked, check_count, check_option, safe_divide
 from ..measures import Measure, PairwiseDisagreement, get_measure
 from ._orders import all_positions, is_best, values_of_scores
 from ._surrogates import conditional_risk
@@ -400,7 +400,7 @@ def _preference_targets(matrices, measure):
     if not measure.normalize:
         return matrices
     total = matrices.sum(axis=(1, 2), keepdims=True)
-    return np.divide(matrices, total, out=np.zeros_like(matrices), where=total > 0)
+    return safe_divide(matrices, total)
 
 
 def _random_graphs(n, r, rng):

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from ..data import check_option
 from ..measures import PairwiseDisagreement, get_measure
+from ..preds import PREDS, Pred
 from ._conditions import dag_condition, low_noise_condition, reinforce_condition
 from ._distribution import LabelDistribution
 from ._orders import all_positions, is_best
@@ -84,9 +85,10 @@ def calibration_gap(surrogate, pred, measure, distribution):
           same preferences;
         - ``"pairs"``: least squares on the targets of pairs of MAP, Kendall's tau or pairwise
           disagreement.
-    pred : {"sort", "exact", "diagonal", "topological"}
+    pred : {"sort", "exact", "diagonal", "topological"} or Pred
         ``"sort"`` of scores; of pairs the exact map, the sort by the diagonal (MAP), or
-        Algorithm 1 (pairwise disagreement, Kendall's tau).
+        Algorithm 1 (pairwise disagreement, Kendall's tau). The cones of other prediction maps
+        are not known.
     measure : str or Measure
     distribution : LabelDistribution
         Of at most 8 documents. The maps of pairs take about a second for 6 and a minute for 7.
@@ -98,7 +100,8 @@ def calibration_gap(surrogate, pred, measure, distribution):
     Raises
     ------
     ValueError
-        For an unknown surrogate, a map that is not one of its, or labels that do not fit.
+        For an unknown surrogate, a map that is not one of its or has no known cones, or labels
+        that do not fit.
 
     Examples
     --------
@@ -119,7 +122,7 @@ def calibration_gap(surrogate, pred, measure, distribution):
     True
     """
     risk = conditional_risk(surrogate, distribution, measure)
-    check_option("pred", pred, risk.preds)
+    pred = _check_pred(pred, risk)
     values = distribution.order_values(measure)
     suboptimal = ~is_best(values)
     if not suboptimal.any():
@@ -132,6 +135,20 @@ def calibration_gap(surrogate, pred, measure, distribution):
         gap = 0.0
     regret = float(values.max() - values[suboptimal][best])
     return CalibrationGap(gap, risk.infimum, float(least[best]), u[best], positions[best], regret)
+
+
+def _check_pred(pred, risk):
+    """Return the name of a prediction map whose cones are known."""
+    name = pred
+    if isinstance(pred, Pred):
+        ours = pred.objective == risk.objective and pred == PREDS.get(pred.key)
+        name = pred.name if ours else None
+    if not isinstance(name, str) or name not in risk.preds:
+        raise ValueError(
+            f"pred must be one of {', '.join(map(repr, risk.preds))}, got {pred!r}: the gap needs "
+            "the cones of u that are mapped to each order, which are known for these maps only."
+        )
+    return name
 
 
 def _mean_preferences(distribution, measure):

@@ -7,6 +7,8 @@ from itertools import permutations
 
 import numpy as np
 
+from ..data import PART_CELLS
+
 __all__ = [
     "all_positions",
     "documents_in_order",
@@ -20,9 +22,6 @@ _LARGEST = 8
 
 # Values that differ by less, relative to the largest, are taken to be equal.
 _TOLERANCE = 1e-10
-
-# Cells of temporary arrays.
-_CELLS = 1 << 22
 
 
 @lru_cache(maxsize=_LARGEST)
@@ -50,7 +49,7 @@ def is_best(values: np.ndarray) -> np.ndarray:
 def values_of_scores(values: np.ndarray, scores: np.ndarray, ties: str) -> np.ndarray:
     """Value of every row of scores, by the values of all orders and a policy for ties."""
     positions = all_positions(scores.shape[1])
-    step = max(1, _CELLS // positions.size)
+    step = max(1, 2 * PART_CELLS // positions.size)
     parts = np.split(scores, range(step, len(scores), step))
     return np.concatenate([_over(values, _predicted(s, positions, ties), ties) for s in parts])
 

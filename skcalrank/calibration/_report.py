@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..measures import AveragePrecision, PairwiseDisagreement
-from ..preds import feedback_arc_positions, map_positions, topological_result
+from ..data import check_option
+from ..preds import get_pred, preds_for
 from ..rankers import PairRanker
-from ._conditions import dag_condition, reinforce_condition
+from ._conditions import CONDITIONS
 
 __all__ = ["NoiseReport", "noise_report"]
 
@@ -22,12 +22,14 @@ class NoiseReport:
 
     Attributes
     ----------
-    condition : str
-        The noise condition that makes the cheap map exact: "P_reinforce" or "P_DAG".
+    condition : str or None
+        The noise condition that makes the cheap map exact: "P_reinforce" or "P_DAG"; None if
+        no condition is known.
     cheap : str
-        Name of the cheap map: "diagonal" or "topological".
+        Name of the cheap map, such as "diagonal" or "topological".
     holds : ndarray of bool of shape (n_queries,)
-        Whether the condition holds for the estimated surrogate values of each query.
+        Whether the condition holds for the estimated surrogate values of each query; False
+        if no condition is known.
     loss : ndarray of shape (n_queries,)
         What taking the cheap positions loses of the objective, as estimated.
     proven : ndarray of bool of shape (n_queries,)
@@ -36,7 +38,7 @@ class NoiseReport:
         Size of the objective: a loss up to 1e-9 of it is rounding.
     """
 
-    condition: str
+    condition: str | None
     cheap: str
     holds: np.ndarray = field(repr=False)
     loss: np.ndarray = field(repr=False)
@@ -69,9 +71,10 @@ class NoiseReport:
         return float(self.proven.mean())
 
     def __str__(self):
+        condition = (f"{self.condition} holds", f"{self.condition_share:.1%}")
         rows = (
             ("queries", f"{self.n_queries}"),
-            (f"{self.condition} holds", f"{self.condition_share:.1%}"),
+            *([] if self.condition is None else [condition]),
             (f"{self.cheap} as good as exact", f"{self.equal_share:.1%}"),
             (f"mean loss of {self.cheap}", f"{self.mean_loss:.4g}"),
             ("exact proven", f"{self.proven_share:.1%}"),
@@ -80,29 +83,7 @@ class NoiseReport:
         return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
 
 
-# By measure: name and test of the condition, name of the cheap map, cheap and exact map, and
-# whether the objective is to be high (1) or low (-1).
-_MAPS = {
-    AveragePrecision: (
-        "P_reinforce",
-        reinforce_condition,
-        "diagonal",
-        lambda u: map_positions(u, method="diagonal"),
-        lambda u, time_limit: map_positions(u, method="auto"),
-        1.0,
-    ),
-    PairwiseDisagreement: (
-        "P_DAG",
-        dag_condition,
-        "topological",
-        topological_result,
-        lambda u, time_limit: feedback_arc_positions(u, time_limit=time_limit),
-        -1.0,
-    ),
-}
-
-
-def noise_report(ranker, X, qid=None, *, time_limit=10.0):
+def noise_report(ranker, X, qid=None, *, pred=None, time_limit=10.0):
     """Whether the cheap prediction map is safe for what a pairwise ranker has learnt.
 
     On every query the estimated surrogate values are tested for the noise condition under
@@ -115,6 +96,9 @@ def noise_report(ranker, X, qid=None, *, time_limit=10.0):
     X : array-like of shape (n_rows, d)
     qid : array-like of shape (n_rows,), default=None
         Query of each row.
+    pred : str, Pred or callable, default=None
+        The cheap map, as the ranker takes it; None is the one with a noise condition:
+        "diagonal" for MAP, "topological" for pairwise disagreement.
     time_limit : float, default=10.0
         Seconds for the exact map of one query; None = no limit. MAP is exact up to 16
         documents and a beam search beyond.
@@ -127,7 +111,7 @@ def noise_report(ranker, X, qid=None, *, time_limit=10.0):
     Raises
     ------
     ValueError
-        If the ranker has no surrogate values of pairs.
+        If the ranker has no surrogate values of pairs, or the map is unknown.
 
     Examples
     --------
@@ -144,19 +128,43 @@ def noise_report(ranker, X, qid=None, *, time_limit=10.0):
             "noise_report compares prediction maps of pairs: pass a ranker fitted with "
             "surrogate='pairwise'."
         )
-    condition, test, cheap, cheap_map, exact_map, sign = _MAPS[type(ranker._measure())]
+    cheap, best = _maps(pred, ranker._measure().objective)
     rows = [
-        (bool(test(u)), cheap_map(u), exact_map(u, time_limit))
+        (_holds(cheap.condition, u), _solve(cheap, u, time_limit), _solve(best, u, time_limit))
         for u in ranker.decision_function(X, qid)
     ]
     holds, cheaper, exact = zip(*rows)
     values = np.array([[c.value, e.value] for c, e in zip(cheaper, exact)])
+    sign = 1.0 if cheap.larger_is_better else -1.0
     return NoiseReport(
-        condition,
-        cheap,
+        cheap.condition,
+        cheap.name,
         np.array(holds),
         # A search that ran out of time can be worse than the cheap map.
         np.maximum(sign * (values[:, 1] - values[:, 0]), 0.0),
         np.array([e.proven for e in exact]),
         np.maximum(np.abs(values).max(axis=1), 1e-300),
     )
+
+
+def _maps(pred, objective):
+    """Return the cheap map, and the best one that takes any number of documents."""
+    known = preds_for(objective)
+    if pred is None:
+        cheap = next(one for one in known.values() if one.condition is not None)
+    else:
+        cheap = get_pred(pred, objective)
+    exact = (one for one in known.values() if one.exact and one.max_size is None)
+    return cheap, next(exact, known["auto"])
+
+
+def _holds(condition, u):
+    if condition is None:
+        return False
+    check_option("condition", condition, CONDITIONS)
+    return bool(CONDITIONS[condition](u))
+
+
+def _solve(pred, u, time_limit):
+    options = {"time_limit": time_limit} if "time_limit" in pred.options else {}
+    return pred.solve(u, **options)

@@ -24,7 +24,8 @@ from ..losses import (
     PreferenceSquaredHinge,
     get_loss,
 )
-from ..measures import AveragePrecision, Kendall, PairMeasure, PairwiseDisagreement
+from ..measures import Kendall, PairwiseDisagreement
+from ..preds import PREDS
 from ._cones import (
     algorithm_cones,
     distance_to_cone,
@@ -42,14 +43,17 @@ class ConditionalRisk(ABC):
 
     Attributes
     ----------
+    objective : str or None
+        Problem that a prediction map from u to an order solves.
     preds : tuple of str
-        Prediction maps from u to an order.
+        Names of the prediction maps for it whose cones are known.
     infimum : float
         Smallest value.
     error : float
         Gaps up to this are those of rounding.
     """
 
+    objective: str | None = "positional"
     preds: tuple[str, ...] = ("sort",)
     infimum: float = 0.0
     error: float
@@ -152,8 +156,13 @@ class PairRisk(ConditionalRisk):
         # Entries that the prediction does not depend on belong to no pair.
         self.entries = np.ptp(self.basis, axis=0) > 0
         self.error = 1e-13 * float(self.risk(np.zeros((1, *means.shape)))[0])
-        maps = [name for name, (_, suits) in _PAIR_PREDS.items() if isinstance(measure, suits)]
-        self.preds = tuple(maps)
+        self.objective = measure.objective
+        self._nearest = {"exact": PairRisk._exact} | {
+            PREDS[key].name: nearest
+            for key, nearest in _NEAREST.items()
+            if PREDS[key].objective == self.objective
+        }
+        self.preds = tuple(self._nearest)
 
     def risk(self, u):
         return (((u - self.means) ** 2) * self.entries).sum(axis=(1, 2))
@@ -162,7 +171,7 @@ class PairRisk(ConditionalRisk):
         return self.means
 
     def least(self, positions, pred):
-        nearest = np.array([_PAIR_PREDS[pred][0](self, sigma) for sigma in positions])
+        nearest = np.array([self._nearest[pred](self, sigma) for sigma in positions])
         return self.risk(nearest), nearest
 
     def _exact(self, sigma):
@@ -183,10 +192,10 @@ class PairRisk(ConditionalRisk):
         return candidates[np.argmin(self.risk(np.array(candidates)))]
 
 
-_PAIR_PREDS = {
-    "exact": (PairRisk._exact, PairMeasure),
-    "diagonal": (PairRisk._diagonal, AveragePrecision),
-    "topological": (PairRisk._topological, (PairwiseDisagreement, Kendall)),
+# Prediction maps beside the exact ones whose cones are known, by their keys.
+_NEAREST = {
+    "map_diagonal": PairRisk._diagonal,
+    "disagreement_topological": PairRisk._topological,
 }
 
 

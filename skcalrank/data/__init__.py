@@ -6,6 +6,7 @@ here and never from a module of this room.
 
 from __future__ import annotations
 
+from ._arrays import safe_divide as safe_divide
 from ._atomic import all_or_nothing as all_or_nothing
 from ._clicks import ClickSessions
 from ._exceptions import MissingQidError
@@ -23,10 +24,15 @@ from ._params import check_regressor as check_regressor
 from ._params import default_of as default_of
 from ._params import one_of as one_of
 from ._params import refuse_unread as refuse_unread
+from ._memory import CACHE_CELLS as CACHE_CELLS
+from ._memory import CHUNK_ROWS as CHUNK_ROWS
+from ._memory import KEPT_CELLS as KEPT_CELLS
+from ._memory import MOST_CELLS as MOST_CELLS
+from ._memory import PART_CELLS as PART_CELLS
+from ._memory import WHOLE_BYTES as WHOLE_BYTES
 from ._preferences import PreferenceTarget
 from ._preferences import check_preference_weights as check_preference_weights
 from ._preferences import is_acyclic as is_acyclic
-from ._queries import PAIR_CELLS as PAIR_CELLS
 from ._queries import Queries as Queries
 from ._queries import check_qid as check_qid
 from ._queries import plain as plain

@@ -23,13 +23,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from scipy.sparse import csr_matrix
 
-__all__ = ["PAIR_CELLS", "Bucket", "Queries", "check_qid", "plain", "qid_array"]
+from ._memory import CACHE_CELLS
 
-# A bucket holds at most so many cells, so that what is done to it stays in cache.
-_BUCKET_CELLS = 1 << 17
-
-# As many pairs of documents are worked on at a time.
-PAIR_CELLS = 1 << 17
+__all__ = ["Bucket", "Queries", "check_qid", "plain", "qid_array"]
 
 
 class Bucket(NamedTuple):
@@ -186,6 +182,14 @@ class Queries:
         """Mean over the documents of each query."""
         return self.sum(values) / self.sizes
 
+    def mean_weight(self, weight: np.ndarray) -> np.ndarray:
+        """Return the mean weight of each query to divide by: 1 where all its weights are 0.
+
+        A pair of documents weighs ``w_i w_j`` over it, so that a constant weight c counts c.
+        """
+        mean = self.mean(weight)
+        return np.where(mean > 0, mean, 1.0)
+
     def repeat(self, per_query: np.ndarray) -> np.ndarray:
         """Give every document the value of its query."""
         return np.repeat(per_query, self.sizes)
@@ -213,7 +217,7 @@ class Queries:
         bounds = np.append(_run_starts(width_class[by_class]), self.n_queries)
         for first, last in pairwise(bounds):
             widest = int(self.sizes[by_class[first:last]].max())
-            step = max(1, _BUCKET_CELLS // widest)
+            step = max(1, CACHE_CELLS // widest)
             for start in range(first, last, step):
                 yield self._bucket(by_class[start : min(start + step, last)])
 
@@ -224,8 +228,8 @@ class Queries:
             sizes, first, out = self.sizes[by_size], 0, []
             while first < self.n_queries:
                 # The last of a batch is its widest.
-                widths = sizes[first : first + max(1, PAIR_CELLS // int(sizes[first]) ** 2)]
-                fits = np.arange(1, len(widths) + 1) * widths**2 <= PAIR_CELLS
+                widths = sizes[first : first + max(1, CACHE_CELLS // int(sizes[first]) ** 2)]
+                fits = np.arange(1, len(widths) + 1) * widths**2 <= CACHE_CELLS
                 last = first + max(1, int(fits.sum()))
                 out.append(self._bucket(by_size[first:last]))
                 first = last

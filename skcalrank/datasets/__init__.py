@@ -1,16 +1,28 @@
-"""Ranking data: made with a known law, embedded, or read from files."""
+"""Ranking data: made with a known law, embedded, or read from files.
+
+Names in ``__all__`` are public; the others are for the rooms of the package.
+"""
 
 from __future__ import annotations
 
 from ._container import LabelRankingData, RankingData
 from ._digits import load_digits_queries
+from ._files import OPENERS as OPENERS
+from ._files import open_bytes as open_bytes
+from ._files import read_text as read_text
 from ._letor import load_letor
+from ._letor_lines import Form as Form
+from ._letor_lines import read_chunks as read_chunks
 from ._made import LabelMixture, make_subset_ranking
 from ._made_judgments import sample_comparisons, sample_sessions
 from ._made_orders import OrderMixture, make_label_ranking
 from ._movielens import MovieLensData, load_movielens
 from ._preflib import load_preflib
 from ._tables import load_label_ranking, load_sushi
+from ._tabular import TABLES as TABLES
+from ._tabular import Columns as Columns
+from ._tabular import read_table as read_table
+from ._tabular import table_format as table_format
 
 __all__ = [
     "LabelMixture",

@@ -9,10 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["OPENERS", "open_bytes", "read_bytes", "read_text"]
+__all__ = ["OPENERS", "open_bytes", "plain_or_compressed", "read_bytes", "read_text"]
 
 #: How to open a file, by its suffix; all others are plain.
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+
+
+def plain_or_compressed(path: Path) -> Path | None:
+    """Return the file of that name, plain or with a suffix of ``OPENERS``; None without one."""
+    candidates = (path.with_name(path.name + suffix) for suffix in ("", *OPENERS))
+    return next((file for file in candidates if file.exists()), None)
 
 
 def open_bytes(path: Path):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._chunks import refuse_cut_queries, whole_queries
 from ._container import RankingData
-from ._files import OPENERS, open_bytes, read_bytes
+from ._files import OPENERS, open_bytes, plain_or_compressed, read_bytes
 
-__all__ = ["Form", "group_sizes", "parse", "read_chunks", "refuse_cut_queries"]
+__all__ = ["Form", "group_sizes", "parse", "read_chunks"]
 
 
 class Form(NamedTuple):
@@ -41,11 +42,11 @@ def parse(content: bytes, form: Form):
 def group_sizes(path: Path) -> tuple[str, np.ndarray]:
     """Name and content of the file of group sizes beside a file."""
     stem = path.with_suffix("") if path.suffix in OPENERS else path
-    candidates = [Path(f"{stem}.query{suffix}") for suffix in ("", *OPENERS)]
-    found = next((c for c in candidates if c.exists()), None)
+    beside = Path(f"{stem}.query")
+    found = plain_or_compressed(beside)
     if found is None:
         raise ValueError(
-            f"{path} has lines without qid:..., and there is no {candidates[0].name} with "
+            f"{path} has lines without qid:..., and there is no {beside.name} with "
             "group sizes beside it: nothing says which rows are a query."
         )
     words = read_bytes(found).split()
@@ -60,16 +61,16 @@ def group_sizes(path: Path) -> tuple[str, np.ndarray]:
 # -- chunks ------------------------------------------------------------------------
 
 
-class _Chunk(NamedTuple):
-    """Consecutive lines, the number of the first, and the queries that sizes tell."""
+class _Lines(NamedTuple):
+    """Lines that are rows, their numbers in the file, and what names their query."""
 
-    first: int
-    lines: list[bytes]
-    queries: list
+    numbers: np.ndarray
+    lines: np.ndarray
+    qid: np.ndarray
 
 
 def read_chunks(path, form: Form, chunk_rows) -> Iterator[tuple[RankingData, list[bytes]]]:
-    """Chunks of whole queries, each with the lines it was parsed from.
+    """Chunks of whole queries, each with the lines of its rows.
 
     What the first lines tell is checked now, the rest when it is reached.
     """
@@ -97,7 +98,7 @@ def _names_qid(path) -> bool:
     with open_bytes(path) as file:
         for number, line in enumerate(file, 1):
             if _qid(line) is not None:
-                _, _, qid = _parse_chunk(path, _Chunk(number, [line], []), Form())
+                _, _, qid = _parse_chunk(path, _lines_of([(number, line, None)]), Form())
                 return len(qid) == 1
     raise ValueError(f"{path} has no rows.")
 
@@ -116,38 +117,34 @@ def _scan(path) -> tuple[int, int]:
 def _chunks(path, form, chunk_rows, sizes):
     seen: set = set()
     with open_bytes(path) as file:
-        for chunk in _gather(file, chunk_rows, sizes):
+        for chunk in whole_queries(_blocks(file, chunk_rows, sizes), chunk_rows):
             X, y, qid = _parse_chunk(path, chunk, form)
-            where = f"{path}, lines {chunk.first} to {chunk.first + len(chunk.lines) - 1}"
-            if len(qid) != (0 if chunk.queries else len(y)):
+            where = f"{path}, lines {chunk.numbers[0]} to {chunk.numbers[-1]}"
+            if len(qid) != (len(y) if sizes is None else 0):
                 raise ValueError(f"{where}: {len(y)} rows, and {len(qid)} of them name a qid.")
-            qid = np.array(chunk.queries) if chunk.queries else qid
+            qid = qid if sizes is None else chunk.qid.astype(int)
             refuse_cut_queries(qid, seen, where)
             X = X if form.sparse else X.toarray()
             yield RankingData(X, y, qid, description=f"Read from {path.name}."), chunk.lines
 
 
-def _gather(file: Iterable[bytes], chunk_rows, sizes) -> Iterator[_Chunk]:
-    """Lines of about ``chunk_rows`` rows, up to where a query ends."""
-    by_size = None
+def _blocks(file: Iterable[bytes], n_rows, sizes) -> Iterator[_Lines]:
+    """Return runs of `n_rows` rows; without sizes, the lines tell the queries."""
+    rows: Iterator[tuple[int, bytes, Any]] = (
+        (n, line, name) for n, line in enumerate(file, 1) if (name := _qid(line)) is not None
+    )
     if sizes is not None:
-        by_size = chain.from_iterable(repeat(q, size) for q, size in enumerate(sizes.tolist()))
-    chunk, n_rows, last = _Chunk(1, [], []), 0, None
-    for number, line in enumerate(file, 1):
-        name: Any = _qid(line)
-        if name is not None:
-            name = name if by_size is None else next(by_size)
-            if n_rows >= chunk_rows and name != last:
-                yield chunk
-                chunk, n_rows = _Chunk(number, [], []), 0
-            n_rows, last = n_rows + 1, name
-            if by_size is not None:
-                chunk.queries.append(name)
-        chunk.lines.append(line)
-    yield chunk
+        queries = chain.from_iterable(repeat(q, size) for q, size in enumerate(sizes.tolist()))
+        rows = ((n, line, query) for (n, line, _), query in zip(rows, queries))
+    for row in rows:
+        yield _lines_of([row, *islice(rows, n_rows - 1)])
 
 
-def _parse_chunk(path, chunk: _Chunk, form):
+def _lines_of(rows) -> _Lines:
+    return _Lines(*(np.array(column, dtype=object) for column in zip(*rows)))
+
+
+def _parse_chunk(path, chunk: _Lines, form):
     try:
         return parse(b"".join(chunk.lines), form)
     except ValueError:
@@ -156,7 +153,7 @@ def _parse_chunk(path, chunk: _Chunk, form):
             parse(chunk.lines[bad], form)
         except ValueError as error:
             raise ValueError(
-                f"{path} is no file of LETOR lines, line {chunk.first + bad}: {error}"
+                f"{path} is no file of LETOR lines, line {chunk.numbers[bad]}: {error}"
             ) from error
         raise
 
@@ -172,18 +169,6 @@ def _first_bad(lines, form) -> int:
         except ValueError:
             high = middle
     return low
-
-
-def refuse_cut_queries(qid, seen: set, where):
-    """Raise for a query of an earlier chunk, and take note of those of this one."""
-    names = set(np.unique(qid).tolist())
-    again = names & seen
-    if again:
-        raise ValueError(
-            f"{where}: query {min(again)!r} was in an earlier chunk. Chunks hold whole queries, "
-            "so all rows of a query must stand together: sort the file by query, or read it whole."
-        )
-    seen |= names
 
 
 def _qid(line: bytes) -> bytes | None:

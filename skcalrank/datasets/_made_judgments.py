@@ -9,6 +9,7 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 
 from ..data import (
+    CHUNK_ROWS,
     ClickSessions,
     PreferenceTarget,
     Queries,
@@ -19,9 +20,6 @@ from ..data import (
 )
 
 __all__ = ["sample_comparisons", "sample_sessions"]
-
-# Documents that are put in order at a time.
-_PART_ROWS = 1 << 20
 
 
 def sample_comparisons(y, qid=None, *, n_comparisons=1000, temperature=1.0, random_state=None):
@@ -161,7 +159,7 @@ def _orders(scores, queries, query, n_shown, rng):
     taken = sizes if n_shown is None else np.minimum(sizes, n_shown)
     ptr = np.append(0, np.cumsum(taken))
     shown = np.empty(ptr[-1], dtype=np.intp)
-    for ids, _, part in Queries(np.append(0, np.cumsum(sizes))).parts(_PART_ROWS):
+    for ids, _, part in Queries(np.append(0, np.cumsum(sizes))).parts(CHUNK_ROWS):
         start = queries.ptr[query[ids]]
         document = np.arange(part.n_rows) + part.repeat(start - part.ptr[:-1])
         # Sorting scores with Gumbel noise draws from the Plackett-Luce model.

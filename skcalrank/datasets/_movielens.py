@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from ._container import RankingData
-from ._files import OPENERS, read_bytes
+from ._files import plain_or_compressed, read_bytes
 
 __all__ = ["MovieLensData", "load_movielens"]
 
@@ -145,10 +145,7 @@ def load_movielens(path):
 
 def _paths(folder):
     """The files, compressed or not."""
-    stored = {}
-    for name in _FILES:
-        candidates = (folder / (name + suffix) for suffix in ("", *OPENERS))
-        stored[name] = next((file for file in candidates if file.exists()), None)
+    stored = {name: plain_or_compressed(folder / name) for name in _FILES}
     missing = [name for name, file in stored.items() if file is None]
     if missing:
         raise FileNotFoundError(

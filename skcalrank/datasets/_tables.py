@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._container import LabelRankingData
-from ._files import OPENERS, read_text
+from ._files import plain_or_compressed, read_text
 from ._orders import check_groups, positions_of_orders
 
 __all__ = ["load_label_ranking", "load_sushi"]
@@ -266,8 +266,7 @@ def load_sushi(path, *, prefectures=False):
 def _sushi_file(path):
     if not path.is_dir():
         return path
-    candidates = [path / (_SUSHI_FILE + suffix) for suffix in ("", *OPENERS)]
-    found = next((file for file in candidates if file.exists()), None)
+    found = plain_or_compressed(path / _SUSHI_FILE)
     if found is None:
         raise FileNotFoundError(f"{_SUSHI_FILE} (plain, .gz or .xz) is not in {path}.")
     return found

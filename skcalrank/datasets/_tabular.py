@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._letor_lines import refuse_cut_queries
+from ._chunks import refuse_cut_queries, whole_queries
 
-__all__ = ["TABLES", "Columns", "TablePart", "read_table"]
+__all__ = ["TABLES", "Columns", "TablePart", "read_table", "table_format"]
 
 
 class Columns(NamedTuple):
@@ -44,17 +44,6 @@ class TablePart(NamedTuple):
     qid: np.ndarray
     documents: Any
 
-    def rows(self, which: slice) -> TablePart:
-        """Some of the rows."""
-        columns: list[Any] = [None if column is None else column[which] for column in self]
-        return TablePart(*columns)
-
-    def and_then(self, other: TablePart) -> TablePart:
-        """The rows of both."""
-        pairs = zip(self, other)
-        columns: list[Any] = [None if a is None else np.concatenate([a, b]) for a, b in pairs]
-        return TablePart(*columns)
-
 
 def read_table(path, columns: Columns, *, chunk_rows=None, dtype=np.float64):
     """Names of the features, and an iterator over the rows.
@@ -82,17 +71,21 @@ def read_table(path, columns: Columns, *, chunk_rows=None, dtype=np.float64):
         If there are no rows, columns are missing, or a feature is no number; with `chunk_rows`
         also if a query of an earlier chunk comes again.
     """
-    frames = TABLES[_kind(path)](path, columns, chunk_rows)
+    kind = table_format(path)
+    if kind is None:
+        raise ValueError(f"The suffix of {path} must be one of {', '.join(TABLES)}.")
+    frames = kind.frames(path, columns, chunk_rows)
     first = next(frames, None)
     if first is None or not len(first):
         raise ValueError(f"{path} has no rows.")
     names = _feature_names(path, first, columns)
     parts = _parts(path, first, frames, names, columns, dtype)
-    return names, parts if chunk_rows is None else _whole_queries(path, parts)
+    return names, parts if chunk_rows is None else _whole_queries(path, parts, chunk_rows)
 
 
-def _kind(path) -> str:
-    return next((suffix for suffix in reversed(Path(path).suffixes) if suffix in TABLES), "")
+def table_format(path) -> TableFormat | None:
+    """Return the format that the suffix of a file tells, None if it is not a table."""
+    return next((TABLES[s] for s in reversed(Path(path).suffixes) if s in TABLES), None)
 
 
 # -- frames ------------------------------------------------------------------------
@@ -133,12 +126,28 @@ def _parquet_frames(path, columns, chunk_rows):
             yield batch.to_pandas().rename(columns=str)
 
 
-#: How to read a table, by its suffix.
+class TableFormat(NamedTuple):
+    """A format of tables.
+
+    Attributes
+    ----------
+    frames : callable
+        Given the path, the Columns and a number of rows: an iterator over DataFrames of at most
+        so many rows; None = one of all rows.
+    packed : bool
+        Whether the format compresses, so that the table is larger than the file.
+    """
+
+    frames: Callable[[Any, Columns, Any], Iterator[Any]]
+    packed: bool = False
+
+
+#: Formats of tables by suffix; a new one is an entry here.
 TABLES = {
-    ".csv": _csv_frames,
-    ".tsv": _tsv_frames,
-    ".parquet": _parquet_frames,
-    ".pq": _parquet_frames,
+    ".csv": TableFormat(_csv_frames),
+    ".tsv": TableFormat(_tsv_frames),
+    ".parquet": TableFormat(_parquet_frames, packed=True),
+    ".pq": TableFormat(_parquet_frames, packed=True),
 }
 
 
@@ -217,20 +226,8 @@ def _numbers(frame, names, dtype):
         raise
 
 
-def _whole_queries(path, parts) -> Iterator[TablePart]:
-    """Give the last query of a part to the next one, which may go on with it."""
+def _whole_queries(path, parts, chunk_rows) -> Iterator[TablePart]:
     seen: set = set()
-    where = f"{path}, after its first chunk"
-    held: TablePart | None = None
-    for part in parts:
-        if held is not None:
-            changes = np.flatnonzero(held.qid[1:] != held.qid[:-1])
-            last = int(changes[-1]) + 1 if len(changes) else 0
-            if last:
-                refuse_cut_queries(held.qid[:last], seen, where)
-                yield held.rows(slice(0, last))
-            part = held.rows(slice(last, None)).and_then(part)
-        held = part
-    if held is not None:
-        refuse_cut_queries(held.qid, seen, where)
-        yield held
+    for part in whole_queries(parts, chunk_rows):
+        refuse_cut_queries(part.qid, seen, f"{path}, after its first chunk")
+        yield part

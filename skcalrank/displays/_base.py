@@ -1,7 +1,9 @@
-"""What displays share: axes, style, names of measures."""
+"""What displays share: constructors that plot, axes, styled artists, names of measures."""
 
 from __future__ import annotations
 
+import functools
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,8 @@ from sklearn.utils import check_array
 
 from ..measures import Measure
 
-__all__ = ["Display", "check_matplotlib_support", "check_regret", "measure_label", "styled"]
+__all__ = ["Display", "check_regret", "draw_band", "draw_line", "draw_zeros", "drawn"]
+__all__ += ["measure_label", "styled"]
 
 
 def check_matplotlib_support(caller: str) -> None:
@@ -22,6 +25,45 @@ def check_matplotlib_support(caller: str) -> None:
         ) from error
 
 
+def drawn(plot, *, options_of=None, without=()):
+    """Return a decorator of constructors: the display is drawn as soon as it is made.
+
+    The constructor takes what its arrays are computed from, and returns the display. Its signature
+    gains the parameters of `plot`, except those in `without`, and they are passed to `plot`; a
+    `name` that the constructor declares itself is passed to the constructor. Where it takes
+    ``**options``, the signature names them: the keyword-only parameters of `options_of`.
+    """
+
+    def decorate(make):
+        own = signature(make).parameters
+        public = _public_signature(make, options_of, plot, without)
+        to_plot = signature(plot).parameters.keys() - own.keys()
+
+        @functools.wraps(make)
+        def make_and_plot(cls, *args, **given):
+            public.bind(cls, *args, **given)
+            check_matplotlib_support(f"{cls.__name__}.{make.__name__}")
+            style = {name: given.pop(name) for name in to_plot & given.keys()}
+            return make(cls, *args, **given).plot(**style)
+
+        make_and_plot.__signature__ = public
+        return make_and_plot
+
+    return decorate
+
+
+def _public_signature(make, options_of, plot, without):
+    """Return the signature of a constructor, with the options of others."""
+    own, options = signature(make), signature(options_of).parameters if options_of else {}
+    style = {name: p.replace(kind=p.KEYWORD_ONLY) for name, p in signature(plot).parameters.items()}
+    named = {name: p for name, p in own.parameters.items() if p.kind is not p.VAR_KEYWORD}
+    named |= {name: p for name, p in options.items() if p.kind is p.KEYWORD_ONLY}
+    # The parameters of plot stay together, its name among them.
+    kept = {name: p for name, p in named.items() if name != "name"}
+    kept |= {name: p for name, p in style.items() if name not in ("self", *without)}
+    return own.replace(parameters=list(kept.values()))
+
+
 class Display:
     """Arrays first, pictures later."""
 
@@ -29,7 +71,7 @@ class Display:
     figure_: Any
 
     def _open(self, ax):
-        """The axes to draw on: those given, or new ones."""
+        """Return the axes to draw on: `ax`, or new ones."""
         check_matplotlib_support(f"{type(self).__name__}.plot")
         import matplotlib.pyplot as plt
 
@@ -44,6 +86,29 @@ def styled(artist: type, given: dict | None, **defaults) -> dict:
     from matplotlib.cbook import normalize_kwargs
 
     return defaults | normalize_kwargs(given or {}, artist)
+
+
+def draw_line(ax, x, y, given, **defaults):
+    """Draw a line."""
+    from matplotlib.lines import Line2D
+
+    (line,) = ax.plot(x, y, **styled(Line2D, given, **defaults))
+    return line
+
+
+def draw_band(line, low, high, given, **defaults):
+    """Shade the area between two edges around a line, in the color of the line."""
+    from matplotlib.collections import PolyCollection
+
+    style = styled(PolyCollection, given, color=line.get_color(), linewidth=0, **defaults)
+    return line.axes.fill_between(line.get_xdata(), low, high, **style)
+
+
+def draw_zeros(ax, x, marker, color):
+    """Draw a marker for each zero at the lower end of the vertical axis: a log scale has none."""
+    lower_end = {"transform": ax.get_xaxis_transform(), "clip_on": False}
+    (markers,) = ax.plot(x, 0.0 * x, marker, color=color, **lower_end)
+    return markers
 
 
 def measure_label(measure) -> str:

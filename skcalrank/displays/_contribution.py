@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..data import check_count
 from ..inspection import Explanation, explain_order
-from ._base import Display, check_matplotlib_support, styled
+from ._base import Display, drawn, styled
 
 __all__ = ["ContributionDisplay"]
 
@@ -63,8 +63,8 @@ class ContributionDisplay(Display):
             How many features have a bar of their own; the others share one, and so does the
             constant of two items.
         bar_kwargs : dict, default=None
-            Style of the bars, for matplotlib's ``barh``. Without a colour, those for the first
-            and those against it have two.
+            Style of the bars, for matplotlib's ``barh``. Without a color, bars for the
+            first and bars against it have one each.
 
         Returns
         -------
@@ -102,21 +102,8 @@ class ContributionDisplay(Display):
         return zip(*bars)
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator,
-        X,
-        first,
-        second=None,
-        *,
-        qid=None,
-        instance=None,
-        feature_names=None,
-        ax=None,
-        name=None,
-        n_features=10,
-        bar_kwargs=None,
-    ):
+    @drawn(plot, options_of=explain_order)
+    def from_estimator(cls, estimator, X, first, second=None, *, name=None, **options):
         """Explain an order of a fitted ranker, and draw it.
 
         Parameters
@@ -137,16 +124,11 @@ class ContributionDisplay(Display):
         ValueError
             If the score is not linear, or there is no such row or item.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
-        found = explain_order(
-            estimator, X, first, second, qid=qid, instance=instance, feature_names=feature_names
-        )
-        return cls(explanation=found, name=name).plot(
-            ax, n_features=n_features, bar_kwargs=bar_kwargs
-        )
+        return cls(explanation=explain_order(estimator, X, first, second, **options), name=name)
 
     @classmethod
-    def from_explanation(cls, explanation, *, ax=None, name=None, n_features=10, bar_kwargs=None):
+    @drawn(plot)
+    def from_explanation(cls, explanation, *, name=None):
         """Draw an explanation.
 
         Parameters
@@ -159,7 +141,4 @@ class ContributionDisplay(Display):
         -------
         display : ContributionDisplay
         """
-        check_matplotlib_support(f"{cls.__name__}.from_explanation")
-        return cls(explanation=explanation, name=name).plot(
-            ax, n_features=n_features, bar_kwargs=bar_kwargs
-        )
+        return cls(explanation=explanation, name=name)

@@ -16,11 +16,31 @@ from ..data import (
     query_weights,
 )
 from ..measures import MEASURES, get_measure
-from ..metrics import evaluate
-from ..metrics._scorer import predict_with_queries
-from ._base import Display, check_matplotlib_support, styled
+from ..metrics import evaluate, predict_with_queries
+from ._base import Display, draw_band, draw_line, drawn
 
 __all__ = ["MeasureAtKDisplay"]
+
+
+def _curve(
+    y, scores, *, qid=None, measure="ndcg", k=20, ties="average", empty="skip", sample_weight=None
+):
+    """Return the measure at every cutoff, as the parameters of a display."""
+    measure = _open_measure(measure)
+    check_cutoff(k)
+    if isinstance(y, PreferenceTarget):
+        raise ValueError(f"{measure.name} needs relevances, got a PreferenceTarget.")
+    _, queries = check_target(y, qid, name="y_true")
+    last = int(queries.sizes.max())
+    cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
+    # One sort serves all cutoffs once the whole ranking has been asked for.
+    measures = {None: measure} | {at: replace(measure, k=int(at)) for at in cutoffs}
+    policies = {"ties": ties, "empty": empty, "sample_weight": sample_weight}
+    values = evaluate(y, scores, measures, qid=qid, average=False, **policies)
+    del values[None]
+    weight = _weight_of_queries(sample_weight, queries, np.shape(y))
+    value, error = _mean_and_error(np.column_stack(list(values.values())), weight, empty)
+    return {"k": cutoffs, "value": value, "standard_error": error, "measure_name": measure.name}
 
 
 class MeasureAtKDisplay(Display):
@@ -104,46 +124,24 @@ class MeasureAtKDisplay(Display):
         display : MeasureAtKDisplay
         """
         ax = self._open(ax)
-        from matplotlib.collections import PolyCollection
-        from matplotlib.lines import Line2D
         from matplotlib.ticker import MaxNLocator
 
         label = self.name if name is None else name
-        curve = styled(Line2D, curve_kwargs, label=label, marker=".")
-        (self.line_,) = ax.plot(self.k, self.value, **curve)
+        self.line_ = draw_line(ax, self.k, self.value, curve_kwargs, label=label, marker=".")
         self.band_ = None
         if band and self.standard_error is not None:
-            half = band * self.standard_error
-            style = styled(
-                PolyCollection, band_kwargs, color=self.line_.get_color(), alpha=0.15, linewidth=0
-            )
-            self.band_ = ax.fill_between(self.k, self.value - half, self.value + half, **style)
+            edges = self.value + np.outer([-band, band], self.standard_error)
+            self.band_ = draw_band(self.line_, *edges, band_kwargs, alpha=0.15)
         ax.set(xlabel="k", ylabel=f"{self.measure_name or 'measure'}@k")
         ax.margins(x=0.02)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-        if curve["label"] is not None:
+        if label is not None or "label" in (curve_kwargs or {}):
             ax.legend()
         return self
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator,
-        X,
-        y,
-        *,
-        qid=None,
-        measure="ndcg",
-        k=20,
-        ties="average",
-        empty="skip",
-        sample_weight=None,
-        ax=None,
-        name=None,
-        band=1.0,
-        curve_kwargs=None,
-        band_kwargs=None,
-    ):
+    @drawn(plot, options_of=_curve)
+    def from_estimator(cls, estimator, X, y, *, qid=None, name=None, **options):
         """Rank with an estimator and draw the measure against its cutoff.
 
         Parameters
@@ -159,79 +157,30 @@ class MeasureAtKDisplay(Display):
             Query of each row; None = the ones that y carries.
         measure, k, ties, empty, sample_weight
             As in :meth:`from_predictions`.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
         name : str, default=None
             Name of the curve in the legend; None = the class of the estimator.
-        band, curve_kwargs, band_kwargs
+        ax, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
 
         Returns
         -------
         display : MeasureAtKDisplay
-
-        Raises
-        ------
-        ValueError
-            If the measure has no cutoff, is undefined on every query, or the input is no
-            ranking problem.
-
-        Examples
-        --------
-        >>> from skcalrank import PrecisionRanker
-        >>> from skcalrank.datasets import make_subset_ranking
-        >>> from skcalrank.displays import MeasureAtKDisplay
-        >>> X, y, qid = make_subset_ranking(n_grades=2, random_state=0)
-        >>> ranker = PrecisionRanker(k=3).fit(X, y, qid)
-        >>> display = MeasureAtKDisplay.from_estimator(
-        ...     ranker, X, y, qid=qid, measure="precision", k=5
-        ... )
-        >>> display.k
-        array([1, 2, 3, 4, 5])
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
         qid = carried_qid(y, qid)
         if qid is None and np.ndim(y) == 1:
             warnings.warn(
                 "There is no qid, so all rows count as one query. Pass qid=qid, or "
                 "y=RankingTarget(y, qid).",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return cls.from_predictions(
-            y,
-            predict_with_queries(estimator, X, qid),
-            qid=qid,
-            measure=measure,
-            k=k,
-            ties=ties,
-            empty=empty,
-            sample_weight=sample_weight,
-            ax=ax,
-            name=type(estimator).__name__ if name is None else name,
-            band=band,
-            curve_kwargs=curve_kwargs,
-            band_kwargs=band_kwargs,
-        )
+        scores = predict_with_queries(estimator, X, qid)
+        name = type(estimator).__name__ if name is None else name
+        return cls(**_curve(y, scores, qid=qid, **options), name=name)
 
     @classmethod
-    def from_predictions(
-        cls,
-        y_true,
-        y_score,
-        *,
-        qid=None,
-        measure="ndcg",
-        k=20,
-        ties="average",
-        empty="skip",
-        sample_weight=None,
-        ax=None,
-        name=None,
-        band=1.0,
-        curve_kwargs=None,
-        band_kwargs=None,
-    ):
+    @drawn(plot, options_of=_curve)
+    def from_predictions(cls, y_true, y_score, *, name=None, **options):
         """Draw the measure of given scores against its cutoff.
 
         Parameters
@@ -250,11 +199,7 @@ class MeasureAtKDisplay(Display):
             query.
         ties, empty, sample_weight
             Policies, as in :func:`skcalrank.metrics.measure_score`.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
-        name : str, default=None
-            Name of the curve in the legend; None = no legend.
-        band, curve_kwargs, band_kwargs
+        ax, name, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
 
         Returns
@@ -264,7 +209,8 @@ class MeasureAtKDisplay(Display):
         Raises
         ------
         ValueError
-            As in :meth:`from_estimator`.
+            If the measure has no cutoff, is undefined on every query, or the input is not a
+            ranking problem.
 
         Examples
         --------
@@ -273,32 +219,7 @@ class MeasureAtKDisplay(Display):
         >>> MeasureAtKDisplay.from_predictions(y_true, y_score, measure="recall").value
         array([0.25, 1.  , 1.  ])
         """
-        check_matplotlib_support(f"{cls.__name__}.from_predictions")
-        measure = _open_measure(measure)
-        check_cutoff(k)
-        if isinstance(y_true, PreferenceTarget):
-            raise ValueError(f"{measure.name} wants relevances: a PreferenceTarget has none.")
-        _, queries = check_target(y_true, qid, name="y_true")
-        last = int(queries.sizes.max())
-        cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
-        # One sort serves all cutoffs once the whole ranking has been asked for.
-        values = evaluate(
-            y_true,
-            y_score,
-            {None: measure} | {at: replace(measure, k=int(at)) for at in cutoffs},
-            qid=qid,
-            ties=ties,
-            empty=empty,
-            sample_weight=sample_weight,
-            average=False,
-        )
-        del values[None]
-        weight = _weight_of_queries(sample_weight, queries, np.shape(y_true))
-        value, error = _mean_and_error(np.column_stack(list(values.values())), weight, empty)
-        display = cls(
-            k=cutoffs, value=value, standard_error=error, measure_name=measure.name, name=name
-        )
-        return display.plot(ax, band=band, curve_kwargs=curve_kwargs, band_kwargs=band_kwargs)
+        return cls(**_curve(y_true, y_score, **options), name=name)
 
 
 def _open_measure(measure):

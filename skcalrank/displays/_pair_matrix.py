@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.utils import _safe_indexing, check_array
 
 from ..data import check_queries, plain
+from ..inspection import unwrapped
 from ..rankers import PairRanker
-from ._base import Display, check_matplotlib_support, styled
+from ._base import Display, drawn, styled
 
 __all__ = ["PairMatrixDisplay"]
 
@@ -150,20 +151,9 @@ class PairMatrixDisplay(Display):
             self.ax_.set_xlabel(f"j, in predicted order\n{pairs}")
 
     @classmethod
+    @drawn(plot)
     def from_estimator(
-        cls,
-        ranker,
-        X,
-        *,
-        qid=None,
-        query=None,
-        difference=False,
-        item_names=None,
-        ax=None,
-        name=None,
-        colorbar=True,
-        im_kwargs=None,
-        frame_kwargs=None,
+        cls, ranker, X, *, qid=None, query=None, difference=False, item_names=None, name=None
     ):
         """Draw the pairs of one query as a pairwise ranker sees them, in the order it predicts.
 
@@ -182,11 +172,9 @@ class PairMatrixDisplay(Display):
         item_names : array-like of shape (n_rows,) or (r,), default=None
             Names of the rows of X, or in the label-ranking form of the items; None = their
             numbers.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
         name : str, default=None
             Title; None = the class of the ranker.
-        colorbar, im_kwargs, frame_kwargs
+        ax, colorbar, im_kwargs, frame_kwargs
             As in :meth:`plot`.
 
         Returns
@@ -207,14 +195,8 @@ class PairMatrixDisplay(Display):
         >>> PairMatrixDisplay.from_estimator(ranker, X, qid=qid, query=7).matrix.shape
         (10, 10)
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
-        ranker, transform = _last_step(ranker)
-        if not isinstance(ranker, PairRanker) or ranker._fitted_surrogate() != "pairwise":
-            raise ValueError(
-                f"{type(ranker).__name__} has no surrogate values of pairs: pass an "
-                "AveragePrecisionRanker or a PairwiseDisagreementRanker that was fitted with "
-                "surrogate='pairwise'."
-            )
+        ranker, steps = unwrapped(ranker)
+        _check_pairwise(ranker)
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         if ranker.n_items_ is None:
             rows = _rows_of(query, qid, n_rows)
@@ -223,35 +205,17 @@ class PairMatrixDisplay(Display):
         else:
             rows = _row_of(query, n_rows)
             names = None if item_names is None else _names(item_names, ranker.n_items_)
-        X = transform(_safe_indexing(X, rows))
-        # In the label-ranking form there is one row of positions as there is one matrix.
-        (matrix,) = ranker.decision_function(X, qid)
-        positions = np.ravel(ranker.rank(X, qid))
-        if not ranker._diagonal:
-            matrix = matrix.copy()
-            np.fill_diagonal(matrix, np.nan)
-        return cls(
-            matrix=matrix,
-            positions=positions,
-            item_names=names,
-            difference=difference,
-            name=type(ranker).__name__ if name is None else name,
-        ).plot(ax, colorbar=colorbar, im_kwargs=im_kwargs, frame_kwargs=frame_kwargs)
+        X = _safe_indexing(X, rows)
+        for step in steps:
+            X = step.transform(X)
+        matrix, positions = _values_and_positions(ranker, X, qid)
+        name = type(ranker).__name__ if name is None else name
+        shown = {"item_names": names, "difference": difference, "name": name}
+        return cls(matrix=matrix, positions=positions, **shown)
 
     @classmethod
-    def from_predictions(
-        cls,
-        u,
-        positions=None,
-        *,
-        difference=False,
-        item_names=None,
-        ax=None,
-        name=None,
-        colorbar=True,
-        im_kwargs=None,
-        frame_kwargs=None,
-    ):
+    @drawn(plot)
+    def from_predictions(cls, u, positions=None, *, difference=False, item_names=None, name=None):
         """Draw a predicted matrix.
 
         Parameters
@@ -261,13 +225,9 @@ class PairMatrixDisplay(Display):
         positions : array-like of int of shape (r,), default=None
             1-based position of each document, as prediction maps return them; None = documents
             stand in the order given.
-        difference : bool, default=False
-            Whether :math:`u_{ij} - u_{ji}` is shown.
-        item_names : array-like of shape (r,), default=None
-            Names of the documents; None = their numbers.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
-        name, colorbar, im_kwargs, frame_kwargs
+        difference, item_names
+            As in :class:`PairMatrixDisplay`.
+        ax, name, colorbar, im_kwargs, frame_kwargs
             As in :meth:`plot`.
 
         Returns
@@ -290,7 +250,6 @@ class PairMatrixDisplay(Display):
         >>> display.n_against
         1
         """
-        check_matplotlib_support(f"{cls.__name__}.from_predictions")
         u = check_array(np.asarray(u), dtype=np.float64, input_name="u", copy=True)
         r = len(u)
         if u.shape != (r, r):
@@ -300,22 +259,28 @@ class PairMatrixDisplay(Display):
             raise ValueError(
                 f"positions={positions!r}: give the position, from 1 to {r}, of each document."
             )
-        return cls(
-            matrix=u,
-            positions=positions.astype(int).ravel(),
-            item_names=None if item_names is None else _names(item_names, r),
-            difference=difference,
-            name=name,
-        ).plot(ax, colorbar=colorbar, im_kwargs=im_kwargs, frame_kwargs=frame_kwargs)
+        names = None if item_names is None else _names(item_names, r)
+        shown = {"item_names": names, "difference": difference, "name": name}
+        return cls(matrix=u, positions=positions.astype(int).ravel(), **shown)
 
 
-def _last_step(estimator):
-    """The ranker of a pipeline or search, and what makes its input."""
-    while hasattr(estimator, "best_estimator_"):
-        estimator = estimator.best_estimator_
-    if not hasattr(estimator, "steps"):
-        return estimator, lambda X: X
-    return estimator[-1], estimator[:-1].transform if len(estimator) > 1 else lambda X: X
+def _check_pairwise(ranker):
+    if not isinstance(ranker, PairRanker) or ranker._fitted_surrogate() != "pairwise":
+        raise ValueError(
+            f"{type(ranker).__name__} has no surrogate values of pairs: pass an "
+            "AveragePrecisionRanker or a PairwiseDisagreementRanker that was fitted with "
+            "surrogate='pairwise'."
+        )
+
+
+def _values_and_positions(ranker, X, qid):
+    """Return the values of the pairs of one query, and the positions predicted from them."""
+    # In the label-ranking form there is one row of positions as there is one matrix.
+    (matrix,) = ranker.decision_function(X, qid)
+    if not ranker._diagonal:
+        matrix = matrix.copy()
+        np.fill_diagonal(matrix, np.nan)
+    return matrix, np.ravel(ranker.rank(X, qid))
 
 
 def _rows_of(query, qid, n_rows):

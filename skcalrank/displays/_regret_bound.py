@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 from ..calibration import LabelDistribution, regret_bound
 from ..data import Queries, check_count, check_option
 from ..losses import get_loss
-from ..measures import AveragePrecision, PairMeasure, PairwiseDisagreement, get_measure
-from ..preds import feedback_arc_positions, map_positions
-from ._base import Display, check_matplotlib_support, check_regret, measure_label, styled
+from ..measures import PairMeasure, PairwiseDisagreement, get_measure
+from ..preds import get_pred
+from ._base import Display, check_regret, draw_line, draw_zeros, drawn, measure_label, styled
 
 __all__ = ["RegretBoundDisplay"]
 
@@ -119,13 +119,10 @@ class RegretBoundDisplay(Display):
             return
         drawn, zero = (x > 0) & (y > 0), (x > 0) & (y == 0)
         self.scatter_ = self.ax_.scatter(x[drawn], y[drawn], **style)
-        lower_end = {"transform": self.ax_.get_xaxis_transform(), "clip_on": False}
         color = [*self.scatter_.get_facecolor(), *self.scatter_.get_edgecolor()][0]
-        (self.zeros_,) = self.ax_.plot(x[zero], 0.0 * x[zero], "|", color=color, **lower_end)
+        self.zeros_ = draw_zeros(self.ax_, x[zero], "|", color)
 
     def _draw_bound(self, scale, bound_kwargs):
-        from matplotlib.lines import Line2D
-
         x = self.surrogate_regret
         if scale == "log":
             grid = np.geomspace(x[x > 0].min(), x.max(), 201)
@@ -133,33 +130,20 @@ class RegretBoundDisplay(Display):
             # Denser near 0, where a bound such as the square root is steep.
             grid = x.max() * np.linspace(0, 1, 201) ** 2
         label = f"bound (points reach {self.largest_ratio:.0%} of it)"
-        style = styled(Line2D, bound_kwargs, label=label, color="black", linewidth=1)
-        (self.bound_,) = self.ax_.plot(grid, self.bound(grid), **style)
+        style = {"label": label, "color": "black", "linewidth": 1}
+        self.bound_ = draw_line(self.ax_, grid, self.bound(grid), bound_kwargs, **style)
 
     @classmethod
-    def from_regrets(
-        cls,
-        surrogate_regret,
-        target_regret,
-        *,
-        bound=None,
-        ax=None,
-        name=None,
-        scale="log",
-        scatter_kwargs=None,
-        bound_kwargs=None,
-    ):
+    @drawn(plot)
+    def from_regrets(cls, surrogate_regret, target_regret, *, bound=None, name=None):
         """Draw given regrets.
 
         Parameters
         ----------
-        surrogate_regret : array-like of shape (n_points,)
-        target_regret : array-like of shape (n_points,)
+        surrogate_regret, target_regret : array-like of shape (n_points,)
         bound : callable, default=None
-            Largest target regret at surrogate regrets, from array to array; None = not drawn.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
-        name, scale, scatter_kwargs, bound_kwargs
+            As in :class:`RegretBoundDisplay`.
+        ax, name, scale, scatter_kwargs, bound_kwargs
             As in :meth:`plot`.
 
         Returns
@@ -171,21 +155,10 @@ class RegretBoundDisplay(Display):
         ValueError
             If the arrays differ in length, hold negative or infinite values, or none at all.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_regrets")
-        # A surrogate has no scale of its own by which it could be told what is rounding.
-        surrogate = check_regret(surrogate_regret, "surrogate_regret", rounding=0.0).ravel()
-        target = check_regret(target_regret, "target_regret").ravel()
-        if len(surrogate) != len(target):
-            raise ValueError(
-                f"surrogate_regret has {len(surrogate)} values, target_regret {len(target)}: "
-                "give both for every point."
-            )
-        display = cls(surrogate_regret=surrogate, target_regret=target, bound=bound, name=name)
-        return display.plot(
-            ax, scale=scale, scatter_kwargs=scatter_kwargs, bound_kwargs=bound_kwargs
-        )
+        return cls(**_regrets(surrogate_regret, target_regret), bound=bound, name=name)
 
     @classmethod
+    @drawn(plot)
     def from_loss(
         cls,
         measure,
@@ -197,11 +170,7 @@ class RegretBoundDisplay(Display):
         threshold=None,
         smoothing=None,
         random_state=None,
-        ax=None,
         name=None,
-        scale="log",
-        scatter_kwargs=None,
-        bound_kwargs=None,
     ):
         """Draw random scores under random laws of the labels, and the bound of the loss.
 
@@ -224,11 +193,9 @@ class RegretBoundDisplay(Display):
         eta, threshold, smoothing : float, default=None
             Options of a loss given by its name; ``eta=None`` is the largest target drawn.
         random_state : int, RandomState instance or None, default=None
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
         name : str, default=None
             Name of the points in the legend; None = measure and loss.
-        scale, scatter_kwargs, bound_kwargs
+        ax, scale, scatter_kwargs, bound_kwargs
             As in :meth:`plot`.
 
         Returns
@@ -252,7 +219,6 @@ class RegretBoundDisplay(Display):
         >>> display.largest_ratio <= 1
         True
         """
-        check_matplotlib_support(f"{cls.__name__}.from_loss")
         measure = get_measure(measure)
         loss = get_loss(loss, eta=eta, threshold=threshold, smoothing=smoothing)
         check_count("n_samples", n_samples)
@@ -267,17 +233,21 @@ class RegretBoundDisplay(Display):
         bound = partial(regret_bound, measure, loss, r=r, max_target=max_target)
         bound([0.0])  # raises where there is none
         points = [_points(measure, loss, law, rng) for law in laws]
-        surrogate, target = np.concatenate(points, axis=1)
-        return cls.from_regrets(
-            surrogate,
-            target,
-            bound=bound,
-            ax=ax,
-            name=f"{measure_label(measure)}, {loss.name}" if name is None else name,
-            scale=scale,
-            scatter_kwargs=scatter_kwargs,
-            bound_kwargs=bound_kwargs,
+        name = f"{measure_label(measure)}, {loss.name}" if name is None else name
+        return cls(**_regrets(*np.concatenate(points, axis=1)), bound=bound, name=name)
+
+
+def _regrets(surrogate, target):
+    """Return validated regrets, as the parameters of a display."""
+    # A surrogate has no scale of its own by which it could be told what is rounding.
+    surrogate = check_regret(surrogate, "surrogate_regret", rounding=0.0).ravel()
+    target = check_regret(target, "target_regret").ravel()
+    if len(surrogate) != len(target):
+        raise ValueError(
+            f"surrogate_regret has {len(surrogate)} values, target_regret {len(target)}: "
+            "give both for every point."
         )
+    return {"surrogate_regret": surrogate, "target_regret": target}
 
 
 def _random_law(measure, r, rng):
@@ -308,8 +278,7 @@ def _in_reach(u):
 
 
 def _exact_positions(measure, u):
-    exact = map_positions if isinstance(measure, AveragePrecision) else feedback_arc_positions
-    return exact(u, method="exact").positions
+    return get_pred("exact", measure.objective).solve(u).positions
 
 
 def _ratio(target, bound):

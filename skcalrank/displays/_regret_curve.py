@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 
 from ..data import check_option
 from ..measures import get_measure
-from ._base import Display, check_matplotlib_support, check_regret, measure_label, styled
+from ._base import Display, check_regret, draw_band, draw_line, draw_zeros, drawn, measure_label
 from ._samples import best_value, reached_values
 
 __all__ = ["RegretCurveDisplay"]
@@ -129,33 +129,23 @@ class RegretCurveDisplay(Display):
         return self
 
     def _draw(self, key, label, style, band, band_kwargs):
-        from matplotlib.collections import PolyCollection
-        from matplotlib.lines import Line2D
-
         log = self.quantity == "regret"
         slope = self.slopes[key] if log else np.nan
         label = label if np.isnan(slope) else f"{label} (slope {slope:.2f})"
-        style = styled(Line2D, style, label=label, marker="o", markersize=4)
         mean, low, high = _curve(self.values[key], band, log)
-        (line,) = self.ax_.plot(self.n_samples, mean, **style)
+        marker = {"marker": "o", "markersize": 4}
+        line = draw_line(self.ax_, self.n_samples, mean, style, label=label, **marker)
         self.lines_.append(line)
         if log:
-            self.zeros_.append(self._draw_zeros(np.isnan(mean), line.get_color()))
+            sizes = np.asarray(self.n_samples)[np.isnan(mean)]
+            self.zeros_.append(draw_zeros(self.ax_, sizes, "v", line.get_color()))
+            # Layout engines would take an empty line that is not clipped for a point at the origin.
+            self.zeros_[-1].set_in_layout(len(sizes) > 0)
         if low is not None:
-            shade = styled(
-                PolyCollection, band_kwargs, color=line.get_color(), alpha=0.2, linewidth=0
-            )
-            self.bands_.append(self.ax_.fill_between(self.n_samples, low, high, **shade))
-
-    def _draw_zeros(self, zero, color):
-        sizes = np.asarray(self.n_samples)[zero]
-        lower_end = {"transform": self.ax_.get_xaxis_transform(), "clip_on": False}
-        (triangles,) = self.ax_.plot(sizes, 0.0 * sizes, "v", color=color, **lower_end)
-        # Layout engines would take an empty line that is not clipped for a point at the origin.
-        triangles.set_in_layout(bool(zero.any()))
-        return triangles
+            self.bands_.append(draw_band(line, low, high, band_kwargs, alpha=0.2))
 
     @classmethod
+    @drawn(plot, options_of=reached_values, without=["name"])
     def from_estimators(
         cls,
         estimators,
@@ -165,13 +155,7 @@ class RegretCurveDisplay(Display):
         measure="ndcg@10",
         quantity="regret",
         n_samples=(50, 100, 200, 400, 800, 1600),
-        n_repeats=10,
-        random_state=None,
-        n_jobs=None,
-        ax=None,
-        band=1.0,
-        curve_kwargs=None,
-        band_kwargs=None,
+        **options,
     ):
         """Fit rankers on samples of growing size, and draw by how much they miss the best.
 
@@ -206,9 +190,7 @@ class RegretCurveDisplay(Display):
             Draws the samples.
         n_jobs : int, default=None
             Processes over repetitions.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
-        band, curve_kwargs, band_kwargs
+        ax, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
 
         Returns
@@ -240,7 +222,6 @@ class RegretCurveDisplay(Display):
         >>> bool(regret["pairs"][-1] < 0.5 * regret["Borda"][-1])
         True
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimators")
         check_option("quantity", quantity, ("regret", "value"))
         if not isinstance(estimators, Mapping) or not estimators:
             raise ValueError(f"estimators={estimators!r}: give a dict of rankers by their names.")
@@ -248,56 +229,27 @@ class RegretCurveDisplay(Display):
         measure = get_measure(measure)
         test = data if test is None else test
         best = best_value(test, measure) if quantity == "regret" else None
-        values = reached_values(
-            *(list(estimators.values()), data, test, measure, sizes),
-            n_repeats=n_repeats,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+        rankers = list(estimators.values())
+        values = reached_values(rankers, data, test, measure, sizes, **options)
         if best is not None:
             # Sums that differ in the order of addition only are equal.
             missed = best - values
             values = np.where(missed > 1e-12 * max(1.0, abs(best)), missed, 0.0)
-        return cls.from_results(
-            sizes,
-            dict(zip(estimators, values)),
-            quantity=quantity,
-            measure_name=measure_label(measure),
-            ax=ax,
-            band=band,
-            curve_kwargs=curve_kwargs,
-            band_kwargs=band_kwargs,
-        )
+        results = _results(sizes, dict(zip(estimators, values)), quantity)
+        return cls(**results, measure_name=measure_label(measure))
 
     @classmethod
-    def from_results(
-        cls,
-        n_samples,
-        values,
-        *,
-        quantity="regret",
-        measure_name=None,
-        ax=None,
-        name=None,
-        band=1.0,
-        curve_kwargs=None,
-        band_kwargs=None,
-    ):
+    @drawn(plot)
+    def from_results(cls, n_samples, values, *, quantity="regret", measure_name=None):
         """Draw regrets or values that are at hand.
 
         Parameters
         ----------
-        n_samples : array-like of shape (n_sizes,)
-            The sample sizes.
         values : dict of str to array-like of shape (n_sizes, n_repeats) or (n_sizes,)
             By the name of the ranker its regrets, or values of the measure.
-        quantity : {"regret", "value"}, default="regret"
-            Which of the two.
-        measure_name : str, default=None
-            Name of the measure, for the label of the axis.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
-        name, band, curve_kwargs, band_kwargs
+        n_samples, quantity, measure_name
+            As in :class:`RegretCurveDisplay`.
+        ax, name, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
 
         Returns
@@ -318,16 +270,17 @@ class RegretCurveDisplay(Display):
         >>> round(display.slopes["root of n"], 3)
         -0.5
         """
-        check_matplotlib_support(f"{cls.__name__}.from_results")
-        check_option("quantity", quantity, ("regret", "value"))
-        if not isinstance(values, Mapping) or not values:
-            raise ValueError(f"values={values!r}: give a dict of arrays by names.")
-        sizes = _check_sizes(n_samples)
-        values = {key: _check_values(key, v, len(sizes), quantity) for key, v in values.items()}
-        display = cls(n_samples=sizes, values=values, quantity=quantity, measure_name=measure_name)
-        return display.plot(
-            ax, name=name, band=band, curve_kwargs=curve_kwargs, band_kwargs=band_kwargs
-        )
+        return cls(**_results(n_samples, values, quantity), measure_name=measure_name)
+
+
+def _results(n_samples, values, quantity):
+    """Return validated results, as the parameters of a display."""
+    check_option("quantity", quantity, ("regret", "value"))
+    if not isinstance(values, Mapping) or not values:
+        raise ValueError(f"values={values!r}: give a dict of arrays by names.")
+    sizes = _check_sizes(n_samples)
+    values = {key: _check_values(key, v, len(sizes), quantity) for key, v in values.items()}
+    return {"n_samples": sizes, "values": values, "quantity": quantity}
 
 
 def _check_sizes(n_samples):

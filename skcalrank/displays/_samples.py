@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from ..data import RankingTarget, check_count, check_queries
 from ..datasets import LabelRankingData
 from ..measures import PositionalMeasure
-from ..metrics._scorer import predict_with_queries
+from ..metrics import predict_with_queries
 
 __all__ = ["best_value", "reached_values"]
 
@@ -27,9 +27,9 @@ def best_value(test, measure) -> float:
 
 
 def reached_values(
-    estimators, data, test, measure, sizes, *, n_repeats, random_state, n_jobs
+    estimators, data, test, measure, sizes, *, n_repeats=10, random_state=None, n_jobs=None
 ) -> np.ndarray:
-    """Expected values, of shape (n_estimators, n_sizes, n_repeats)."""
+    """Return expected values, of shape (n_estimators, n_sizes, n_repeats)."""
     _law(test)
     X, y, codes = _rows(data)
     n_queries = int(codes.max()) + 1

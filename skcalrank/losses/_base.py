@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data import Queries
 
-__all__ = ["EXPONENT", "Loss", "over", "reach"]
+__all__ = ["EXPONENT", "Loss", "reach"]
 
 # Exponentials of larger numbers are cut, so that a step of a solver that went too far is
 # huge and not infinite. Squares of the result are still finite.
@@ -175,12 +175,6 @@ class Loss(ABC):
         c : float
             Infinite where no bound is claimed.
         """
-
-
-def over(numerator, denominator):
-    """Numerator over denominator, and 0 where that is 0."""
-    out = np.zeros(np.broadcast(numerator, denominator).shape)
-    return np.divide(numerator, denominator, out=out, where=denominator != 0)
 
 
 def reach(loss: Loss, largest: float, what: str = "target") -> Loss:

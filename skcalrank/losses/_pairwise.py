@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import PAIR_CELLS
-from ._base import EXPONENT, Loss, over
+from ..data import CACHE_CELLS, safe_divide
+from ._base import EXPONENT, Loss
 
 __all__ = ["PairwiseExponential", "PairwiseLogistic", "PairwiseSquared"]
 
@@ -29,7 +29,7 @@ def _weights(weight, queries):
     """Weights of the documents, and one over their mean, spread over the documents."""
     if weight is None:
         return 1.0, 1.0
-    return weight, queries.repeat(over(1.0, queries.mean(weight)))
+    return weight, queries.repeat(1.0 / queries.mean_weight(weight))
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class PairwiseSquared(_PairwiseLoss):
         gap = s - v
         if weight is None:
             return gap - queries.repeat(queries.mean(gap))
-        mean = over(queries.sum(weight * gap), queries.sum(weight))
+        mean = safe_divide(queries.sum(weight * gap), queries.sum(weight))
         return gap - queries.repeat(mean)
 
     def evaluate(self, v, s, queries, weight=None):
@@ -77,7 +77,7 @@ class PairwiseSquared(_PairwiseLoss):
         gradient = self.value_and_gradient(v, s, queries, weight)[1]
         if weight is None:
             return gradient, 2.0 * queries.repeat(queries.sizes - 1.0)
-        share = over(weight, queries.repeat(queries.sum(weight)))
+        share = safe_divide(weight, queries.repeat(queries.sum(weight)))
         return gradient, 2.0 * queries.repeat(queries.sizes) * weight * (1.0 - share)
 
     def infimum(self, v, queries):
@@ -220,7 +220,7 @@ def _blocks(v, s, queries, weight):
     if weight is None:
         weight = np.ones(len(s))
     else:
-        share = over(1.0, queries.mean(weight))
+        share = 1.0 / queries.mean_weight(weight)
     extended = [queries.extend(values) for values in (v, below, weight)]
     for bucket in queries.pair_buckets():
         target, score, own = (bucket.pad(values, 0.0) for values in extended)
@@ -256,7 +256,7 @@ class _PairBlock:
     def parts(self):
         """Runs of rows, and ``e_i + e_j``: a few cells at a time, however long a query."""
         row_rising = self._of_rows(self.rising)
-        step = max(1, PAIR_CELLS // self.rising.size)
+        step = max(1, CACHE_CELLS // self.rising.size)
         for start in range(0, self.rows.shape[1], step):
             part = np.s_[:, start : start + step]
             yield part, row_rising[part][:, :, None] + self.rising[:, None, :]

@@ -35,6 +35,9 @@ class Measure(ABC):
         Name in ``MEASURES``, that of the scorer.
     shape : {"documents", "pairs", None}
         Where targets and basis live.
+    objective : {"positional", "map", "disagreement", None}
+        Problem of the best positions, which prediction maps solve
+        (:func:`skcalrank.preds.preds_for`); None if no prediction map is known.
     has_cutoff : bool
         Whether there is a parameter ``k``.
     positive_only : bool
@@ -50,6 +53,7 @@ class Measure(ABC):
 
     name: ClassVar[str]
     shape: ClassVar[str | None] = None
+    objective: ClassVar[str | None] = None
     has_cutoff: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False
     separable: ClassVar[bool] = False
@@ -199,6 +203,7 @@ class PositionalMeasure(Measure):
     """
 
     shape: ClassVar[str | None] = "documents"
+    objective: ClassVar[str | None] = "positional"
 
     @abstractmethod
     def targets(self, y: np.ndarray, queries: Queries) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import check_preference_weights
+from ..data import check_preference_weights, safe_divide
 from ._base import PairMeasure
 from ._positional import mid_ranks
 
@@ -50,6 +50,7 @@ class PairwiseDisagreement(PairMeasure):
     """
 
     name: ClassVar[str] = "neg_pairwise_disagreement"
+    objective: ClassVar[str | None] = "disagreement"
     weights: str = "difference"
     normalize: bool = False
 
@@ -63,7 +64,7 @@ class PairwiseDisagreement(PairMeasure):
         if not self.normalize:
             return gap
         total = gap.sum(axis=(-1, -2), keepdims=True)
-        return np.divide(gap, total, out=np.zeros_like(gap), where=total > 0)
+        return safe_divide(gap, total)
 
     def pair_basis(self, positions):
         return -1.0 * (positions[..., :, None] > positions[..., None, :])
@@ -79,7 +80,7 @@ class PairwiseDisagreement(PairMeasure):
         total, lost = _disagreement(y, ranked, self.weights)
         if not self.normalize:
             return -lost
-        return -np.divide(lost, total, out=np.zeros_like(lost), where=total > 0)
+        return -safe_divide(lost, total)
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ class Kendall(PairMeasure):
     """
 
     name: ClassVar[str] = "kendall"
+    objective: ClassVar[str | None] = "disagreement"
 
     def undefined(self, y, queries):
         return queries.sizes < 2
@@ -114,7 +116,7 @@ class Kendall(PairMeasure):
     def evaluate(self, y, ranked):
         total, lost = _disagreement(y, ranked, "unit")
         sizes = ranked.queries.sizes
-        return (total - 2.0 * lost) / np.maximum(sizes * (sizes - 1) / 2, 1)
+        return safe_divide(total - 2.0 * lost, sizes * (sizes - 1) / 2)
 
 
 def _disagreement(y, ranked, weights):

@@ -12,22 +12,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import Queries, Ranked, check_cutoff, check_option
+from ..data import Queries, Ranked, check_cutoff, check_option, safe_divide
 from ._base import PositionalMeasure
 from ._labels import binary_labels, gains, non_negative_labels
 
 __all__ = ["AUC", "DCG", "ERU", "NDCG", "Precision", "Recall", "Spearman", "mid_ranks"]
 
 
-def _ratio(numerator, denominator):
-    """Numerator / denominator, and 0 where the denominator is 0."""
-    out = np.zeros(np.broadcast(numerator, denominator).shape)
-    return np.divide(numerator, denominator, out=out, where=denominator != 0)
-
-
 def _share(values, total, queries):
     """Values over the total of their query, and 0 where that is 0."""
-    out = queries.repeat(_ratio(1.0, total))
+    out = queries.repeat(safe_divide(1.0, total))
     out *= values
     return out
 
@@ -345,7 +339,7 @@ class AUC(PositionalMeasure):
 
     def offset(self, y, queries):
         relevant = queries.sum(y)
-        return _ratio(
+        return safe_divide(
             (1.0 - relevant) * ~self.undefined(y, queries),
             2.0 * (queries.sizes - relevant),
         )
@@ -381,11 +375,11 @@ class Spearman(PositionalMeasure):
     def offset(self, y, queries):
         r = queries.sizes.astype(float)
         squares = queries.sum(mid_ranks(y, queries) ** 2) + r * (r + 1) * (2 * r + 1) / 6
-        return np.where(r < 2, 0.0, 1.0 - 6.0 * _ratio(squares - 2 * r**2, r * (r**2 - 1)))
+        return np.where(r < 2, 0.0, 1.0 - 6.0 * safe_divide(squares - 2 * r**2, r * (r**2 - 1)))
 
     def discount(self, positions, sizes):
         r = np.asarray(sizes, dtype=float)
-        return _ratio(np.maximum(12.0 * (r - positions), 0.0), r * (r**2 - 1))
+        return safe_divide(np.maximum(12.0 * (r - positions), 0.0), r * (r**2 - 1))
 
 
 def mid_ranks(y: np.ndarray, queries: Queries) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import check_cutoff
+from ..data import check_cutoff, safe_divide
 from ._base import Measure, PairMeasure
 from ._labels import binary_labels, non_negative_labels
 
@@ -62,6 +62,7 @@ class AveragePrecision(PairMeasure):
     """
 
     name: ClassVar[str] = "map"
+    objective: ClassVar[str | None] = "map"
     has_cutoff: ClassVar[bool] = True
     k: int | None = None
     relevance_level: float | None = None
@@ -78,7 +79,7 @@ class AveragePrecision(PairMeasure):
     def pair_targets(self, y):
         relevant = y.sum(axis=-1)[..., None, None]
         products = np.tril(y[..., :, None] * y[..., None, :])
-        return np.divide(products, relevant, out=np.zeros_like(products), where=relevant > 0)
+        return safe_divide(products, relevant)
 
     def pair_basis(self, positions):
         last = np.maximum(positions[..., :, None], positions[..., None, :])
@@ -87,7 +88,7 @@ class AveragePrecision(PairMeasure):
     def score_targets(self, y, queries):
         """``y_i/|y|_1``, the diagonal of the pair targets: RAT13, Corollary 5."""
         relevant = queries.repeat(queries.sum(y))
-        return np.divide(y, relevant, out=np.zeros_like(y), where=relevant > 0)
+        return safe_divide(y, relevant)
 
     def evaluate(self, y, ranked):
         queries = ranked.queries
@@ -104,8 +105,7 @@ class AveragePrecision(PairMeasure):
             found = relevant.cumsum(axis=1)
             found *= relevant
             out[block.ids] = found @ share
-        total = queries.sum(y)
-        return np.divide(out, total, out=np.zeros_like(out), where=total > 0)
+        return safe_divide(out, queries.sum(y))
 
     @staticmethod
     def _precision(relevant, block):

@@ -6,6 +6,7 @@ from . import _functions
 from ._evaluate import evaluate, measure_score
 from ._functions import *  # noqa: F403
 from ._scorer import RankingScorer, get_scorer, get_scorer_names
+from ._scorer import predict_with_queries as predict_with_queries
 
 __all__ = ["RankingScorer", "evaluate", "get_scorer", "get_scorer_names", "measure_score"]
 __all__ += _functions.__all__

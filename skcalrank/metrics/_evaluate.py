@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..data import (
+    PART_CELLS,
     TIES,
     PreferenceTarget,
     Ranked,
@@ -18,13 +19,11 @@ from ..data import (
     check_scores,
     check_target,
     query_weights,
+    safe_divide,
 )
 from ..measures import Measure, PairwiseDisagreement, get_measure
 
 __all__ = ["EMPTY", "evaluate", "measure_score"]
-
-# Rows that are ranked at a time.
-_PART_ROWS = 1 << 18
 
 EMPTY = ("skip", "zero", "one", "nan", "error")
 
@@ -148,7 +147,7 @@ def evaluate(
     # A measure of the whole order first: the others then read its sort.
     by_need = sorted(resolved, key=lambda name: getattr(resolved[name], "k", None) is not None)
     values = {name: np.empty(queries.n_queries) for name in by_need}
-    for part, rows, those in queries.parts(_PART_ROWS):
+    for part, rows, those in queries.parts(PART_CELLS // 8):
         ranked = Ranked(scores[rows], those, ties)
         for name in by_need:
             values[name][part] = values_per_query(resolved[name], y[rows], ranked, empty)
@@ -217,7 +216,7 @@ def _of_preferences(measure, target, y_score, qid, ties, sample_weight, average)
     values = np.bincount(code, lost, queries.n_queries)
     if measure.normalize:
         total = np.bincount(code, target.weight, queries.n_queries)
-        values = np.divide(values, total, out=np.zeros_like(values), where=total > 0)
+        values = safe_divide(values, total)
     return _mean(-values, weight) if average else -values
 
 

@@ -2,29 +2,109 @@
 
 from __future__ import annotations
 
-from ._feedback_arc import FEEDBACK_ARC_METHODS, feedback_arc_positions
-from ._map import MAP_METHODS, map_positions
+from ..data import check_option
+from ._base import Pred
+from ._feedback_arc import (
+    DISAGREEMENT_AUTO,
+    DISAGREEMENT_EXACT,
+    DISAGREEMENT_LOCAL_SEARCH,
+    feedback_arc_positions,
+)
+from ._map import MAP_AUTO, MAP_BEAM, MAP_DIAGONAL, MAP_EXACT, map_positions
+from ._objectives import OBJECTIVES
 from ._result import PredResult
-from ._sort import sort_positions
-from ._topological import topological_positions, topological_result, widest_cycle
+from ._sort import SORT, sort_positions
+from ._topological import TOPOLOGICAL, topological_positions
+from ._topological import widest_cycle as widest_cycle
 
 __all__ = [
-    "FEEDBACK_ARC_METHODS",
-    "MAP_METHODS",
     "PREDS",
+    "Pred",
     "PredResult",
     "feedback_arc_positions",
+    "get_pred",
     "map_positions",
+    "preds_for",
     "sort_positions",
     "topological_positions",
-    "topological_result",
-    "widest_cycle",
 ]
 
-#: Every prediction map by its name.
+#: Every prediction map by its key, which is objective and name: "map_exact", "disagreement_auto".
 PREDS = {
-    "sort": sort_positions,
-    "topological": topological_positions,
-    "feedback_arc": feedback_arc_positions,
-    "map": map_positions,
+    pred.key: pred
+    for pred in (
+        SORT,
+        MAP_EXACT,
+        MAP_BEAM,
+        MAP_DIAGONAL,
+        MAP_AUTO,
+        TOPOLOGICAL,
+        DISAGREEMENT_EXACT,
+        DISAGREEMENT_LOCAL_SEARCH,
+        DISAGREEMENT_AUTO,
+    )
 }
+
+
+def preds_for(objective) -> dict[str, Pred]:
+    """Return the prediction maps that solve a problem, by name.
+
+    Parameters
+    ----------
+    objective : {"positional", "map", "disagreement"}
+        As in :class:`Pred`.
+
+    Returns
+    -------
+    preds : dict
+        The entries of ``PREDS`` with this objective, by their short names.
+
+    Examples
+    --------
+    >>> from skcalrank.preds import preds_for
+    >>> list(preds_for("map"))
+    ['exact', 'beam', 'diagonal', 'auto']
+    """
+    check_option("objective", objective, OBJECTIVES)
+    return {pred.name: pred for pred in PREDS.values() if pred.objective == objective}
+
+
+def get_pred(pred, objective) -> Pred:
+    """Return a prediction map by its name.
+
+    Parameters
+    ----------
+    pred : str, Pred or callable
+        A name in :func:`preds_for`, or a function from a matrix of shape (r, r) to positions,
+        which :meth:`Pred.from_positions` makes a :class:`Pred`. A :class:`Pred` with the
+        objective is returned as it is.
+    objective : {"positional", "map", "disagreement"}
+        As in :class:`Pred`.
+
+    Returns
+    -------
+    pred : Pred
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown (the valid ones are listed), or the objective is another.
+
+    Examples
+    --------
+    >>> from skcalrank.preds import get_pred
+    >>> get_pred("diagonal", "map").condition
+    'P_reinforce'
+    """
+    known = preds_for(objective)
+    if isinstance(pred, str) and pred in known:
+        return known[pred]
+    if isinstance(pred, Pred):
+        if pred.objective == objective:
+            return pred
+    elif callable(pred):
+        return Pred.from_positions(pred, objective)
+    raise ValueError(
+        f"pred must be one of {', '.join(map(repr, known))}, a Pred with objective "
+        f"{objective!r}, or a callable that returns positions, got {pred!r}."
+    )

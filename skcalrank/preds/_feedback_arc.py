@@ -11,22 +11,24 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from ..data import check_option
+from ._base import Method, Pred, heuristic_cost
 from ._matrix import on_stack, order_to_positions, parts
+from ._objectives import disagreement_result, net_graph
 from ._subsets import best_chain
-from ._topological import disagreement_result, net_graph, topological_order
+from ._topological import topological_order
 
-__all__ = ["FEEDBACK_ARC_METHODS", "feedback_arc_positions"]
-
-FEEDBACK_ARC_METHODS = ("exact", "local_search", "auto")
+__all__ = [
+    "DISAGREEMENT_AUTO",
+    "DISAGREEMENT_EXACT",
+    "DISAGREEMENT_LOCAL_SEARCH",
+    "feedback_arc_positions",
+]
 
 # Components up to this size are solved over their subsets, larger ones by an integer programme.
 _SUBSETS_UP_TO = 14
 
 # A component above this size goes to the local search under method="auto".
 _AUTO_UP_TO = 20
-
-# Pairs of a document and a set of all components that are looked at side by side.
-_PAIRS = 1 << 18
 
 
 def feedback_arc_positions(U, *, method="exact", time_limit=None):
@@ -71,7 +73,7 @@ def feedback_arc_positions(U, *, method="exact", time_limit=None):
     >>> result.positions, result.value, result.proven
     (array([1, 2, 3]), 1.0, True)
     """
-    check_option("method", method, FEEDBACK_ARC_METHODS)
+    check_option("method", method, ("exact", "local_search", "auto"))
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r}: give a positive number of seconds, or None.")
     return on_stack(partial(_solve, method=method, time_limit=time_limit), U)
@@ -134,7 +136,7 @@ def _places_in_small(net, head, size):
         query = query[by_component].reshape(-1, r)
         document = document[by_component].reshape(-1, r)
         within = net[query[:, :1, None], document[:, :, None], document[:, None, :]]
-        order = np.concatenate([_over_subsets(part) for part in parts(within, r << r, _PAIRS)])
+        order = np.concatenate([_over_subsets(part) for part in parts(within, r << r)])
         place[query, np.take_along_axis(document, order, axis=1)] = np.arange(r)
     return place
 
@@ -281,3 +283,31 @@ def _integer_programme(net, deadline):
         # A relaxed solution that violates nothing has fractions left: ask for integers.
         relaxed &= programme.add_violated(x, 20 * len(net)) > 0
     return best_order, scale * (best - lower) if best - lower > tolerance else 0.0
+
+
+def _exact_cost(r):
+    return 1e-8 * r * 2.0**r if r <= _SUBSETS_UP_TO else 2e-7 * r**4.0
+
+
+def _auto_cost(r):
+    return _exact_cost(r) if r <= _AUTO_UP_TO else heuristic_cost(r)
+
+
+DISAGREEMENT_EXACT = Pred(
+    "exact",
+    "disagreement",
+    Method(feedback_arc_positions, "exact"),
+    exact=True,
+    cost=_exact_cost,
+    options=("time_limit",),
+)
+DISAGREEMENT_LOCAL_SEARCH = Pred(
+    "local_search", "disagreement", Method(feedback_arc_positions, "local_search")
+)
+DISAGREEMENT_AUTO = Pred(
+    "auto",
+    "disagreement",
+    Method(feedback_arc_positions, "auto"),
+    cost=_auto_cost,
+    options=("time_limit",),
+)

@@ -7,21 +7,17 @@ from functools import partial
 import numpy as np
 
 from ..data import check_option
-from ._matrix import check_stack, on_stack, order_to_positions, parts, total
-from ._result import PredResult
+from ._base import Method, Pred, heuristic_cost
+from ._matrix import check_stack, on_stack, parts
+from ._objectives import map_result, map_weights
 from ._subsets import best_chain, weights_of_sets
 
-__all__ = ["MAP_METHODS", "map_positions"]
-
-MAP_METHODS = ("exact", "beam", "diagonal", "auto")
+__all__ = ["MAP_AUTO", "MAP_BEAM", "MAP_DIAGONAL", "MAP_EXACT", "map_positions"]
 
 # Two to this power sets are looked at in a tenth of a second; "auto" stays exact up to here.
 _AUTO_UP_TO = 16
 _EXACT_UP_TO = 20
 _BEAM_WIDTH = 32
-
-# Sets of all matrices that are looked at side by side.
-_SETS = 1 << 16
 
 
 def map_positions(U, *, method="exact"):
@@ -60,7 +56,7 @@ def map_positions(U, *, method="exact"):
     >>> map_positions([[0.1, 0, 0], [0, 0.5, 0], [0, 0.2, 0.4]]).positions
     array([3, 1, 2])
     """
-    check_option("method", method, MAP_METHODS)
+    check_option("method", method, (*_SOLVERS, "auto"))
     U = check_stack(U)
     r = U.shape[-1]
     if method == "auto":
@@ -77,23 +73,12 @@ def map_positions(U, *, method="exact"):
 
 
 def _solve(U, method):
-    weights = np.tril(U) + np.tril(U, -1).swapaxes(1, 2)
-    order = _SOLVERS[method](weights)
-    value = _value(weights, order)
-    bound = value if method == "exact" else np.maximum(value, _upper_bound(weights))
-    proven = bound - value <= 1e-12 * total(np.abs(weights))
-    return PredResult(order_to_positions(order), value, bound, proven, np.full(len(U), method))
-
-
-def _value(weights, order):
-    """Sum over positions of what the document there adds, over the position."""
-    n, r = order.shape
-    placed = weights[np.arange(n)[:, None, None], order[:, :, None], order[:, None, :]]
-    return (np.tril(placed).sum(axis=2) / np.arange(1, r + 1)).sum(axis=1)
+    weights = map_weights(U)
+    return map_result(weights, _SOLVERS[method](weights), method, exact=method == "exact")
 
 
 def _exact(weights):
-    return np.concatenate([_over_subsets(w) for w in parts(weights, 1 << len(weights[0]), _SETS)])
+    return np.concatenate([_over_subsets(w) for w in parts(weights, 1 << len(weights[0]))])
 
 
 def _over_subsets(weights):
@@ -170,21 +155,39 @@ def _repeated(keys):
     return out
 
 
-def _upper_bound(weights):
-    """No set of k documents weighs more than this; summed by parts over k.
-
-    In a set of k, document i adds ``u_ii`` and half of its links to k - 1 others, at most its
-    k - 1 largest; the k documents that could add most bound the set.
-    """
-    n, r, _ = weights.shape
-    links = np.where(np.eye(r, dtype=bool), -np.inf, weights)
-    links = -np.sort(-links, axis=2)[:, :, : r - 1]
-    most = np.zeros((n, r, r))
-    np.cumsum(links, axis=2, out=most[:, :, 1:])
-    most = weights.diagonal(axis1=1, axis2=2)[:, :, None] + 0.5 * most
-    top = np.cumsum(-np.sort(-most, axis=1), axis=1).diagonal(axis1=1, axis2=2)
-    k = np.arange(1, r)
-    return (top[:, :-1] / (k * (k + 1))).sum(axis=1) + top[:, -1] / r
-
-
 _SOLVERS = {"exact": _exact, "beam": _beam, "diagonal": _diagonal}
+
+
+# More documents than this have too many sets for any number.
+_MOST = 1000
+
+
+def _exact_cost(r):
+    return 5e-9 * r * 2.0 ** min(r, _MOST)
+
+
+def _diagonal_cost(r):
+    return 5e-8 * r**2
+
+
+def _auto_cost(r):
+    return _exact_cost(r) if r <= _AUTO_UP_TO else heuristic_cost(r)
+
+
+MAP_EXACT = Pred(
+    "exact",
+    "map",
+    Method(map_positions, "exact"),
+    exact=True,
+    max_size=_EXACT_UP_TO,
+    cost=_exact_cost,
+)
+MAP_BEAM = Pred("beam", "map", Method(map_positions, "beam"))
+MAP_DIAGONAL = Pred(
+    "diagonal",
+    "map",
+    Method(map_positions, "diagonal"),
+    condition="P_reinforce",
+    cost=_diagonal_cost,
+)
+MAP_AUTO = Pred("auto", "map", Method(map_positions, "auto"), cost=_auto_cost)

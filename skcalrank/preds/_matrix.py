@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_array
 
+from ..data import CACHE_CELLS
 from ._result import PredResult
 
 __all__ = ["check_stack", "on_stack", "order_to_positions", "total"]
-
-# Matrices are worked on side by side in parts of so many cells, which stay in cache.
-_PART_CELLS = 1 << 16
 
 
 def check_stack(U) -> np.ndarray:
@@ -39,9 +37,9 @@ def on_stack(solve, U):
     return np.concatenate(found)
 
 
-def parts(stack, cells, most=_PART_CELLS):
-    """A stack in parts that together need at most so many cells, at `cells` for each matrix."""
-    step = max(1, most // cells)
+def parts(stack, cells):
+    """Return parts of a stack that stay in cache, at `cells` for each matrix."""
+    step = max(1, CACHE_CELLS // cells)
     return (stack[start : start + step] for start in range(0, len(stack), step))
 
 

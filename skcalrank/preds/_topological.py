@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._matrix import on_stack, order_to_positions, total
-from ._result import PredResult
+from ._base import Pred
+from ._matrix import on_stack, order_to_positions
+from ._objectives import disagreement_at, net_graph
 
 # Closing the widest paths is faster than bisection up to some so many documents, and all matrices
 # of a stack at once than one by one.
@@ -16,8 +17,7 @@ _TOGETHER_UP_TO = 32
 _LOOK = 16
 
 __all__ = [
-    "disagreement_result",
-    "net_graph",
+    "TOPOLOGICAL",
     "topological_order",
     "topological_positions",
     "topological_result",
@@ -63,53 +63,11 @@ def topological_positions(U):
 
 
 def topological_result(U):
-    """Algorithm 1 with its value for the feedback arc set problem, and a bound on the best.
-
-    Parameters
-    ----------
-    U : array-like of shape (r, r) or (n, r, r)
-
-    Returns
-    -------
-    result : PredResult
-        Proven when the graph is acyclic: then every pair is at its best. Of arrays for a stack.
-
-    Examples
-    --------
-    >>> from skcalrank.preds import topological_result
-    >>> topological_result([[0, 3], [1, 0]]).proven
-    True
-    """
-    return on_stack(_result, U)
+    """Return the positions of Algorithm 1 with their disagreement; no cycle: proven."""
+    return on_stack(lambda stack: disagreement_at(stack, _algorithm_one(stack), "topological"), U)
 
 
 # Below, everything is of a stack: one matrix is a stack of one.
-
-
-def _result(U):
-    net, positions = net_graph(U), _algorithm_one(U)
-    contradicted = np.where(_later(positions), np.maximum(net, 0.0), 0.0)
-    method = np.full(len(U), "topological")
-    return disagreement_result(U, positions, total(contradicted), method)
-
-
-def _later(positions):
-    """Whether the row's document stands behind the column's."""
-    return positions[:, :, None] > positions[:, None, :]
-
-
-def disagreement_result(U, positions, excess, method):
-    """Positions with their pairwise disagreement, of which they may lose up to `excess`."""
-    later = _later(positions)
-    value = total(np.where(later, U, 0.0))
-    scale = total(np.where(later | later.swapaxes(1, 2), np.abs(U), 0.0))
-    proven = excess <= 1e-9 * scale
-    return PredResult(positions, value, np.where(proven, value, value - excess), proven, method)
-
-
-def net_graph(U):
-    """``u_ij - u_ji``."""
-    return U - U.swapaxes(1, 2)
 
 
 def _algorithm_one(U):
@@ -181,22 +139,12 @@ def _add_later_turns(kept, row, column):
 
 
 def widest_cycle(weights):
-    """Largest weight that the lightest edge of a cycle has; 0 without a cycle.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (r, r)
-        Positive where there is an edge.
-
-    Returns
-    -------
-    weight : float
-    """
+    """Return the largest weight that the lightest edge of a cycle has; 0 without a cycle."""
     return float(_widest(np.maximum(weights, 0.0)[None])[0])
 
 
 def _widest(weights):
-    """Of each matrix."""
+    """Return the widest-cycle weight of each matrix."""
     if weights.shape[1] <= _TOGETHER_UP_TO:
         return _close(weights)
     return np.array([_widest_in_core(matrix) for matrix in weights])
@@ -284,3 +232,10 @@ def topological_order(edges, priority):
         waiting -= freed
         np.copyto(key, priority, where=freed & (waiting == 0))
     return order, (found > -np.inf).all(axis=1)
+
+
+def _cost(r):
+    return 1e-7 * r**2
+
+
+TOPOLOGICAL = Pred("topological", "disagreement", topological_result, condition="P_DAG", cost=_cost)

@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from ..losses import PreferenceLogistic
+from ._edges import EdgeScorer, narrowing_hinges
 
-import numpy as np
-
-from ..data import PreferenceTarget, check_preference_weights
-from ..losses import PreferenceHinge, PreferenceLogistic, PreferenceLoss
-from ..measures import PairwiseDisagreement
-from ._linear import LinearScorer, document_weights
-
-__all__ = [
-    "PairwiseHingeRanker",
-    "PairwiseLogisticRanker",
-    "edges_of",
-    "narrowing_hinges",
-    "pair_weights",
-]
-
-# The corner of the hinge becomes narrower by this factor, fit after fit: quasi-Newton steps
-# stumble over a sharp one that is far away.
-_NARROWING = 10.0
+__all__ = ["PairwiseHingeRanker", "PairwiseLogisticRanker"]
 
 
-class _PreferenceRanker(LinearScorer):
-    _judgments = (PreferenceTarget,)
-
+class _PreferenceRanker(EdgeScorer):
     def __init__(
         self,
         alpha=1.0,
@@ -50,51 +32,8 @@ class _PreferenceRanker(LinearScorer):
         self.margin = margin
         self.weights = weights
 
-    def _measure(self):
-        return PairwiseDisagreement(weights=self.weights)
-
-    @abstractmethod
-    def _losses(self) -> list[PreferenceLoss]:
-        """The loss, and before it smoother ones whose minimisers lead to its own."""
-
-    def _solve(self, problem, start):
-        check_preference_weights(self.weights)
-        winner, loser, stated = edges_of(problem, self.weights)
-        options = {"factor": pair_weights(problem, winner, loser), "margin": bool(self.margin)}
-
-        def objective(s, loss):
-            return loss.value_and_gradient(s, winner, loser, stated, **options)
-
-        return self._descend_along(self._losses(), objective, problem, start)
-
-
-def narrowing_hinges(smoothing):
-    """Hinges with ever sharper corners, down to the one asked for."""
-    last = PreferenceHinge(smoothing=smoothing)
-    widths = smoothing * _NARROWING ** np.arange(20)[::-1]
-    return [*(PreferenceHinge(smoothing=width) for width in widths[widths < 1][:-1]), last]
-
-
-def edges_of(problem, weights):
-    """Winner, loser and weight of every preference, documents in grouped order."""
-    queries, y = problem.queries, problem.y
-    if isinstance(y, PreferenceTarget):
-        place = queries.ungroup(np.arange(queries.n_rows))
-        return place[y.winner], place[y.loser], y.weight
-    y = PreferenceTarget.from_relevance(
-        y, queries.repeat(np.arange(queries.n_queries)), weights=weights
-    )
-    return y.winner, y.loser, y.weight
-
-
-def pair_weights(problem, winner, loser):
-    """``w_i w_j`` over the mean weight of the query; None without weights."""
-    weight = document_weights(problem)
-    if weight is None:
-        return None
-    mean = problem.queries.repeat(problem.queries.mean(weight))[winner]
-    product = weight[winner] * weight[loser]
-    return np.divide(product, mean, out=np.zeros_like(mean), where=mean > 0)
+    def _loss_options(self):
+        return {"margin": bool(self.margin)}
 
 
 class PairwiseHingeRanker(_PreferenceRanker):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import PreferenceTarget, check_option, check_preference_weights
+from ..data import check_option
 from ..losses import PREFERENCE_LOSSES
-from ..measures import PairwiseDisagreement
-from ._baselines import edges_of, narrowing_hinges, pair_weights
-from ._linear import LinearScorer
+from ._edges import EdgeScorer, narrowing_hinges
 
 __all__ = ["DifferenceGraphRanker"]
 
 
-class DifferenceGraphRanker(LinearScorer):
+class DifferenceGraphRanker(EdgeScorer):
     r"""Convex loss of the difference graph of the aggregated preferences (DMJ13, eq. 23).
 
     .. math:: \min_w \sum_q n_q \sum_{i, j} (s_{ij} - s_{ji})_+ \, f(a_i - a_j) + \alpha \|w\|^2,
@@ -64,8 +62,6 @@ class DifferenceGraphRanker(LinearScorer):
     array([1, 2, 3])
     """
 
-    _judgments = (PreferenceTarget,)
-
     def __init__(
         self,
         loss="logistic",
@@ -89,23 +85,14 @@ class DifferenceGraphRanker(LinearScorer):
         self.loss = loss
         self.weights = weights
 
-    def _measure(self):
-        return PairwiseDisagreement(weights=self.weights)
-
-    def _solve(self, problem, start):
+    def _losses(self):
         check_option("loss", self.loss, tuple(PREFERENCE_LOSSES))
-        check_preference_weights(self.weights)
-        losses = [PREFERENCE_LOSSES[self.loss]()]
-        if self.loss == "hinge":
-            losses = narrowing_hinges(losses[0].smoothing)
+        loss = PREFERENCE_LOSSES[self.loss]()
+        return narrowing_hinges(loss.smoothing) if self.loss == "hinge" else [loss]
+
+    def _edges(self, problem):
         # The mean over n_q judgements, n_q times: their sum.
-        ahead, behind, net = _net_edges(*edges_of(problem, self.weights), problem.queries.n_rows)
-        factor = pair_weights(problem, ahead, behind)
-
-        def objective(s, loss):
-            return loss.value_and_gradient(s, ahead, behind, net, factor=factor)
-
-        return self._descend_along(losses, objective, problem, start)
+        return _net_edges(*super()._edges(problem), problem.queries.n_rows)
 
 
 def _net_edges(winner, loser, weight, n):

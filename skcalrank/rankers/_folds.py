@@ -23,17 +23,11 @@ from .._solvers import (
     product_of_rows,
     ridge_path,
 )
-from ..data import Queries, Ranked
+from ..data import KEPT_CELLS, PART_CELLS, Queries, Ranked
 from ..model_selection import QueryKFold
 from ._base import Problem
 
 __all__ = ["Split", "all_moments", "held_out_scores", "make_splits", "training_moments"]
-
-# Moments of folds are kept up to this many cells (512 MB); of more folds, some are made again.
-_KEPT_CELLS = 1 << 26
-
-# Held-out scores that are evaluated at a time (16 MB).
-_PART_CELLS = 1 << 21
 
 
 class Split(NamedTuple):
@@ -155,7 +149,7 @@ def _outside(parts, pool, outside=None) -> Iterator[tuple[Moments, Moments]]:
         return
     if pool is not merge_all:
         first = pool(parts[:1])
-        if len(parts) * (first.gram.size + first.moment.size) <= _KEPT_CELLS:
+        if len(parts) * (first.gram.size + first.moment.size) <= KEPT_CELLS:
             parts, pool = [first, *(pool([part]) for part in parts[1:])], merge_all
     half = len(parts) // 2
     for mine, others in ((parts[:half], parts[half:]), (parts[half:], parts[:half])):
@@ -238,7 +232,7 @@ def _parts(problem, splits, training, alphas) -> Iterator[_Piece]:
         else:
             test = test[np.argsort(codes[test], kind="stable")]
             queries = Queries.from_qid(codes[test])
-        for _, rows, those in queries.parts(_PART_CELLS // len(levels)):
+        for _, rows, those in queries.parts(PART_CELLS // len(levels)):
             scores = product_of_rows(problem.X, coefs, test[rows]) + levels
             yield _Piece(number, test[rows], those.sizes, scores)
 
@@ -249,7 +243,7 @@ def _batches(pieces) -> Iterator[list[_Piece]]:
     for piece in pieces:
         batch.append(piece)
         n_cells += piece.scores.size
-        if 2 * n_cells > _PART_CELLS:
+        if 2 * n_cells > PART_CELLS:
             yield batch
             batch, n_cells = [], 0
     if batch:

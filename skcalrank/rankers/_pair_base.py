@@ -7,7 +7,6 @@ from abc import abstractmethod
 from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise
-from typing import ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -18,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
 from ..data import Queries, all_or_nothing, check_alpha, check_option
+from ..preds import get_pred
 from ._base import ScoreRanker
 
 __all__ = ["PairRanker"]
@@ -34,8 +34,8 @@ class PairRanker(ScoreRanker):
     """A ranker with a surrogate on documents ("score") and one on pairs ("pairwise").
 
     The base of :class:`skcalrank.AveragePrecisionRanker` and
-    :class:`skcalrank.PairwiseDisagreementRanker`, which name the prediction maps and give the
-    targets of pairs.
+    :class:`skcalrank.PairwiseDisagreementRanker`, which name the measure and give the targets of
+    pairs.
 
     Parameters
     ----------
@@ -43,8 +43,9 @@ class PairRanker(ScoreRanker):
         None behaves as ``Ridge()``.
     surrogate : {"score", "pairwise"}
         One value per document, or one per pair.
-    pred : str or None
-        Prediction map of the pairwise surrogate; None is "auto".
+    pred : str, Pred, callable or None
+        Prediction map of the pairwise surrogate, as :func:`skcalrank.preds.get_pred` takes it
+        for the objective of the measure; None is "auto".
     pair_features : str or callable
         Features of a pair of documents, as in :class:`skcalrank.AveragePrecisionRanker`.
     alpha : float
@@ -57,10 +58,7 @@ class PairRanker(ScoreRanker):
         1 prints progress.
     """
 
-    # Of a subclass: prediction maps by name, what they cost, and whether pairs (i, i) are
-    # regressed.
-    _preds: ClassVar[dict] = {}
-    _seconds: ClassVar[dict] = {}
+    # Of a subclass: whether pairs (i, i) are regressed.
     _diagonal = False
 
     def __init__(self, estimator, *, surrogate, pred, pair_features, alpha, loss, n_jobs, verbose):
@@ -84,11 +82,14 @@ class PairRanker(ScoreRanker):
     @abstractmethod
     def _matrices_of_items(self, u, r): ...
 
-    def _pred_options(self):
-        return {}
+    def _pred(self):
+        """Return the prediction map of pairs, as an object."""
+        return get_pred("auto" if self.pred is None else self.pred, self._measure().objective)
 
-    def _pred_name(self):
-        return "auto" if self.pred is None else self.pred
+    def _pred_options(self, pred):
+        """Return the parameters of the ranker that the prediction map takes."""
+        params = self.get_params(deep=False)
+        return {name: params[name] for name in pred.options if name in params}
 
     @all_or_nothing
     def fit(self, X, y, qid=None, sample_weight=None):
@@ -121,7 +122,7 @@ class PairRanker(ScoreRanker):
     def _check_params(self):
         check_option("surrogate", self.surrogate, ("score", "pairwise"))
         if self.pred is not None:
-            check_option("pred", self.pred, self._preds)
+            self._pred()
         if self.surrogate == "score":
             super()._check_params()
             if self.pred is not None:
@@ -257,23 +258,23 @@ class PairRanker(ScoreRanker):
         matrices = self._matrices(X, queries)
         if self.n_items_ is not None:
             queries = Queries.equal(X.shape[0], self.n_items_)
-        solver = partial(self._preds[self._pred_name()], **self._pred_options())
-        found = list(self._progress(self._run(solver, matrices, queries.sizes), queries.n_queries))
+        pred = self._pred()
+        found = list(self._progress(self._run(pred, matrices, queries.sizes), queries.n_queries))
         self._warn_of_gaps(found)
         return queries, found
 
-    def _run(self, solver, matrices, sizes):
+    def _run(self, pred, matrices, sizes):
         """The map on stacks of queries of one size, in processes where they are worth it."""
-        seconds = self._seconds[self._pred_name()]
+        solver = partial(pred.solve, **self._pred_options(pred))
         tasks = (
             (numbers[start : start + step], stack[start : start + step])
             for numbers, stack in _stacks(matrices, sizes)
-            for step in [max(1, int(_TASK / seconds(stack.shape[1])))]
+            for step in [max(1, int(_TASK / pred.cost(stack.shape[1])))]
             for start in range(0, len(stack), step)
         )
         if effective_n_jobs(self.n_jobs) > 1 and len(sizes) > 1:
             size, count = np.unique(sizes, return_counts=True)
-            if sum(n * seconds(int(r)) for n, r in zip(count, size)) > _WORTH_PROCESSES:
+            if sum(n * pred.cost(int(r)) for n, r in zip(count, size)) > _WORTH_PROCESSES:
                 return Parallel(self.n_jobs)(delayed(_solve_task)(solver, *task) for task in tasks)
         return (_solve_task(solver, *task) for task in tasks)
 

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
 from ..data import PreferenceTarget, check_preference_weights
 from ..measures import AveragePrecision, PairwiseDisagreement
-from ..preds import (
-    FEEDBACK_ARC_METHODS,
-    MAP_METHODS,
-    feedback_arc_positions,
-    map_positions,
-    topological_result,
-)
-from ..preds._cost import SECONDS
 from ._base import ScoreRanker
 from ._pair_base import PairRanker
 
@@ -62,9 +53,9 @@ class AveragePrecisionRanker(PairRanker):
         "bilinear".
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
-    pred : {"diagonal", "exact", "beam", "auto"}, default=None
+    pred : {"diagonal", "exact", "beam", "auto"}, Pred or callable, default=None
         Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.map_positions`;
-        None is "auto".
+        None is "auto". A callable takes the (r, r) matrix of a query and returns positions.
     pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
         What pairs of documents are regressed on: ``x_i' W x_j``, features of both, their
         difference, or a function of two (m, d) arrays that returns (m, p). With a regressor
@@ -101,8 +92,6 @@ class AveragePrecisionRanker(PairRanker):
     array([3, 1, 2])
     """
 
-    _preds: ClassVar = {name: partial(map_positions, method=name) for name in MAP_METHODS}
-    _seconds: ClassVar = SECONDS["map"]
     _diagonal = True
 
     def __init__(
@@ -191,10 +180,11 @@ class PairwiseDisagreementRanker(PairRanker):
     weights : {"difference", "unit"}, default="difference"
         Preferences when y is relevances: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. Pairs can
         only win under "unit": the averaged differences are always acyclic.
-    pred : {"topological", "exact", "local_search", "auto"}, default=None
+    pred : {"topological", "exact", "local_search", "auto"}, Pred or callable, default=None
         Prediction map of the pairwise surrogate: Algorithm 1
         (:func:`skcalrank.preds.topological_positions`), or a method of
-        :func:`skcalrank.preds.feedback_arc_positions`; None is "auto".
+        :func:`skcalrank.preds.feedback_arc_positions`; None is "auto". A callable takes the
+        (r, r) matrix of a query and returns positions.
     pair_features, alpha, n_jobs, verbose
         As in :class:`AveragePrecisionRanker`.
     loss : {"squared", "pairwise_squared"}, default=None
@@ -220,11 +210,6 @@ class PairwiseDisagreementRanker(PairRanker):
     """
 
     _judgments = (PreferenceTarget,)
-    _preds: ClassVar = {
-        "topological": topological_result,
-        **{name: partial(feedback_arc_positions, method=name) for name in FEEDBACK_ARC_METHODS},
-    }
-    _seconds: ClassVar = SECONDS["disagreement"]
     _diagonal = False
     score = _MethodBesideParameter(ScoreRanker.score)
 
@@ -286,9 +271,6 @@ class PairwiseDisagreementRanker(PairRanker):
         if measure.weights == "unit":
             return lambda first, second: (y[first] > y[second]) * 1.0
         return partial(_positive_difference, y)
-
-    def _pred_options(self):
-        return {} if self._pred_name() == "topological" else {"time_limit": self.time_limit}
 
     def _item_pairs(self, r):
         i, j = np.nonzero(~np.eye(r, dtype=bool))

@@ -1,0 +1,168 @@
+"""What a prediction map is: the problem it solves, how well, and at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..data import check_option
+from ._matrix import on_stack
+from ._objectives import OBJECTIVES
+
+__all__ = ["Method", "Pred", "heuristic_cost"]
+
+
+def heuristic_cost(r: int) -> float:
+    """Return the seconds of a search that looks at all pairs a few times."""
+    return 3e-6 * r**2
+
+
+@dataclass(frozen=True)
+class Pred:
+    r"""A prediction map: from surrogate values to positions.
+
+    A ranker runs it on the values of each query. Registered in ``PREDS`` under its :attr:`key`,
+    it is known by its name wherever a ``pred`` is named.
+
+    Parameters
+    ----------
+    name : str
+        What ``pred=`` says.
+    objective : {"positional", "map", "disagreement"}
+        Problem that it solves: to maximize :math:`\sum_i u_i \phi(\sigma(i))` for every
+        non-increasing :math:`\phi`, to maximize
+        :math:`\sum_{i \ge j} u_{ij} / \max(\sigma(i), \sigma(j))`, or to minimize
+        :math:`\sum_{i \ne j} u_{ij} 1(\sigma(i) > \sigma(j))`. Measures name theirs.
+    solve : callable
+        From a matrix of shape (r, r), or a stack of shape (n, r, r), to a
+        :class:`PredResult`. From values of shape (r,) or (n, r) to positions where the
+        objective is "positional".
+    exact : bool, default=False
+        Whether the positions are best for the objective.
+    condition : str, default=None
+        Noise condition under which positions that are not exact are best all the same, by its
+        name in ``skcalrank.calibration.CONDITIONS``.
+    max_size : int, default=None
+        Largest number of documents that it takes, beyond which ``solve`` raises a
+        ``ValueError``; None = any number.
+    cost : callable, default=3e-6 r^2
+        From a number of documents to roughly the seconds that a hard matrix of a stack takes
+        on one core. Rankers with ``n_jobs`` share work by it.
+    options : tuple of str, default=()
+        Keywords that ``solve`` takes. A ranker passes its parameters of these names.
+
+    Examples
+    --------
+    Copeland's rule, which counts won duels:
+
+    >>> import numpy as np
+    >>> from skcalrank.preds import Pred, sort_positions
+    >>> def copeland(U):
+    ...     return sort_positions((U > U.T).sum(axis=1))
+    >>> pred = Pred.from_positions(copeland, "disagreement")
+    >>> pred.key
+    'disagreement_copeland'
+    >>> pred.solve([[0.0, 3.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]).positions
+    array([1, 2, 3])
+    """
+
+    name: str
+    objective: str
+    solve: Callable[..., Any] = field(repr=False)
+    exact: bool = False
+    condition: str | None = None
+    max_size: int | None = None
+    # From a factory, because a function in the class would be a method.
+    cost: Callable[[int], float] = field(default_factory=lambda: heuristic_cost, repr=False)
+    options: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        check_option("objective", self.objective, OBJECTIVES)
+        if not callable(self.solve):
+            raise TypeError(f"solve must be callable, got {self.solve!r}.")
+
+    @classmethod
+    def from_positions(cls, function, objective, *, name=None, **facts):
+        """Make a prediction map of a function that returns positions only.
+
+        Value and bound are added, for objectives of pairs.
+
+        Parameters
+        ----------
+        function : callable
+            From a matrix of shape (r, r) to the positions 1 to r of its documents, and called
+            for each query. Where the objective is "positional", as ``solve``.
+        objective : str
+        name : str, default=None
+            None is the name of the function.
+        **facts
+            Other parameters of :class:`Pred`.
+
+        Returns
+        -------
+        pred : Pred
+        """
+        name = getattr(function, "__name__", type(function).__name__) if name is None else name
+        check_option("objective", objective, OBJECTIVES)
+        solve = function
+        if OBJECTIVES[objective].shape == "pairs":
+            solve = _OneByOne(function, objective, name)
+        return cls(name, objective, solve, **facts)
+
+    @property
+    def key(self) -> str:
+        """Key in ``PREDS``: objective and name."""
+        return f"{self.objective}_{self.name}"
+
+    @property
+    def shape(self) -> str:
+        """Where the surrogate values live: "documents" or "pairs"."""
+        return OBJECTIVES[self.objective].shape
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether larger values of the objective are better."""
+        return OBJECTIVES[self.objective].larger_is_better
+
+
+# These are functions as well, and compare, which partials and closures do not.
+
+
+@dataclass(frozen=True)
+class Method:
+    """A function with its ``method`` set."""
+
+    function: Callable[..., Any]
+    method: str
+
+    def __call__(self, U, **options):
+        return self.function(U, method=self.method, **options)
+
+
+@dataclass(frozen=True)
+class _OneByOne:
+    """A function from a matrix to positions, on stacks and with the value of the positions."""
+
+    function: Callable[..., Any]
+    objective: str
+    name: str
+
+    def __call__(self, U, **options):
+        return on_stack(lambda stack: self._solve(stack, options), U)
+
+    def _solve(self, stack, options):
+        positions = np.array([self._positions(U, options) for U in stack])
+        return OBJECTIVES[self.objective].result(stack, positions, self.name)
+
+    def _positions(self, U, options):
+        found, r = self.function(U, **options), len(U)
+        positions = np.asarray(getattr(found, "positions", found))
+        if not np.array_equal(np.sort(positions, axis=None), np.arange(1, r + 1)):
+            raise ValueError(
+                f"pred {self.name!r} must return the positions 1 to {r} of {r} documents, got "
+                f"{found!r}."
+            )
+        return positions.astype(np.intp).reshape(r)

@@ -1,0 +1,108 @@
+"""Problems that prediction maps solve: the value of positions, and a bound on the best value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ._matrix import order_to_positions, total
+from ._result import PredResult
+
+__all__ = [
+    "OBJECTIVES",
+    "Objective",
+    "disagreement_at",
+    "disagreement_result",
+    "map_result",
+    "map_weights",
+    "net_graph",
+]
+
+
+class Objective(NamedTuple):
+    """What the positions of a prediction map are best for.
+
+    ``result`` takes a stack of matrices, positions and the name of a method, and returns a
+    :class:`PredResult`; it is None where the value depends on more than the matrices.
+    """
+
+    shape: str
+    larger_is_better: bool
+    result: Callable[..., PredResult] | None = None
+
+
+def map_weights(U):
+    """Return symmetric matrices with the lower triangles of a stack."""
+    return np.tril(U) + np.tril(U, -1).swapaxes(1, 2)
+
+
+def map_result(weights, order, method, exact=False):
+    """Return positions with their value for MAP, which is the bound where they are exact."""
+    value = _map_value(weights, order)
+    bound = value if exact else np.maximum(value, _map_bound(weights))
+    proven = bound - value <= 1e-12 * total(np.abs(weights))
+    method = np.full(len(weights), method)
+    return PredResult(order_to_positions(order), value, bound, proven, method)
+
+
+def _map_at(U, positions, method):
+    return map_result(map_weights(U), np.argsort(positions, axis=1), method)
+
+
+def _map_value(weights, order):
+    """Sum over positions of what the document there adds, over the position."""
+    n, r = order.shape
+    placed = weights[np.arange(n)[:, None, None], order[:, :, None], order[:, None, :]]
+    return (np.tril(placed).sum(axis=2) / np.arange(1, r + 1)).sum(axis=1)
+
+
+def _map_bound(weights):
+    """Bound the weight of every set of k documents, and sum the bounds by parts over k.
+
+    In a set of k, document i adds ``u_ii`` and half of its links to k - 1 others, at most its
+    k - 1 largest; the k documents that could add most bound the set.
+    """
+    n, r, _ = weights.shape
+    links = np.where(np.eye(r, dtype=bool), -np.inf, weights)
+    links = -np.sort(-links, axis=2)[:, :, : r - 1]
+    most = np.zeros((n, r, r))
+    np.cumsum(links, axis=2, out=most[:, :, 1:])
+    most = weights.diagonal(axis1=1, axis2=2)[:, :, None] + 0.5 * most
+    top = np.cumsum(-np.sort(-most, axis=1), axis=1).diagonal(axis1=1, axis2=2)
+    k = np.arange(1, r)
+    return (top[:, :-1] / (k * (k + 1))).sum(axis=1) + top[:, -1] / r
+
+
+def net_graph(U):
+    """Return the net preferences ``u_ij - u_ji``."""
+    return U - U.swapaxes(1, 2)
+
+
+def disagreement_result(U, positions, excess, method):
+    """Return positions with their disagreement, of which they may lose up to `excess`."""
+    later = _later(positions)
+    value = total(np.where(later, U, 0.0))
+    scale = total(np.where(later | later.swapaxes(1, 2), np.abs(U), 0.0))
+    proven = excess <= 1e-9 * scale
+    return PredResult(positions, value, np.where(proven, value, value - excess), proven, method)
+
+
+def disagreement_at(U, positions, method):
+    """Return positions with their disagreement; the bound has each pair at its best."""
+    contradicted = np.where(_later(positions), np.maximum(net_graph(U), 0.0), 0.0)
+    return disagreement_result(U, positions, total(contradicted), np.full(len(U), method))
+
+
+def _later(positions):
+    """Whether the row's document stands behind the column's."""
+    return positions[:, :, None] > positions[:, None, :]
+
+
+#: Every objective by the name that measures and prediction maps give.
+OBJECTIVES = {
+    "positional": Objective("documents", True),
+    "map": Objective("pairs", True, _map_at),
+    "disagreement": Objective("pairs", False, disagreement_at),
+}
