@@ -12,6 +12,12 @@ from ._clicks import ClickSessions
 from ._exceptions import MissingQidError
 from ._lazy import is_lazy as is_lazy
 from ._lazy import refuse_lazy as refuse_lazy
+from ._memory import CACHE_CELLS as CACHE_CELLS
+from ._memory import CHUNK_ROWS as CHUNK_ROWS
+from ._memory import KEPT_CELLS as KEPT_CELLS
+from ._memory import MOST_CELLS as MOST_CELLS
+from ._memory import PART_CELLS as PART_CELLS
+from ._memory import WHOLE_BYTES as WHOLE_BYTES
 from ._params import AT_LEAST_ONE as AT_LEAST_ONE
 from ._params import FINITE as FINITE
 from ._params import NON_NEGATIVE as NON_NEGATIVE
@@ -24,12 +30,6 @@ from ._params import check_regressor as check_regressor
 from ._params import default_of as default_of
 from ._params import one_of as one_of
 from ._params import refuse_unread as refuse_unread
-from ._memory import CACHE_CELLS as CACHE_CELLS
-from ._memory import CHUNK_ROWS as CHUNK_ROWS
-from ._memory import KEPT_CELLS as KEPT_CELLS
-from ._memory import MOST_CELLS as MOST_CELLS
-from ._memory import PART_CELLS as PART_CELLS
-from ._memory import WHOLE_BYTES as WHOLE_BYTES
 from ._preferences import PreferenceTarget
 from ._preferences import check_preference_weights as check_preference_weights
 from ._preferences import is_acyclic as is_acyclic
