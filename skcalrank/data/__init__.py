@@ -18,6 +18,18 @@ from ._memory import KEPT_CELLS as KEPT_CELLS
 from ._memory import MOST_CELLS as MOST_CELLS
 from ._memory import PART_CELLS as PART_CELLS
 from ._memory import WHOLE_BYTES as WHOLE_BYTES
+from ._params import AT_LEAST_ONE as AT_LEAST_ONE
+from ._params import FINITE as FINITE
+from ._params import NON_NEGATIVE as NON_NEGATIVE
+from ._params import OWN_ERROR as OWN_ERROR
+from ._params import POSITIVE as POSITIVE
+from ._params import REGRESSOR as REGRESSOR
+from ._params import Interval as Interval
+from ._params import check_params as check_params
+from ._params import check_regressor as check_regressor
+from ._params import default_of as default_of
+from ._params import one_of as one_of
+from ._params import refuse_unread as refuse_unread
 from ._preferences import PreferenceTarget
 from ._preferences import check_preference_weights as check_preference_weights
 from ._preferences import is_acyclic as is_acyclic

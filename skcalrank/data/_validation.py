@@ -206,7 +206,7 @@ def with_index_of(X, values, name):
 
 def check_option(name, value, options):
     """Raise for a value that is not among the options."""
-    if value not in options:
+    if not isinstance(value, str) or value not in options:
         raise ValueError(f"{name}={value!r}: choose one of {', '.join(map(repr, options))}.")
 
 

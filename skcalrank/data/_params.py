@@ -1,0 +1,140 @@
+"""Validity of parameters, declared as data.
+
+The only module that imports scikit-learn's constraints, which are private there: an estimator
+declares ``_parameter_constraints`` by the names of this module.
+"""
+
+from __future__ import annotations
+
+from inspect import isclass, signature
+from numbers import Integral, Real
+
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+
+__all__ = [
+    "AT_LEAST_ONE",
+    "FINITE",
+    "NON_NEGATIVE",
+    "OWN_ERROR",
+    "POSITIVE",
+    "REGRESSOR",
+    "Interval",
+    "check_params",
+    "check_regressor",
+    "default_of",
+    "one_of",
+    "refuse_unread",
+]
+
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+FINITE = Interval(Real, None, None, closed="neither")
+NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+REGRESSOR = HasMethods(["fit", "predict"])
+
+#: Of a parameter that is validated by what it names: a measure, a loss, a prediction map.
+OWN_ERROR = "no_validation"
+
+
+def one_of(*names: str) -> StrOptions:
+    """Return the constraint that a parameter is one of these strings."""
+    # A set would list them in another order in every process.
+    return StrOptions(dict.fromkeys(names).keys())
+
+
+def check_params(estimator) -> None:
+    """Raise for a parameter that does not satisfy the constraints of its class.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its class declares ``_parameter_constraints``.
+
+    Raises
+    ------
+    ValueError
+        Names the parameter, what it must be, and its value.
+    """
+    params = estimator.get_params(deep=False)
+    _validate(type(estimator), params)
+
+
+def _validate(cls, params):
+    validate_parameter_constraints(cls._parameter_constraints, params, cls.__name__)
+
+
+def check_regressor(owner, regressor):
+    """Return the regressor of a ranker, or raise an error that names the parameter meant.
+
+    Parameters
+    ----------
+    owner : estimator
+        The ranker, whose ``estimator`` it is.
+    regressor : object
+
+    Returns
+    -------
+    regressor : estimator or None
+
+    Raises
+    ------
+    ValueError
+        If it is not None and has no `fit` or no `predict`, or is a class.
+    """
+    is_one = hasattr(regressor, "fit") and hasattr(regressor, "predict")
+    if regressor is None or (is_one and not isclass(regressor)):
+        return regressor
+    raise ValueError(
+        f"estimator must be a regressor with fit and predict, or None, got {regressor!r}"
+        + (f": did you mean {regressor.__name__}()?" if is_one else _meant(type(owner), regressor))
+    )
+
+
+def _meant(cls, value) -> str:
+    """Return which parameter a value was probably meant for, as the end of an error message."""
+    names = (name for name in signature(cls).parameters if _accepts(cls, name, value))
+    name = next(names, None)
+    return "." if name is None else f": did you mean {cls.__name__}({name}={value!r})?"
+
+
+def _accepts(cls, name, value) -> bool:
+    if cls._parameter_constraints[name] == OWN_ERROR:
+        return isinstance(value, str)
+    try:
+        _validate(cls, {name: value})
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def default_of(estimator, name):
+    """Return the default of a parameter of the constructor."""
+    return signature(type(estimator)).parameters[name].default
+
+
+def refuse_unread(estimator, names, why) -> None:
+    """Raise for a parameter that is set, but that the chosen form does not read.
+
+    Parameters
+    ----------
+    estimator : estimator
+    names : iterable of str
+        Parameters that are not read, whose values satisfy their constraints.
+    why : str
+        What does not read them, and the remedy.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not at its default.
+    """
+    for name in names:
+        value, default = getattr(estimator, name), default_of(estimator, name)
+        # Callables may compare equal to anything.
+        if callable(value) or value != default:
+            raise ValueError(f"{name}={value!r} is not read by {why}, or leave {name}={default!r}.")
