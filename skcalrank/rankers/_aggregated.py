@@ -9,13 +9,10 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..aggregation import mean_over_subsets
-from ..data import all_or_nothing, check_count
-from ..measures import Measure
+from ..data import AT_LEAST_ONE, OWN_ERROR
 from ._base import BaseRanker
 from ._judged import JudgmentRanker, count_judgments
 from ._positional import NDCGRanker
@@ -94,8 +91,8 @@ class AggregatedRanker(JudgmentRanker):
 
     _parameter_constraints: ClassVar[dict] = {
         **JudgmentRanker._parameter_constraints,
-        "ranker": [BaseRanker, None],
-        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "ranker": OWN_ERROR,
+        "n_draws": [AT_LEAST_ONE],
     }
 
     def __init__(
@@ -131,46 +128,20 @@ class AggregatedRanker(JudgmentRanker):
         return self._given_ranker()._measure()
 
     def _check_params(self):
-        super()._check_params()
-        check_count("n_draws", self.n_draws)
         _check_ranker(self._given_ranker())
+        super()._check_params()
+        self._given_ranker()._check_params()
         if self.order is not None:
             self._check_scale()
+
+    def _can_add_chunks(self):
+        return hasattr(self._given_ranker(), "partial_fit")
 
     def _can_go_on(self):
         return hasattr(getattr(self, "ranker_", None), "partial_fit")
 
-    @available_if(lambda self: hasattr(self._given_ranker(), "partial_fit"))
-    @all_or_nothing
-    def partial_fit(self, X, y, qid=None, sample_weight=None):
-        """Add queries to those seen.
-
-        Available if `ranker` has `partial_fit`. A chunk holds whole queries with all their
-        judgments, and with :class:`~skcalrank.linear_model.GramRidge` as the regressor the result
-        is that of one fit to all chunks where the targets are exact. Then `targets_` and
-        `standard_error_` are those of the last chunk. After a fit of a ranker without
-        `partial_fit`, it begins anew.
-
-        Parameters
-        ----------
-        X, y, qid, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If the judgments are about other features or items than before, there is none, the
-            structure, its options, order or settings of the ranker were changed in between, or
-            with `GramRidge` a query was in an earlier chunk.
-        """
-        return self._take(X, y, qid, sample_weight, "partial_fit")
-
-    def _learn(self, problem, judged, method, goes_on):
-        ranker = self._new_ranker(method, goes_on)
+    def _learn(self, problem, judged, method):
+        ranker = self._new_ranker(method)
         counts = count_judgments(problem, judged, alone=method == "fit")
         structure, options = self._structure()
         found = mean_over_subsets(
@@ -186,39 +157,25 @@ class AggregatedRanker(JudgmentRanker):
         self.ranker_ = ranker._fit_to_targets(_weighted(problem, counts), targets, method)
         self.targets_, self.standard_error_ = found
 
-    def _new_ranker(self, method, goes_on):
+    def _new_ranker(self, method):
         """Return a ranker to be fitted, with the state of the fitted one where that goes on."""
-        ranker = clone(self._given_ranker())
-        ranker._check_params()
+        ranker, state = clone(self._given_ranker()), {}
         if method == "partial_fit":
             ranker._check_chunks()
-        state = vars(self.ranker_) if goes_on else {}
+            state = vars(self.ranker_) if self._can_go_on() else {}
+        # What validation has written to this ranker holds for predictions of the inner one.
+        seen = ("n_features_in_", "feature_names_in_")
+        state = state | {name: vars(self)[name] for name in seen if name in vars(self)}
         params = ranker.get_params(deep=False)
         vars(ranker).update((name, value) for name, value in state.items() if name not in params)
-        # What validation has written here, for predictions of the ranker itself.
-        seen = ("n_features_in_", "feature_names_in_")
-        vars(ranker).update((name, vars(self)[name]) for name in seen if name in vars(self))
         return ranker
 
     def decision_function(self, X, qid=None):
-        """Surrogate values of the fitted ranker, one per document.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, d)
-        qid : array-like of shape (n_rows,), default=None
-            Checked, but the values do not depend on it.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_rows,) or (n, r)
-        """
         check_is_fitted(self)
         return self.ranker_.decision_function(X, qid)
 
     coef_ = property(attrgetter("ranker_.coef_"), doc="Coefficients of `ranker_`, if any.")
     intercept_ = property(attrgetter("ranker_.intercept_"), doc="Intercept of `ranker_`, if any.")
-    n_iter_ = property(attrgetter("ranker_.n_iter_"), doc="Iterations of `ranker_`, if any.")
     feature_importances_ = property(
         attrgetter("ranker_.feature_importances_"), doc="Feature importances of `ranker_`, if any."
     )
@@ -234,27 +191,26 @@ def _weighted(problem, counts):
 
 def _check_ranker(ranker):
     """Raise unless a ranker can be fitted to given targets of documents."""
-    if getattr(ranker, "_takes_targets", False) and not isinstance(ranker, type):
-        return
-    name = type(ranker).__name__
-    if isinstance(ranker, BaseRanker):
-        raise ValueError(
-            f"ranker must be fitted to one target per document, got {name}: use a ranker of a "
-            'positional measure, ERRRanker, OrderPreservingRanker, or surrogate="score".'
+    if not isinstance(ranker, BaseRanker):
+        raise TypeError(
+            f"ranker must be a ranker of skcalrank or None, got {ranker!r}: did you mean "
+            f"{_meant(ranker)}?"
         )
-    raise TypeError(
-        f"ranker must be a ranker of skcalrank, got {ranker!r}: did you mean {_meant(ranker)}?"
-    )
+    if not ranker._takes_targets:
+        raise ValueError(
+            "ranker must be one that is fitted to one target per document, got "
+            f"{type(ranker).__name__}: use a ranker of a positional measure, ERRRanker, "
+            'OrderPreservingRanker, or surrogate="score".'
+        )
 
 
 def _meant(given):
     """Return the parameter that may have been meant by what is not a ranker."""
-    if isinstance(given, type):
+    if isinstance(given, type) and issubclass(given, BaseRanker):
         return f"ranker={given.__name__}()"
     if isinstance(given, Integral):
         return f"order={given}"
-    if isinstance(given, (str, Measure)) and given != "ndcg":
+    if given != "ndcg" and (isinstance(given, str) or hasattr(given, "score_targets")):
         return f"ranker=LeastSquaresRanker(measure={given!r})"
-    if isinstance(given, BaseEstimator):
-        return f"ranker=NDCGRanker(estimator={given!r})"
-    return "ranker=NDCGRanker()"
+    estimator = f"estimator={given!r}" if isinstance(given, BaseEstimator) else ""
+    return f"ranker=NDCGRanker({estimator})"

@@ -1,4 +1,4 @@
-"""Random subsets of judgements as the terms of stochastic gradients (DMJ13, section 6.1)."""
+"""Random subsets of judgments as the terms of stochastic gradients (DMJ13, section 6.1)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..losses import Loss
 from ._base import Problem
 from ._linear import document_weights
 
-__all__ = ["Batch", "Draws", "descend", "new_descent", "step_lengths"]
+__all__ = ["Batch", "descend", "draw_batches", "new_descent", "step_lengths"]
 
-# Draws of judgements, and documents of them, that are aggregated at a time.
+# Draws of judgments, and documents of them, that are aggregated at a time.
 _MOST_DRAWS, _MOST_ROWS = 1024, 1 << 18
 
 # Updates between two lines that tell how far the descent is.
@@ -51,8 +51,10 @@ class Batch:
         return float(self.queries.mean(curved).max())
 
 
-class Draws:
-    """Subsets of judgements of queries drawn at random, many of them aggregated at a time.
+def draw_batches(
+    problem: Problem, judgments, share, targets_of, loss: Loss, *, order, batch_size, rng
+) -> Iterator[Batch]:
+    """Yield batches of random subsets of judgments without end, many aggregated at a time.
 
     Parameters
     ----------
@@ -62,43 +64,40 @@ class Draws:
     share : ndarray of shape (n_queries,)
         Probability of each query.
     targets_of : callable
-        From the chosen judgements and their queries to targets.
+        From the chosen judgments and their queries to targets.
+    loss : Loss
     order : int or None
-        Judgements of a subset; None = all.
+        Judgments of a subset; None = all.
     batch_size : int
     rng : RandomState
     """
-
-    def __init__(self, problem: Problem, judgments, share, targets_of, *, order, batch_size, rng):
-        self.problem, self.judgments, self.share = problem, judgments, share
-        self.targets_of, self.order, self.batch_size, self.rng = targets_of, order, batch_size, rng
-        self.weight = document_weights(problem)
-
-    def batches(self, loss: Loss) -> Iterator[Batch]:
-        """Batches without end."""
-        size = min(_MOST_DRAWS, max(1, _MOST_ROWS // int(self.problem.queries.sizes.max())))
-        size = max(self.batch_size, size - size % self.batch_size)
-        while True:
-            ids = self.rng.choice(len(self.share), size=size, p=self.share)
-            part = self.judgments.keep(ids)
-            chosen = part.draw(self.order or int(part.counts.max()), self.rng)
-            targets = self.targets_of(part.choose(chosen), part.queries)
-            yield from self._cut(ids, part.queries, targets, _checked(loss, targets, part.queries))
-
-    def _cut(self, ids, drawn, targets, loss):
-        queries, of_items = self.problem.queries, self.problem.n_items is not None
-        places = np.repeat(queries.ptr[ids] - drawn.ptr[:-1], drawn.sizes) + np.arange(drawn.n_rows)
-        rows = places if queries.order is None else queries.order[places]
-        for first in range(0, len(ids), self.batch_size):
-            last = first + self.batch_size
-            a, b = drawn.ptr[first], drawn.ptr[min(last, len(ids))]
+    weight = document_weights(problem)
+    size = min(_MOST_DRAWS, max(1, _MOST_ROWS // int(problem.queries.sizes.max())))
+    size = max(batch_size, size - size % batch_size)
+    while True:
+        ids = rng.choice(len(share), size=size, p=share)
+        part = judgments.keep(ids)
+        drawn = part.queries
+        targets = targets_of(part.choose(part.draw(order or int(part.counts.max()), rng)), drawn)
+        loss_here = _checked(loss, targets, drawn)
+        rows, places = _rows_of(problem, ids, drawn)
+        for first in range(0, size, batch_size):
+            last = first + batch_size
+            a, b = drawn.ptr[first], drawn.ptr[last]
             yield Batch(
-                ids[first:last] if of_items else rows[a:b],
+                rows[a:b] if problem.n_items is None else ids[first:last],
                 Queries(drawn.ptr[first : last + 1] - a),
                 targets[a:b],
-                None if self.weight is None else self.weight[places[a:b]],
-                loss,
+                None if weight is None else weight[places[a:b]],
+                loss_here,
             )
+
+
+def _rows_of(problem, ids, drawn):
+    """Return the rows of the documents of some queries, and their places in grouped order."""
+    queries = problem.queries
+    places = np.repeat(queries.ptr[ids] - drawn.ptr[:-1], drawn.sizes) + np.arange(drawn.n_rows)
+    return places if queries.order is None else queries.order[places], places
 
 
 def new_descent(problem: Problem, loss: Loss, fit_intercept: bool) -> AveragedDescent:
@@ -108,10 +107,10 @@ def new_descent(problem: Problem, loss: Loss, fit_intercept: bool) -> AveragedDe
     return AveragedDescent((problem.X.shape[1], *outputs), fit_intercept and sees_shift)
 
 
-def descend(descent, draws: Draws, loss: Loss, *, penalty, n_updates, step, verbose):
-    """Make updates of an averaged descent, each by one batch of the draws."""
-    problem, last, lengths = draws.problem, descent.n_updates + n_updates, None
-    for batch in draws.batches(loss):
+def descend(descent, problem: Problem, batches, *, penalty, n_updates, step, verbose):
+    """Make updates of an averaged descent, one for each batch."""
+    last, lengths = descent.n_updates + n_updates, None
+    for batch in batches:
         if lengths is None:
             lengths = step_lengths(batch, problem, penalty, step)
         descent.update(problem.X[batch.rows], batch.slope, lengths, penalty)

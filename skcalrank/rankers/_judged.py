@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metaestimators import available_if
 
 from ..aggregation import STRUCTURES, structure_scores
-from ..data import ClickSessions, PreferenceTarget, all_or_nothing, carried_qid, check_count
-from ._base import BaseRanker, Problem
+from ..data import (
+    AT_LEAST_ONE,
+    ClickSessions,
+    PreferenceTarget,
+    all_or_nothing,
+    check_params,
+    one_of,
+)
+from ._base import DEPENDS_ON_LABELS, BaseRanker, Problem
 
-__all__ = ["JudgmentRanker"]
+__all__ = ["JudgmentRanker", "count_judgments"]
 
 
 class JudgmentRanker(BaseRanker):
-    """Base of rankers of comparisons and clicks, which a structure turns into scores.
-
-    A subclass learns from the judgments in ``_learn``.
-    """
+    """Base of rankers of comparisons and clicks, which a structure turns into scores."""
 
     __metadata_request__partial_fit: ClassVar = {"qid": True, "sample_weight": True}
 
     _judgments = (PreferenceTarget, ClickSessions)
 
     _parameter_constraints: ClassVar[dict] = {
-        "structure": [StrOptions(set(STRUCTURES)), callable],
-        "order": [Interval(Integral, 1, None, closed="left"), None],
+        "structure": [one_of(*STRUCTURES), callable],
+        "order": [AT_LEAST_ONE, None],
         "structure_options": [Mapping, None],
         "random_state": ["random_state"],
     }
@@ -40,23 +42,25 @@ class JudgmentRanker(BaseRanker):
     structure_options: Mapping | None
 
     @abstractmethod
-    def _learn(self, problem: Problem, judged, method, goes_on):
-        """Learn from judgments; ``goes_on`` tells whether to add to what was learned."""
+    def _learn(self, problem: Problem, judged, method):
+        """Learn from judgments by "fit" or "partial_fit"."""
+
+    @abstractmethod
+    def _can_add_chunks(self) -> bool:
+        """Return whether there is `partial_fit`."""
 
     @abstractmethod
     def _can_go_on(self) -> bool:
         """Return whether what was fitted takes another chunk."""
 
     def _check_params(self):
-        """Raise for parameters out of their range, or that do not fit together."""
-        self._structure()
-        if self.order is not None:
-            check_count("order", self.order, "the number of judgments of a subset, or None for all")
+        """Raise for parameters that are out of range or do not fit together."""
+        check_params(self)
 
     def _check_scale(self):
         """Raise where the scale of the targets would depend on the subset of the judgments."""
         measure = self._measure()
-        if getattr(measure, "max_grade", 0.0) is None:
+        if not measure.is_scaled:
             raise ValueError(
                 f"The measure {measure.name!r} has no max_grade, so its scale would differ between "
                 "subsets of the judgments: set max_grade, as in ERR(max_grade=1) or "
@@ -89,32 +93,57 @@ class JudgmentRanker(BaseRanker):
         """
         return self._take(X, y, qid, sample_weight, "fit")
 
+    @available_if(lambda self: self._can_add_chunks())
+    @all_or_nothing
+    def partial_fit(self, X, y, qid=None, sample_weight=None):
+        """Learn from more judgments.
+
+        :class:`StochasticAggregatedRanker` makes another `n_updates` on judgments of these or
+        other documents. :class:`AggregatedRanker`, if its `ranker` has `partial_fit`, adds
+        queries: a chunk holds whole queries with all their judgments, and with
+        :class:`~skcalrank.linear_model.GramRidge` the result is that of one fit to all chunks
+        where the targets are exact. Its `targets_` and `standard_error_` are those of the last
+        chunk.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As in :meth:`fit`; if the chunk is about other features or items than those before, if
+            settings were changed in between, or with `GramRidge` if a query was in an earlier
+            chunk.
+        """
+        return self._take(X, y, qid, sample_weight, "partial_fit")
+
     def _take(self, X, y, qid, sample_weight, method):
         self._check_params()
         goes_on = method == "partial_fit" and self._can_go_on()
         problem = self._check_problem(X, y, qid, sample_weight, reset=not goes_on)
         record = self._record(problem)
         record = self.record_.add(record) if goes_on else record
-        self._learn(problem, _judgments_of(problem, y), method, goes_on)
+        self._learn(problem, _judgments_of(problem, y), method)
         self.record_ = record
         return self
 
     def _loss_in_force(self):
         return self.structure, self.order, self.structure_options
 
+    def _why_weights_do_not_repeat(self):
+        return DEPENDS_ON_LABELS
+
     def _structure(self):
         """Return the function that aggregates, and its options."""
-        options = self.structure_options or {}
-        if not isinstance(options, Mapping):
-            raise TypeError(f"structure_options must be a dict or None, got {options!r}.")
-        if callable(self.structure):
-            return self.structure, options
-        if not isinstance(self.structure, str) or self.structure not in STRUCTURES:
-            raise ValueError(
-                f"structure must be one of {', '.join(STRUCTURES)}, or a function of the target, "
-                f"got {self.structure!r}."
-            )
-        return STRUCTURES[self.structure], options
+        known = isinstance(self.structure, str)
+        function = STRUCTURES[self.structure] if known else self.structure
+        return function, self.structure_options or {}
 
     def _targets_of_scores(self, ranker: BaseRanker, problem: Problem):
         """Return the function from grouped scores of a structure to the targets of a ranker."""
@@ -126,32 +155,17 @@ class JudgmentRanker(BaseRanker):
 
         return targets
 
-    def score(self, X, y, qid=None, sample_weight=None):
-        """Mean of the measure over the queries, higher is better.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, d)
-        y : array-like of shape (n_rows,) or (n, r), PreferenceTarget or ClickSessions
-            Relevances; or judgments, which stand for the scores that the structure gives all of
-            them, minus the lowest of the query.
-        qid : array-like of shape (n_rows,), default=None
-        sample_weight : array-like of shape (n_rows,), default=None
-
-        Returns
-        -------
-        score : float
-        """
+    def _scored_by(self, y):
+        # Judgments are scored as what the structure makes of all of them.
         if not isinstance(y, self._judgments):
-            return super().score(X, y, qid, sample_weight)
-        check_is_fitted(self)
-        qid = carried_qid(y, qid)
+            return super()._scored_by(y)
+        self._check_params()
         structure, options = self._structure()
         queries = y.queries()
         scores = structure_scores(structure, y, queries, options)
         labels = queries.ungroup(_above_lowest(scores, queries))
         labels = labels if y.n_items is None else labels.reshape(-1, y.n_items)
-        return super().score(X, labels, qid, sample_weight)
+        return self.record_.measure, labels
 
 
 def count_judgments(problem: Problem, judged, alone=True):

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import copy
-from numbers import Integral, Real
 from typing import ClassVar
 
-import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from ..aggregation import judgments_of, structure_scores
-from ..data import all_or_nothing, check_alpha, check_count
-from ..losses import Loss, get_loss
-from ..measures import Measure, get_measure
-from ._draws import Draws, descend, new_descent
+from ..data import AT_LEAST_ONE, NON_NEGATIVE, OWN_ERROR, POSITIVE
+from ..losses import get_loss
+from ..measures import get_measure
+from ._draws import descend, draw_batches, new_descent
 from ._judged import JudgmentRanker, count_judgments
-from ._linear import linear_scores
+from ._linear import LinearScorer
 
 __all__ = ["StochasticAggregatedRanker"]
 
@@ -82,12 +79,12 @@ class StochasticAggregatedRanker(JudgmentRanker):
 
     _parameter_constraints: ClassVar[dict] = {
         **JudgmentRanker._parameter_constraints,
-        "measure": [str, Measure],
-        "loss": [str, Loss, None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "n_updates": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "step": [Interval(Real, 0, None, closed="neither"), None],
+        "measure": OWN_ERROR,
+        "loss": OWN_ERROR,
+        "alpha": [NON_NEGATIVE],
+        "n_updates": [AT_LEAST_ONE],
+        "batch_size": [AT_LEAST_ONE],
+        "step": [POSITIVE, None],
         "fit_intercept": ["boolean"],
         "verbose": ["verbose"],
     }
@@ -137,56 +134,34 @@ class StochasticAggregatedRanker(JudgmentRanker):
 
     def _check_params(self):
         super()._check_params()
-        check_alpha(self.alpha)
-        for name in ("n_updates", "batch_size"):
-            check_count(name, getattr(self, name))
-        if self.step is not None and not (isinstance(self.step, Real) and 0 < self.step < np.inf):
-            raise ValueError(f"step must be a positive number or None, got {self.step!r}.")
         self._check_scale()
+
+    def _can_add_chunks(self):
+        return True
 
     def _can_go_on(self):
         return hasattr(self, "_descent")
 
-    @all_or_nothing
-    def partial_fit(self, X, y, qid=None, sample_weight=None):
-        """Make another ``n_updates`` on judgments of these or other documents.
-
-        Parameters
-        ----------
-        X, y, qid, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If the judgments are about other features or items than before, there is none, or
-            measure, structure, its options, order or loss were changed in between.
-        """
-        return self._take(X, y, qid, sample_weight, "partial_fit")
-
-    def _learn(self, problem, judged, method, goes_on):
+    def _learn(self, problem, judged, method):
         counts = count_judgments(problem, judged)
-        if goes_on:
+        if method == "partial_fit" and self._can_go_on():
             # A copy: an update that fails must leave what predicts as it is.
             descent, rng = copy.deepcopy(self._descent), self._rng
         else:
             descent = new_descent(problem, self._loss(), bool(self.fit_intercept))
             rng = check_random_state(self.random_state)
-        draws = Draws(
+        batches = draw_batches(
             problem,
             judgments_of(judged, judged.queries()),
             counts / counts.sum(),
             self._targets_of_subsets(problem),
+            self._loss(),
             order=self.order,
             batch_size=self.batch_size,
             rng=rng,
         )
         options = {"n_updates": self.n_updates, "step": self.step, "verbose": self.verbose}
-        descend(descent, draws, self._loss(), penalty=self.alpha / counts.sum(), **options)
+        descend(descent, problem, batches, penalty=self.alpha / counts.sum(), **options)
         self._descent, self._rng, self.n_iter_ = descent, rng, descent.n_updates
         self.coef_, intercept = descent.mean_coef.T, descent.mean_intercept
         self.intercept_ = intercept if intercept.ndim else float(intercept)
@@ -199,18 +174,4 @@ class StochasticAggregatedRanker(JudgmentRanker):
             structure_scores(structure, chosen, queries, options), queries
         )
 
-    def decision_function(self, X, qid=None):
-        """Scores of the documents.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, d)
-        qid : array-like of shape (n_rows,), default=None
-            Checked, but the scores do not depend on it.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_rows,) or (n, r)
-        """
-        X, _ = self._check_rows(X, qid)
-        return linear_scores(X, self.coef_, self.intercept_)
+    decision_function = LinearScorer.decision_function

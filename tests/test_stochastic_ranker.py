@@ -1,0 +1,191 @@
+"""Stochastic gradients of aggregated judgments: they lead to the exact solution."""
+
+import numpy as np
+import pytest
+from judged import chunks_of_queries, make
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+
+from skcalrank import (
+    AggregatedRanker,
+    OrderPreservingRanker,
+    PreferenceTarget,
+    StochasticAggregatedRanker,
+    sample_comparisons,
+)
+from skcalrank.losses import LOSSES, Logistic, get_loss
+
+
+def exact(measure="ndcg@3", *, loss="pairwise_squared", alpha=1.0, **params):
+    inner = OrderPreservingRanker(measure, loss=loss, alpha=alpha)
+    return AggregatedRanker("borda", inner, **params)
+
+
+def stochastic(measure="ndcg@3", **params):
+    return StochasticAggregatedRanker("borda", measure, random_state=0, **params)
+
+
+@pytest.mark.parametrize("loss", ["squared", "pairwise_squared", "pairwise_logistic", "bregman_kl"])
+@pytest.mark.parametrize("order", [None, 3])
+def test_stochastic_gradients_lead_to_the_exact_solution(loss, order, rng):
+    X, y, _, _ = make(rng, n_comparisons=60)
+    if loss == "bregman_kl":
+        loss = get_loss("bregman_kl", eta=4.0)
+    best = exact(loss=loss, alpha=2.0, order=order, n_draws=10**4).fit(X, y).coef_
+    errors = []
+    for n_updates in (300, 10_000):
+        found = stochastic(order=order, loss=loss, alpha=2.0, n_updates=n_updates)
+        errors.append(np.linalg.norm(found.fit(X, y).coef_ - best) / np.linalg.norm(best))
+    assert errors[1] < 0.06
+    assert errors[1] < errors[0]
+    assert found.n_iter_ == 10_000
+
+
+def test_stochastic_gradients_with_weights_and_sparse_features(rng):
+    X, y, _, _ = make(rng, n_comparisons=60)
+    weight = rng.uniform(0.2, 3, len(y))
+    best = exact(loss="squared", alpha=2.0).fit(X, y, sample_weight=weight)
+    found = stochastic(loss="squared", alpha=2.0, n_updates=10_000)
+    found.fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(found.predict(X), best.predict(X), atol=0.03)
+    sparse = clone(found).fit(csr_matrix(X), y, sample_weight=weight)
+    np.testing.assert_allclose(sparse.predict(csr_matrix(X)), found.predict(X), rtol=1e-6)
+
+
+def test_partial_fit_goes_on(rng):
+    X, y, _, _ = make(rng, n_comparisons=60)
+    ranker = stochastic(loss="squared", n_updates=2000)
+    once = clone(ranker).fit(X, y).coef_
+    best = exact(loss="squared").fit(X, y).coef_
+    for number in range(4):
+        ranker.partial_fit(X, y)
+        if number == 0:
+            assert np.array_equal(ranker.coef_, once)
+    assert ranker.n_iter_ == 8000
+    assert np.linalg.norm(ranker.coef_ - best) < np.linalg.norm(once - best)
+    assert clone(ranker).fit(X, y).n_iter_ == 2000
+    with pytest.raises(ValueError, match="2 features"):
+        ranker.partial_fit(X[:, :2], y)
+
+
+def test_label_form(rng):
+    X, r = rng.normal(size=(40, 3)), 4
+    relevance = X @ rng.normal(size=(3, r))
+    y = sample_comparisons(relevance, n_comparisons=4000, random_state=0)
+    ranker = stochastic("ndcg@10", n_updates=3000, loss="squared").fit(X, y)
+    assert ranker.predict(X).shape == (40, r)
+    assert ranker.coef_.shape == (r, 3)
+    truth = np.argsort(np.argsort(relevance, axis=1), axis=1)
+    found = np.argsort(np.argsort(ranker.predict(X), axis=1), axis=1)
+    assert np.corrcoef(truth.ravel(), found.ravel())[0, 1] > 0.8
+
+
+@pytest.mark.parametrize("alpha", [1.0, 20.0])
+def test_the_penalty_means_the_same_to_every_solver_in_label_form(alpha, rng):
+    X = rng.normal(size=(40, 2))
+    y = PreferenceTarget.from_orders(rng.random((40, 4)).argsort(axis=1) + 1)
+    best = exact("ndcg@10", alpha=alpha).fit(X, y)
+    scorer = exact("ndcg@10", alpha=alpha, loss=LOSSES["pairwise_squared"]()).fit(X, y)
+    np.testing.assert_allclose(best.coef_, scorer.coef_, rtol=1e-6)
+    slow = stochastic("ndcg@10", alpha=alpha, n_updates=5000)
+    np.testing.assert_allclose(slow.fit(X, y).coef_, best.coef_, atol=0.01)
+
+
+def test_partial_fit_wants_the_form_of_before(rng):
+    X, y, _, _ = make(rng)
+    labels = [
+        PreferenceTarget.from_orders(rng.random((len(X), r)).argsort(axis=1) + 1) for r in (3, 4)
+    ]
+    for first, second, message in (
+        (y, labels[0], "this chunk has 3 items in a row, and y of the chunks before had none"),
+        (labels[0], y, "this chunk has no items in a row, and y of the chunks before had 3"),
+        (labels[0], labels[1], "this chunk has 4 items in a row.* had 3"),
+    ):
+        ranker = stochastic(n_updates=5).fit(X, first)
+        before = ranker.predict(X)
+        with pytest.raises(ValueError, match=message):
+            ranker.partial_fit(X, second)
+        np.testing.assert_array_equal(ranker.predict(X), before)
+        assert ranker.n_items_ == first.n_items
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"measure": "dcg@3"}, {"structure": "win_rate"}, {"order": 2}, {"loss": "squared"}],
+    ids=str,
+)
+def test_what_is_learned_stays_the_same_over_chunks(changed, rng):
+    X, y, _, _ = make(rng)
+    ranker = stochastic(n_updates=20)
+    parts = list(chunks_of_queries(y, rng, 2))
+    ranker.partial_fit(X[parts[0]], y[parts[0]])
+    coef = ranker.coef_.copy()
+    with pytest.raises(ValueError, match=r"of this chunk is .*Begin with a new ranker"):
+        ranker.set_params(**changed).partial_fit(X[parts[1]], y[parts[1]])
+    assert np.array_equal(ranker.coef_, coef)
+
+
+BAD = [
+    ({"structure": "elo"}, "'structure' parameter"),
+    ({"order": 0}, "'order' parameter"),
+    ({"alpha": -1}, "'alpha' parameter"),
+    ({"n_updates": 0}, "'n_updates' parameter"),
+    ({"batch_size": 2.5}, "'batch_size' parameter"),
+    ({"step": 0.0}, "'step' parameter"),
+    ({"fit_intercept": "yes"}, "'fit_intercept' parameter"),
+    ({"loss": "hinge"}, "Unknown loss"),
+    ({"measure": "mrr"}, "no score-based surrogate|relevance_level"),
+    ({"loss": Logistic(eta=0.1)}, "eta=0.1 is below"),
+]
+
+
+@pytest.mark.parametrize(("params", "message"), BAD, ids=str)
+def test_bad_parameters(params, message, rng):
+    X, y, _, _ = make(rng)
+    with pytest.raises(ValueError, match=message):
+        stochastic().set_params(**params).fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_fit_that_fails_changes_no_prediction(method, rng):
+    X, y, _, _ = make(rng)
+    ranker = stochastic(n_updates=5).fit(X, y)
+    before = ranker.predict(X)
+    ranker.set_params(structure_options={"unknown": 1})
+    with pytest.raises((TypeError, ValueError)):
+        getattr(ranker, method)(X, y)
+    np.testing.assert_array_equal(ranker.predict(X), before)
+
+
+def test_updates_that_fail_halfway_are_undone(rng):
+    X, y, _, _ = make(rng)
+    calls = []
+
+    def structure(target):
+        calls.append(target)
+        if len(calls) == 5:
+            raise RuntimeError("no scores")
+        return target.net_preference()
+
+    # Judgments are aggregated 1024 draws at a time: the third time is within the updates.
+    ranker = StochasticAggregatedRanker(structure, n_updates=200, random_state=0).fit(X, y)
+    before, n_iter = ranker.predict(X), ranker.n_iter_
+    with pytest.raises(RuntimeError, match="no scores"):
+        ranker.set_params(n_updates=2000).partial_fit(X, y)
+    np.testing.assert_array_equal(ranker.predict(X), before)
+    assert ranker.n_iter_ == ranker._descent.n_updates == n_iter
+
+
+def test_large_targets_need_a_loss_with_its_eta(rng):
+    X, y, _, _ = make(rng)
+    ranker = StochasticAggregatedRanker(measure="dcg", loss="logistic", n_updates=5)
+    with pytest.raises(ValueError, match="takes eta=1 where loss='logistic' has none"):
+        ranker.fit(X, y)
+    assert ranker.set_params(loss=Logistic(eta=1e4)).fit(X, y).n_iter_ == 5
+
+
+def test_progress_is_printed(rng, capsys):
+    X, y, _, _ = make(rng)
+    stochastic(n_updates=1500, verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"[StochasticAggregatedRanker] update {n} of 1500" for n in (1000, 1500)]
