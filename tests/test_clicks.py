@@ -290,7 +290,11 @@ ERRORS = [
     (lambda: sessions()[0, 1], IndexError, "sliced by rows only"),
     (lambda: sessions()[None], IndexError, "one-dimensional choice"),
     (lambda: np.asarray(sessions()), TypeError, "ClickSessions cannot be converted to an array"),
-    (lambda: NDCGRanker().fit(np.ones((6, 1)), sessions()), ValueError, "y is a ClickSessions"),
+    (
+        lambda: NDCGRanker().fit(np.ones((6, 1)), sessions()),
+        ValueError,
+        "expects relevances as y, got ClickSessions",
+    ),
     (lambda: hash(sessions()), TypeError, "unhashable"),
     (lambda: cascade([1]), TypeError, "cascade aggregates ClickSessions, got list"),
     (lambda: cascade(sessions(), unexamined=2), ValueError, "unexamined=2: choose a probability"),

@@ -17,6 +17,7 @@ BOUNDED = [
     ("dcg", "squared"),
     ("spearman", "pairwise_squared"),
     ("map", "squared"),
+    ("map@1", "squared"),
     ("kendall", "squared"),
     ("neg_pairwise_disagreement", "squared"),
 ]

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from ..measures import Measure
-
 __all__ = ["Display", "check_regret", "draw_band", "draw_line", "draw_zeros", "drawn"]
 __all__ += ["measure_label", "styled"]
 
@@ -112,11 +110,8 @@ def draw_zeros(ax, x, marker, color):
 
 
 def measure_label(measure) -> str:
-    """What axes call a measure: its name, with the cutoff."""
-    if not isinstance(measure, Measure):
-        return str(measure)
-    k = getattr(measure, "k", None)
-    return measure.name if k is None else f"{measure.name}@{k}"
+    """Return what axes call a measure: its name, with the cutoff."""
+    return str(getattr(measure, "full_name", measure))
 
 
 def check_regret(values, name: str, rounding: float = 1e-12) -> np.ndarray:

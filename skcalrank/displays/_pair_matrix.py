@@ -7,7 +7,6 @@ from sklearn.utils import _safe_indexing, check_array
 
 from ..data import check_queries, plain
 from ..inspection import unwrapped
-from ..rankers import PairRanker
 from ._base import Display, drawn, styled
 
 __all__ = ["PairMatrixDisplay"]
@@ -265,7 +264,7 @@ class PairMatrixDisplay(Display):
 
 
 def _check_pairwise(ranker):
-    if not isinstance(ranker, PairRanker) or ranker._fitted_surrogate() != "pairwise":
+    if getattr(ranker, "surrogate_", None) != "pairwise":
         raise ValueError(
             f"{type(ranker).__name__} has no surrogate values of pairs: pass an "
             "AveragePrecisionRanker or a PairwiseDisagreementRanker that was fitted with "

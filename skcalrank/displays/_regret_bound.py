@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import permutations
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ..calibration import LabelDistribution, regret_bound
-from ..data import Queries, check_count, check_option
+from ..data import Queries, check_count, check_option, safe_divide
 from ..losses import get_loss
-from ..measures import PairMeasure, PairwiseDisagreement, get_measure
+from ..measures import get_measure
 from ..preds import get_pred
 from ._base import Display, check_regret, draw_line, draw_zeros, drawn, measure_label, styled
 
@@ -225,7 +226,7 @@ class RegretBoundDisplay(Display):
         rng = check_random_state(random_state)
         laws = [_random_law(measure, r, rng) for _ in range(-(-n_samples // _SCORES))]
         max_target = None
-        if not isinstance(measure, PairMeasure):
+        if measure.shape != "pairs":
             # One eta for all laws, as fitting one ranker to all queries has.
             targets = np.concatenate([law.targets(measure) for law in laws])
             loss = loss.scaled_to(targets.ravel(), Queries.equal(*targets.shape))
@@ -251,19 +252,18 @@ def _regrets(surrogate, target):
 
 
 def _random_law(measure, r, rng):
-    binary = getattr(measure, "relevance_level", 0) is None
     return LabelDistribution.random(
         r,
         n_labels=rng.randint(1, r + 2),
-        n_grades=2 if binary else 3,
-        preferences=isinstance(measure, PairwiseDisagreement),
+        n_grades=2 if measure.needs_binary_labels else 3,
+        preferences=measure.reads_preferences,
         random_state=rng,
     )
 
 
 def _points(measure, loss, law, rng):
     """Surrogate and target regret of scores around those of the smallest risk."""
-    surrogate = "pairs" if isinstance(measure, PairMeasure) else loss
+    surrogate = "pairs" if measure.shape == "pairs" else loss
     best = _in_reach(law.surrogate_minimizer(surrogate, measure))
     scale = (np.ptp(best) or 1.0) * 10.0 ** rng.uniform(-2, 0, size=(_SCORES, *[1] * best.ndim))
     u = best + scale * rng.normal(size=(_SCORES, *best.shape))
@@ -278,10 +278,13 @@ def _in_reach(u):
 
 
 def _exact_positions(measure, u):
-    return get_pred("exact", measure.objective).solve(u).positions
+    if measure.cutoff is None:
+        return get_pred("exact", measure.objective).solve(u).positions
+    # The maps of MAP have no cutoff.
+    orders = np.array(list(permutations(range(1, len(u) + 1))))
+    return orders[(measure.pair_basis(orders) * u).sum(axis=(1, 2)).argmax()]
 
 
 def _ratio(target, bound):
-    """Target over bound; 0 where both are 0."""
-    out = np.where(target > 0, np.inf, 0.0)
-    return np.divide(target, bound, out=out, where=bound > 0)
+    """Return target over bound; 0 where both are 0."""
+    return np.where((bound == 0) & (target > 0), np.inf, safe_divide(target, bound))

@@ -9,7 +9,6 @@ from sklearn.utils import check_random_state
 
 from ..data import RankingTarget, check_count, check_queries
 from ..datasets import LabelRankingData
-from ..measures import PositionalMeasure
 from ..metrics import predict_with_queries
 
 __all__ = ["best_value", "reached_values"]
@@ -21,7 +20,7 @@ def best_value(test, measure) -> float:
     try:
         return law.bayes_value(measure)
     except ValueError as error:
-        if isinstance(measure, PositionalMeasure):
+        if measure.shape == "documents":
             raise
         raise ValueError(f"{error} quantity='value' needs none.") from error
 

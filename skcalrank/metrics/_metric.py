@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import fields
 from inspect import Parameter, Signature
@@ -75,7 +74,13 @@ normalize : bool, default=False
 
 
 def metric_function(
-    name: str, measure: type[Measure], text: str = "", *, y_true: str = _LABELS, loss: bool = False
+    name: str,
+    measure: type[Measure],
+    text: str = "",
+    *,
+    y_true: str = _LABELS,
+    loss: bool = False,
+    module: str = "skcalrank.metrics._functions",
 ) -> Callable[..., Any]:
     """Make the metric function of a measure.
 
@@ -91,6 +96,8 @@ def metric_function(
         Type of ``y_true`` in the docstring.
     loss : bool, default=False
         Return the negative of the measure.
+    module : str
+        Module of that variable, where pickle looks for the function.
 
     Returns
     -------
@@ -112,8 +119,8 @@ def metric_function(
     attributes = {
         "__name__": name,
         "__qualname__": name,
-        # That of the caller, where pickle and doctest look for the function.
-        "__module__": sys._getframe(1).f_globals["__name__"],
+        # Pickle and doctest look for the function where it is assigned.
+        "__module__": module,
         "__doc__": _docstring(name, measure, text, y_true),
         "__signature__": signature,
         "measure": measure,
