@@ -4,11 +4,12 @@ import copy
 
 import numpy as np
 import pytest
-from cases import make_data, ranker_id, rankers
+from cases import make_data, ranker_id, rankers, regressor_of
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.linear_model import Ridge, SGDRegressor
 
 from skcalrank import (
+    AggregatedRanker,
     ClickSessions,
     ERRRanker,
     LowRankLossClassifier,
@@ -40,9 +41,18 @@ def check_unchanged(estimator, before, objects):
     assert list(after) == list(before)
     for name, value in before.items():
         assert after[name] is objects[name], name
+        check_equal(after[name], value, name)
+
+
+def check_equal(found, before, name):
+    """Same attributes, however deep."""
+    if not isinstance(before, BaseEstimator):
+        return
+    for key, value in vars(before).items():
         if isinstance(value, BaseEstimator):
-            for key, inner in vars(value).items():
-                np.testing.assert_equal(vars(after[name])[key], inner, err_msg=f"{name}.{key}")
+            check_equal(vars(found)[key], value, f"{name}.{key}")
+        else:
+            np.testing.assert_equal(vars(found)[key], value, err_msg=f"{name}.{key}")
 
 
 BAD = {
@@ -60,6 +70,7 @@ EVERY = [
     PairwiseDisagreementRanker(surrogate="pairwise"),
     NDCGRanker(SGDRegressor(random_state=0)),
     NDCGRanker(GramRidge()),
+    AggregatedRanker(ranker=NDCGRanker(GramRidge())),
 ]
 every_ranker = pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
 
@@ -82,11 +93,11 @@ def test_a_failed_fit_changes_nothing(ranker, method, bad, rng):
 @every_ranker
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_regressor_that_raises_changes_nothing(ranker, rng):
-    if "estimator" not in ranker.get_params(deep=False):
+    if regressor_of(ranker) is None:
         pytest.skip("fits no regressor of the user's")
     X, y, qid = make_data(rng)
     ranker = clone(ranker).fit(X, y, qid)
-    ranker.set_params(estimator=Raising())
+    ranker.set_params(**{regressor_of(ranker): Raising()})
     if "pair_features" in ranker.get_params(deep=False):
         ranker.set_params(pair_features="concat")
     before, objects = state(ranker), dict(vars(ranker))
