@@ -112,7 +112,7 @@ def _cross_validated(ranker, args):
         raise ValueError("--alpha is one penalty and --alphas several: give one of the two")
     if not isinstance(ranker._measure(), PositionalMeasure):
         raise ValueError(f"--alphas: penalties of {args.ranker} cannot be chosen, give --alpha")
-    return LeastSquaresRankerCV(ranker._measure(), args.alphas, cv=args.folds)
+    return LeastSquaresRankerCV(ranker._measure(), alphas=args.alphas, cv=args.folds)
 
 
 def _takes_chunks(ranker) -> bool:
@@ -217,7 +217,7 @@ def info(args) -> str:
         **{f"  {name}": repr(value) for name, value in ranker.get_params(deep=False).items()},
         "measure": _measure_name(ranker._measure()) if hasattr(ranker, "_measure") else "",
         "calibrated": _calibration(ranker),
-        "penalty": f"{ranker.alpha_:g}, chosen" if hasattr(ranker, "alpha_") else "",
+        "penalty": f"{ranker.alpha_:g}, chosen" if hasattr(ranker, "best_score_") else "",
         "features": _features(ranker),
         "written by": f"skcalrank {header['skcalrank']}, scikit-learn {header['scikit-learn']}",
         **{name.replace("_", " "): str(value) for name, value in header["notes"].items()},

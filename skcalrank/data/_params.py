@@ -28,6 +28,7 @@ __all__ = [
     "check_regressor",
     "default_of",
     "one_of",
+    "refuse_second_penalty",
     "refuse_unread",
 ]
 
@@ -138,3 +139,10 @@ def refuse_unread(estimator, names, why) -> None:
         # Callables may compare equal to anything.
         if callable(value) or value != default:
             raise ValueError(f"{name}={value!r} is not read by {why}, or leave {name}={default!r}.")
+
+
+def refuse_second_penalty(estimator) -> None:
+    """Raise for an ``alpha`` beside a regressor, which has a penalty of its own or none."""
+    if estimator.estimator is not None:
+        own = f"estimator={estimator.estimator!r}: set the penalty on the estimator"
+        refuse_unread(estimator, ["alpha"], own)
