@@ -9,6 +9,7 @@ from __future__ import annotations
 from inspect import isclass, signature
 from numbers import Integral, Real
 
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -69,6 +70,14 @@ def _validate(cls, params):
     validate_parameter_constraints(cls._parameter_constraints, params, cls.__name__)
 
 
+class NoRegressorError(NotFittedError):
+    """A ranker has something else for an estimator.
+
+    The tags of a ranker need the regressor, and scikit-learn asks for them before `fit`, even to
+    display an estimator in a notebook: it displays one that is not fitted, and raises elsewhere.
+    """
+
+
 def check_regressor(owner, regressor):
     """Return the regressor of a ranker, or raise an error that names the parameter meant.
 
@@ -84,13 +93,13 @@ def check_regressor(owner, regressor):
 
     Raises
     ------
-    ValueError
-        If it is not None and has no `fit` or no `predict`, or is a class.
+    NoRegressorError
+        A ValueError. If it is not None and has no `fit` or no `predict`, or is a class.
     """
     is_one = hasattr(regressor, "fit") and hasattr(regressor, "predict")
     if regressor is None or (is_one and not isclass(regressor)):
         return regressor
-    raise ValueError(
+    raise NoRegressorError(
         f"estimator must be a regressor with fit and predict, or None, got {regressor!r}"
         + (f": did you mean {regressor.__name__}()?" if is_one else _meant(type(owner), regressor))
     )
