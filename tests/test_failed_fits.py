@@ -29,6 +29,9 @@ class Raising(RegressorMixin, BaseEstimator):
 
     partial_fit = fit
 
+    def predict(self, X):
+        raise NotImplementedError
+
 
 def state(estimator):
     """All attributes, arrays by value."""
@@ -87,7 +90,7 @@ def test_a_regressor_that_raises_changes_nothing(ranker, rng):
     X, y, qid = make_data(rng)
     ranker = clone(ranker).fit(X, y, qid)
     ranker.set_params(estimator=Raising())
-    if "pair_features" in ranker.get_params(deep=False):
+    if getattr(ranker, "surrogate", None) == "pairwise":
         ranker.set_params(pair_features="concat")
     before, objects = state(ranker), dict(vars(ranker))
     with pytest.raises(RuntimeError, match="no fit"):
@@ -161,6 +164,6 @@ def test_parts_of_the_family_that_are_not_rankers(rng):
                 estimator.fit(*bad)
             check_unchanged(estimator, before, objects)
     model = LowRankLossClassifier(estimator=Ridge()).fit(X, y)
-    with pytest.raises(ValueError, match="rows for"):
+    with pytest.raises(ValueError, match=r"loss_matrix has shape \(7, 7\)"):
         model.set_params(loss_matrix=np.eye(7)).fit(X, y)
     assert model.predict(X).shape == y.shape

@@ -112,7 +112,7 @@ def _cross_validated(ranker, args):
         raise ValueError("--alpha is one penalty and --alphas several: give one of the two")
     if measure_of(ranker).shape != "documents":
         raise ValueError(f"--alphas: penalties of {args.ranker} cannot be chosen, give --alpha")
-    return LeastSquaresRankerCV(measure_of(ranker), args.alphas, cv=args.folds)
+    return LeastSquaresRankerCV(measure_of(ranker), alphas=args.alphas, cv=args.folds)
 
 
 def _takes_chunks(ranker) -> bool:
@@ -216,7 +216,7 @@ def info(args) -> str:
         **{f"  {name}": repr(value) for name, value in ranker.get_params(deep=False).items()},
         "measure": "" if measure is None else measure.full_name,
         "calibrated": "" if measure is None else _calibration(ranker, measure),
-        "penalty": f"{ranker.alpha_:g}, chosen" if hasattr(ranker, "alpha_") else "",
+        "penalty": f"{ranker.alpha_:g}, chosen" if hasattr(ranker, "best_score_") else "",
         "features": _features(ranker),
         "written by": f"skcalrank {header['skcalrank']}, scikit-learn {header['scikit-learn']}",
         **{name.replace("_", " "): str(value) for name, value in header["notes"].items()},

@@ -29,7 +29,9 @@ from ._params import check_params as check_params
 from ._params import check_regressor as check_regressor
 from ._params import default_of as default_of
 from ._params import one_of as one_of
+from ._params import refuse_second_penalty as refuse_second_penalty
 from ._params import refuse_unread as refuse_unread
+from ._preferences import PREFERENCE_WEIGHTS as PREFERENCE_WEIGHTS
 from ._preferences import PreferenceTarget
 from ._preferences import check_preference_weights as check_preference_weights
 from ._preferences import is_acyclic as is_acyclic

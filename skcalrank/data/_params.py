@@ -9,6 +9,7 @@ from __future__ import annotations
 from inspect import isclass, signature
 from numbers import Integral, Real
 
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -28,6 +29,7 @@ __all__ = [
     "check_regressor",
     "default_of",
     "one_of",
+    "refuse_second_penalty",
     "refuse_unread",
 ]
 
@@ -68,6 +70,14 @@ def _validate(cls, params):
     validate_parameter_constraints(cls._parameter_constraints, params, cls.__name__)
 
 
+class NoRegressorError(NotFittedError):
+    """A ranker has something else for an estimator.
+
+    The tags of a ranker need the regressor, and scikit-learn asks for them before `fit`, even to
+    display an estimator in a notebook: it displays one that is not fitted, and raises elsewhere.
+    """
+
+
 def check_regressor(owner, regressor):
     """Return the regressor of a ranker, or raise an error that names the parameter meant.
 
@@ -83,13 +93,13 @@ def check_regressor(owner, regressor):
 
     Raises
     ------
-    ValueError
-        If it is not None and has no `fit` or no `predict`, or is a class.
+    NoRegressorError
+        A ValueError. If it is not None and has no `fit` or no `predict`, or is a class.
     """
     is_one = hasattr(regressor, "fit") and hasattr(regressor, "predict")
     if regressor is None or (is_one and not isclass(regressor)):
         return regressor
-    raise ValueError(
+    raise NoRegressorError(
         f"estimator must be a regressor with fit and predict, or None, got {regressor!r}"
         + (f": did you mean {regressor.__name__}()?" if is_one else _meant(type(owner), regressor))
     )
@@ -138,3 +148,10 @@ def refuse_unread(estimator, names, why) -> None:
         # Callables may compare equal to anything.
         if callable(value) or value != default:
             raise ValueError(f"{name}={value!r} is not read by {why}, or leave {name}={default!r}.")
+
+
+def refuse_second_penalty(estimator) -> None:
+    """Raise for an ``alpha`` beside a regressor, which has a penalty of its own or none."""
+    if estimator.estimator is not None:
+        own = f"estimator={estimator.estimator!r}: set the penalty on the estimator"
+        refuse_unread(estimator, ["alpha"], own)

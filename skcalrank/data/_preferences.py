@@ -12,7 +12,10 @@ from ._queries import Queries, check_qid, plain, qid_array
 from ._targets import Judgments, chosen_rows
 from ._validation import carried_qid, check_option, check_target
 
-__all__ = ["PreferenceTarget", "check_preference_weights", "is_acyclic"]
+__all__ = ["PREFERENCE_WEIGHTS", "PreferenceTarget", "check_preference_weights", "is_acyclic"]
+
+#: How relevances become weights of preferences.
+PREFERENCE_WEIGHTS = ("difference", "unit")
 
 
 class PreferenceTarget(Judgments):
@@ -425,7 +428,7 @@ class PreferenceTarget(Judgments):
 
 def check_preference_weights(weights):
     """Raise for an unknown name of the weights of preferences."""
-    check_option("weights", weights, ("difference", "unit"))
+    check_option("weights", weights, PREFERENCE_WEIGHTS)
 
 
 def is_acyclic(winner, loser) -> bool:
