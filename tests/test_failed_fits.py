@@ -44,8 +44,17 @@ def check_unchanged(estimator, before, objects):
     for name, value in before.items():
         assert after[name] is objects[name], name
         if isinstance(value, BaseEstimator):
-            for key, inner in vars(value).items():
-                np.testing.assert_equal(vars(after[name])[key], inner, err_msg=f"{name}.{key}")
+            check_equal(after[name], value, name)
+
+
+def check_equal(one, other, name):
+    """Compare attributes of estimators, and those of the estimators in them."""
+    assert list(vars(one)) == list(vars(other)), name
+    for key, value in vars(other).items():
+        if isinstance(value, BaseEstimator):
+            check_equal(vars(one)[key], value, f"{name}.{key}")
+        else:
+            np.testing.assert_equal(vars(one)[key], value, err_msg=f"{name}.{key}")
 
 
 BAD = {
