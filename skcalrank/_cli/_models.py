@@ -214,7 +214,7 @@ def info(args) -> str:
     header, ranker = read_header(args.model), load_model(args.model)
     facts = {
         "class": header["class"],
-        **{f"  {name}": repr(value) for name, value in ranker.get_params(deep=False).items()},
+        **{f"  {name}": repr(value) for name, value in _params(ranker).items()},
         "measure": _measure_name(ranker._measure()) if hasattr(ranker, "_measure") else "",
         "calibrated": _calibration(ranker),
         "penalty": f"{ranker.alpha_:g}, chosen" if hasattr(ranker, "best_score_") else "",
@@ -226,6 +226,14 @@ def info(args) -> str:
     room = max(map(len, facts))
     lines = [f"{name.ljust(room)}  {value}" for name, value in facts.items()]
     return "\n".join(lines) + _coefficients(ranker, args.coefficients)
+
+
+def _params(ranker) -> dict:
+    """Return the parameters in force: a regressor has a penalty of its own."""
+    params = ranker.get_params(deep=False)
+    if params.get("estimator") is not None:
+        params.pop("alpha", None)
+    return params
 
 
 def _measure_name(measure) -> str:
