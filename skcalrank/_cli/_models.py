@@ -213,7 +213,7 @@ def info(args) -> str:
     measure = measure_of(ranker)
     facts = {
         "class": header["class"],
-        **{f"  {name}": repr(value) for name, value in ranker.get_params(deep=False).items()},
+        **{f"  {name}": repr(value) for name, value in _params(ranker).items()},
         "measure": "" if measure is None else measure.full_name,
         "calibrated": "" if measure is None else _calibration(ranker, measure),
         "penalty": f"{ranker.alpha_:g}, chosen" if hasattr(ranker, "best_score_") else "",
@@ -225,6 +225,14 @@ def info(args) -> str:
     room = max(map(len, facts))
     lines = [f"{name.ljust(room)}  {value}" for name, value in facts.items()]
     return "\n".join(lines) + _coefficients(ranker, args.coefficients)
+
+
+def _params(ranker) -> dict:
+    """Return the parameters in force: a regressor has a penalty of its own."""
+    params = ranker.get_params(deep=False)
+    if params.get("estimator") is not None:
+        params.pop("alpha", None)
+    return params
 
 
 def _calibration(ranker, measure) -> str:
