@@ -402,6 +402,8 @@ class ScoreRanker(BaseRanker):
 
     _takes_targets = True
 
+    estimator_: Any
+
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [REGRESSOR, None],
         "alpha": [NON_NEGATIVE],
