@@ -131,7 +131,7 @@ def learners(n, seed, draws):
         other = {"structure": "bradley_terry", "structure_options": PENALTY}
         ranker = regression(order, n, seed=seed, n_draws=min(draws, 2), **other)
         yield f"B-T k={name_of(order)}", ranker
-    yield "logistic", PairwiseLogisticRanker(LAMBDA * n)
+    yield "logistic", PairwiseLogisticRanker(alpha=LAMBDA * n)
 
 
 def name_of(order):
@@ -145,7 +145,7 @@ def on_limit(data):
     from skcalrank import LeastSquaresRanker
 
     sizes = np.bincount(data.qid)[data.qid]
-    ranker = LeastSquaresRanker(Ridge(LAMBDA * data.n_queries), measure=MEASURE, loss="squared")
+    ranker = LeastSquaresRanker(MEASURE, estimator=Ridge(LAMBDA * data.n_queries), loss="squared")
     return ranker.fit(data.X, data.limit, data.qid, sample_weight=1.0 / sizes)
 
 

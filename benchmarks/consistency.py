@@ -67,10 +67,10 @@ def calibrated():
         "spearman": MEASURES["spearman"](),
     }
     for name, measure in positional.items():
-        yield f"{name}, least squares", LeastSquaresRanker(ridge(), measure=measure), measure
+        yield f"{name}, least squares", LeastSquaresRanker(measure, estimator=ridge()), measure
     for loss in LOSSES:
         measure = positional["ndcg@3"]
-        ranker = OrderPreservingRanker(measure, loss, alpha=1e-3, **LINEAR)
+        ranker = OrderPreservingRanker(measure, loss=loss, alpha=1e-3, **LINEAR)
         yield f"ndcg@3, {loss}", ranker, measure
     err = MEASURES["err"](max_grade=2)
     yield "err (independent grades)", ERRRanker(ridge(), max_grade=2), err

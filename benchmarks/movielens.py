@@ -71,7 +71,7 @@ LARGEST = (1e2, 1e6)
 LOSSES = {
     "hinge": PairwiseHingeRanker(),
     "logistic": PairwiseLogisticRanker(),
-    "linear": ValueRegularizedRanker(NU, fit_intercept=False),
+    "linear": ValueRegularizedRanker(nu=NU, fit_intercept=False),
 }
 
 LINEAR = list(LOSSES).index("linear")

@@ -32,12 +32,12 @@ alphas = np.logspace(-2, 6, 17)
 folds = GroupKFold(5)
 
 start = time.perf_counter()
-fast = LeastSquaresRankerCV("ndcg@10", alphas, cv=folds).fit(X, y, qid)
+fast = LeastSquaresRankerCV("ndcg@10", alphas=alphas, cv=folds).fit(X, y, qid)
 fast_seconds = time.perf_counter() - start
 
 start = time.perf_counter()
 slow = GridSearchCV(
-    LeastSquaresRanker(Ridge(), measure="ndcg@10"),
+    LeastSquaresRanker("ndcg@10", estimator=Ridge()),
     {"estimator__alpha": alphas},
     cv=folds,
     scoring=get_scorer("ndcg@10"),
@@ -59,7 +59,7 @@ print(
 # Each measure has its own targets, and may have its own best penalty.
 
 measures = ["ndcg@10", "precision@5", "auc"]
-several = LeastSquaresRankerCV(measures, alphas, cv=folds).fit(X, y, qid)
+several = LeastSquaresRankerCV(measures, alphas=alphas, cv=folds).fit(X, y, qid)
 
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained")
 for ax, name in zip(axes, measures):

@@ -35,7 +35,7 @@ trees = HistGradientBoostingRegressor(max_iter=40, random_state=0)
 rankers = {
     "NDCGRanker(), linear": NDCGRanker(k=10),
     "NDCGRanker(trees)": NDCGRanker(trees, k=10),
-    "pairwise logistic, linear": OrderPreservingRanker("ndcg@10", "pairwise_logistic"),
+    "pairwise logistic, linear": OrderPreservingRanker("ndcg@10", loss="pairwise_logistic"),
     "RankNet, linear": PairwiseLogisticRanker(),
     "RankSVM, linear": PairwiseHingeRanker(),
 }

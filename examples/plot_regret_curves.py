@@ -34,7 +34,7 @@ SIZES = (30, 100, 300, 1000, 3000)
 losses = ("squared", "logistic", "pairwise_squared", "bregman_kl")
 fig, ax = plt.subplots(figsize=(8, 5), layout="constrained")
 display = RegretCurveDisplay.from_estimators(
-    {loss: OrderPreservingRanker("dcg@3", loss, alpha=0.01) for loss in losses},
+    {loss: OrderPreservingRanker("dcg@3", loss=loss, alpha=0.01) for loss in losses},
     make_subset_ranking(10_000, 6, 20, n_types=20, random_state=1),
     test=make_subset_ranking(300, 6, 20, n_types=20, random_state=1),
     measure="dcg@3",

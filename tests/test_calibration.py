@@ -56,7 +56,7 @@ def test_sort_is_bayes_optimal_for_positional_measures(measure, rng):
     for r in (2, 3, 3, 4, 4, 5):
         labels, probabilities = draw_law(measure, r, rng)
         for loss in LOSSES:
-            ranker = LeastSquaresRanker(measure=measure, loss=loss)
+            ranker = LeastSquaresRanker(measure, loss=loss)
             positions = predicted_positions(ranker, labels, probabilities)
             gap = regret(lambda y, p: definition(measure, y, p), labels, probabilities, positions)
             assert gap < 1e-10
@@ -168,7 +168,7 @@ def test_a_score_of_ones_own_can_succeed_where_net_preference_fails():
     # Wins alone: 0, 1.5, 0.5.
     dags = np.zeros((2, 3, 3))
     dags[0, 2, 0], dags[1, 1, 2] = 1, 3
-    ranker = PairwiseDisagreementRanker(score=lambda Y: Y.sum(axis=1))
+    ranker = PairwiseDisagreementRanker(score_function=lambda Y: Y.sum(axis=1))
     positions = predicted_positions(ranker, PreferenceTarget.from_matrices(dags), [0.5, 0.5])
     assert disagreement_regret(dags.mean(axis=0), positions) == 0
 
@@ -224,7 +224,7 @@ def test_least_squares_reaches_the_bayes_value(measure, loss):
         bayes
         - data.law.value(
             measure,
-            LeastSquaresRanker(measure=measure, loss=loss).fit(X[r], y[r], qid[r]).predict(X),
+            LeastSquaresRanker(measure, loss=loss).fit(X[r], y[r], qid[r]).predict(X),
         )
         for r in (few, ...)
     ]
@@ -268,7 +268,7 @@ def test_loss_classifier_is_bayes_optimal(loss, rank, rng):
     law = rng.dirichlet(np.ones(n_classes), size=n_points)
     X = np.repeat(np.eye(n_points), n_classes, axis=0)
     y = np.tile(np.arange(n_classes) * 10, n_points)
-    classifier = LowRankLossClassifier(loss, LinearRegression())
+    classifier = LowRankLossClassifier(loss, estimator=LinearRegression())
     classifier.fit(X, y, sample_weight=law.ravel())
     chosen = classifier.predict(np.eye(n_points))
     if loss.shape[0] == loss.shape[1]:
@@ -287,9 +287,11 @@ def test_loss_is_factorised_to_its_rank(loss, rank):
     classifier = LowRankLossClassifier(loss).fit(np.eye(len(loss)), y)
     centred = loss - loss.mean(axis=1, keepdims=True)
     assert classifier.rank_ == np.linalg.matrix_rank(centred) == rank
-    assert classifier.alpha_.shape == (len(loss), rank)
-    assert classifier.beta_.shape == (loss.shape[1], rank)
-    np.testing.assert_allclose(classifier.alpha_ @ classifier.beta_.T, centred, atol=1e-12)
+    assert classifier.class_vectors_.shape == (len(loss), rank)
+    assert classifier.prediction_vectors_.shape == (loss.shape[1], rank)
+    np.testing.assert_allclose(
+        classifier.class_vectors_ @ classifier.prediction_vectors_.T, centred, atol=1e-12
+    )
 
 
 def test_no_loss_matrix_is_zero_one(rng):
@@ -301,7 +303,7 @@ def test_no_loss_matrix_is_zero_one(rng):
 def test_level_of_the_expected_loss_is_the_mean(rng):
     X, y = rng.normal(size=(200, 2)), rng.integers(0, 3, 200)
     loss = rng.uniform(size=(3, 3))
-    estimated = LowRankLossClassifier(loss, LinearRegression()).fit(X, y).expected_loss(X)
+    estimated = LowRankLossClassifier(loss, estimator=LinearRegression()).fit(X, y).expected_loss(X)
     np.testing.assert_allclose(estimated.mean(), loss[y].mean(), atol=1e-12)
 
 

@@ -402,7 +402,7 @@ def test_info_of_other_models(capsys, path, new, frames):
         (["fit", "TRAIN", "--model", "NEW", "--ranker", "ndcg+trees", "--alpha", "1"], "Ridge"),
         (["fit", "TRAIN", "--model", "NEW", "--ranker", "map", "--alphas", "1"], "give --alpha"),
         (["fit", "TRAIN", "--model", "NEW", "--alpha", "1", "--alphas", "1"], "one of the two"),
-        (["fit", "TRAIN", "--model", "NEW", "--alpha", "-1"], "alpha=-1"),
+        (["fit", "TRAIN", "--model", "NEW", "--alpha", "-1"], "'alpha' parameter of GramRidge"),
         (["fit", "TRAIN", "--model", "NEW", "--max-grade", "4"], "for the ranker err"),
         (["fit", "TRAIN", "--model", "NEW", "--ranker", "err", "--chunk-rows", "9"], "--max-grade"),
         (["fit", "TRAIN", "--model", "NEW", "--chunk-rows", "0"], "integer from 1"),

@@ -12,7 +12,7 @@ from skcalrank.losses import PREFERENCE_LOSSES
 def test_difference_graph_loss(loss, rng):
     X, y, qid, _ = make(rng, n_comparisons=200)
     weight = rng.uniform(0.2, 2, len(y))
-    ranker = DifferenceGraphRanker(loss, alpha=0.5).fit(X, y, sample_weight=weight)
+    ranker = DifferenceGraphRanker(edge_loss=loss, alpha=0.5).fit(X, y, sample_weight=weight)
     matrix = np.zeros((len(y), len(y)))
     np.add.at(matrix, (y.winner, y.loser), y.weight)
     net = np.maximum(matrix - matrix.T, 0)
@@ -39,7 +39,7 @@ def test_difference_graph_loss(loss, rng):
 def test_difference_graph_is_consistent_where_ranknet_is_not(loss):
     weight = [0.5, 2.0, 1.0, 0.15]
     y = PreferenceTarget.from_comparisons([0, 0, 2, 1], [1, 2, 0, 2], [0] * 3, weight=weight)
-    found = DifferenceGraphRanker(loss, alpha=1e-5, max_iter=5000).fit(np.eye(3), y)
+    found = DifferenceGraphRanker(edge_loss=loss, alpha=1e-5, max_iter=5000).fit(np.eye(3), y)
     assert found.rank(np.eye(3), [0] * 3).tolist() == [1, 2, 3]
 
 
@@ -48,5 +48,5 @@ def test_difference_graph_in_label_form(rng):
     one = DifferenceGraphRanker().fit(X, Y)
     two = DifferenceGraphRanker().fit(X, PreferenceTarget.from_relevance(Y))
     np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-4, atol=1e-6)
-    with pytest.raises(ValueError, match="loss='huber'"):
-        DifferenceGraphRanker("huber").fit(X, Y)
+    with pytest.raises(ValueError, match=r"'edge_loss' .*Got 'huber'"):
+        DifferenceGraphRanker(edge_loss="huber").fit(X, Y)

@@ -320,7 +320,11 @@ def test_pickling_between_chunks(rng):
 
 @pytest.mark.parametrize(
     "alpha, message",
-    [(-1.0, "alpha=-1.0"), (np.inf, "alpha=inf"), ([1.0, 2.0], r"shape \(2,\) for 1 targets")],
+    [
+        (-1.0, "'alpha' .*Got -1.0"),
+        (np.inf, "'alpha' .*Got inf"),
+        ([1.0, 2.0], r"shape \(2,\) for 1 targets"),
+    ],
     ids=str,
 )
 def test_bad_penalties(alpha, message, rng):
@@ -503,7 +507,7 @@ def test_features_that_nearly_depend_on_each_other(alpha, rng):
             values[part] = np.sqrt(len(part)) * (values[part] - values[part].mean(axis=0))
     exact = centred @ ridge_on_one_scale(centred, target, alpha)
     for regressor in (Ridge(alpha), GramRidge(alpha)):
-        coef = LeastSquaresRanker(regressor, measure="eru").fit(X, y, qid).coef_
+        coef = LeastSquaresRanker("eru", estimator=regressor).fit(X, y, qid).coef_
         np.testing.assert_allclose(centred @ coef, exact, atol=1e-5 * abs(exact).max())
     path = WithinQueries(X, y[:, None], Queries.from_qid(qid)).moments()
     found = centred @ ridge_path(path, [alpha])[0, :, 0]
@@ -687,7 +691,7 @@ def test_who_has_partial_fit():
 @every_loss
 def test_regressors_that_learn_by_steps_see_queries_again(loss, rng):
     X, y, qid = make_data(rng)
-    ranker = LeastSquaresRanker(SGDRegressor(random_state=0, eta0=1e-3), loss=loss)
+    ranker = LeastSquaresRanker(estimator=SGDRegressor(random_state=0, eta0=1e-3), loss=loss)
     steps = [ranker.partial_fit(X, y, qid).coef_.copy() for _ in range(3)]
     assert not np.allclose(steps[0], steps[2])
     labels = rng.normal(size=(len(X), 3))

@@ -501,7 +501,7 @@ def test_preferences_of_relevances_are_the_relevances(weights, loss, data):
     X, y, qid = data
     preferences = PreferenceTarget.from_relevance(y, qid, weights=weights)
     for score in ("net_preference", lambda Y: Y.sum(axis=1)):
-        ranker = PairwiseDisagreementRanker(weights=weights, loss=loss, score=score)
+        ranker = PairwiseDisagreementRanker(weights=weights, loss=loss, score_function=score)
         one, two = fitted(ranker, X, y, qid), fitted(ranker, X, preferences)
         np.testing.assert_allclose(two.predict(X), one.predict(X), **CLOSE)
         assert two.score(X, preferences) == pytest.approx(one.score(X, y, qid))

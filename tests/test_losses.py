@@ -345,13 +345,13 @@ def test_curvatures_of_preference_losses(name, rng):
 
 
 def loss_width(loss):
-    return getattr(loss, "smoothing", 0.5)
+    return getattr(loss, "corner_width", 0.5)
 
 
 def test_the_corner_of_the_hinge():
     for bad in (0, 2, "1"):
-        with pytest.raises(ValueError, match="smoothing="):
-            PreferenceHinge(smoothing=bad)
+        with pytest.raises(ValueError, match="corner_width must"):
+            PreferenceHinge(corner_width=bad)
     ahead = np.linspace(-2, 3, 501)
-    gap = np.maximum(1 - ahead, 0) - PreferenceHinge(smoothing=0.2).terms(ahead)
+    gap = np.maximum(1 - ahead, 0) - PreferenceHinge(corner_width=0.2).terms(ahead)
     assert gap.min() >= 0 and gap.max() == pytest.approx(0.1)

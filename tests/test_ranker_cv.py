@@ -74,7 +74,7 @@ def label_data(rng):
 def search(X, y, qid=None, *, measure="ndcg@10", alphas=ALPHAS, loss=None, cv=None):
     """GridSearchCV around the ranker, the queries inside the target."""
     return GridSearchCV(
-        LeastSquaresRanker(Ridge(solver="svd"), measure=measure, loss=loss),
+        LeastSquaresRanker(measure, estimator=Ridge(solver="svd"), loss=loss),
         {"estimator__alpha": alphas},
         cv=cv,
         scoring=get_scorer(measure),
@@ -161,8 +161,8 @@ def test_weights_as_with_metadata_routing(loss, form, data, label_data, rng):
     metadata = {"sample_weight": rng.uniform(0.1, 3, len(X))}
     metadata |= {"qid": data[2]} if form == "queries" else {}
     cv = QueryKFold(3) if form == "queries" else KFold(3)
-    ranker = LeastSquaresRankerCV("dcg@3", ALPHAS, cv=cv, loss=loss).fit(X, y, **metadata)
-    plain = LeastSquaresRanker(Ridge(solver="svd"), measure="dcg@3", loss=loss)
+    ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS, cv=cv, loss=loss).fit(X, y, **metadata)
+    plain = LeastSquaresRanker("dcg@3", estimator=Ridge(solver="svd"), loss=loss)
     with config_context(enable_metadata_routing=True):
         plain.set_score_request(qid=True, sample_weight=True)
         grid = GridSearchCV(
@@ -195,7 +195,7 @@ def test_of_equal_scores_the_first(data):
 @pytest.mark.parametrize("cells", [1, 100, 200], ids="{} cells kept".format)
 def test_moments_of_folds_that_are_made_again(loss, cells, data, monkeypatch):
     X, y, qid = data
-    ranker = LeastSquaresRankerCV("dcg@3", ALPHAS, cv=LeaveOneGroupOut(), loss=loss)
+    ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS, cv=LeaveOneGroupOut(), loss=loss)
     expected = clone(ranker).fit(X, y, qid)
     monkeypatch.setattr(folds_module, "KEPT_CELLS", cells)
     found = ranker.fit(X, y, qid)
@@ -209,7 +209,7 @@ def test_moments_of_folds_that_are_made_again(loss, cells, data, monkeypatch):
 def test_scores_in_parts(cells, form, data, label_data, monkeypatch, rng):
     X, y, qid = data if form == "queries" else (*label_data, None)
     weight = rng.uniform(0, 2, len(X))
-    ranker = LeastSquaresRankerCV(["ndcg@10", "dcg@2"], ALPHAS, cv=3)
+    ranker = LeastSquaresRankerCV(["ndcg@10", "dcg@2"], alphas=ALPHAS, cv=3)
     expected = clone(ranker).fit(X, y, qid, weight).cv_results_
     monkeypatch.setattr(folds_module, "PART_CELLS", cells)
     found = ranker.fit(X, y, qid, weight).cv_results_
@@ -255,10 +255,10 @@ def test_several_measures_are_one_each(loss, form, data, label_data):
         "eru": "eru",
     }
     cv = QueryKFold(4) if form == "queries" else KFold(4)
-    jointly = LeastSquaresRankerCV(measures, ALPHAS, cv=cv, loss=loss).fit(X, y, qid)
+    jointly = LeastSquaresRankerCV(measures, alphas=ALPHAS, cv=cv, loss=loss).fit(X, y, qid)
     assert list(jointly.rankers_) == list(measures)
     for name, measure in measures.items():
-        alone = LeastSquaresRankerCV(measure, ALPHAS, cv=cv, loss=loss).fit(X, y, qid)
+        alone = LeastSquaresRankerCV(measure, alphas=ALPHAS, cv=cv, loss=loss).fit(X, y, qid)
         for kind in ("mean", "std", "rank"):
             np.testing.assert_allclose(
                 jointly.cv_results_[f"{kind}_test_{name}"], alone.cv_results_[f"{kind}_test_score"]
@@ -275,7 +275,7 @@ def test_several_measures_are_one_each(loss, form, data, label_data):
 
 def test_names_of_measures(data):
     X, y, qid = data
-    ranker = LeastSquaresRankerCV(["dcg@3", DCG(k=2)], [1.0], cv=3).fit(X, y, qid)
+    ranker = LeastSquaresRankerCV(["dcg@3", DCG(k=2)], alphas=[1.0], cv=3).fit(X, y, qid)
     assert list(ranker.rankers_) == ["dcg@3", "DCG(k=2, gain='exponential')"]
     assert "mean_test_dcg@3" in ranker.cv_results_
 
@@ -284,8 +284,10 @@ def test_rankers_are_whole(data):
     pandas = pytest.importorskip("pandas")
     X, y, qid = data
     frame = pandas.DataFrame(X, columns=list("abcd"))
-    ranker = LeastSquaresRankerCV("ndcg@10", ALPHAS, cv=3).fit(frame, y, qid).rankers_["ndcg@10"]
-    plain = LeastSquaresRanker(GramRidge(ranker.estimator.alpha)).fit(frame, y, qid)
+    ranker = (
+        LeastSquaresRankerCV("ndcg@10", alphas=ALPHAS, cv=3).fit(frame, y, qid).rankers_["ndcg@10"]
+    )
+    plain = LeastSquaresRanker(estimator=GramRidge(ranker.estimator.alpha)).fit(frame, y, qid)
     assert set(vars(ranker)) == set(vars(plain))
     assert ranker.estimator_.get_params() == plain.estimator_.get_params()
     assert list(ranker.feature_names_in_) == list("abcd")
@@ -320,7 +322,7 @@ def test_what_a_splitter_is_asked(data):
 
 def test_default_folds(data, label_data):
     X, y, qid = data
-    default = LeastSquaresRankerCV("dcg@3", ALPHAS)
+    default = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS)
 
     def check(default_fit, cv, *data):
         explicit = clone(default).set_params(cv=cv).fit(*data)
@@ -340,7 +342,7 @@ def test_default_folds(data, label_data):
 def test_splits_given_as_rows(data):
     X, y, qid = data
     held = [np.isin(qid, [10, 12, 14]), np.isin(qid, [11, 13])]
-    ranker = LeastSquaresRankerCV("dcg@3", ALPHAS)
+    ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS)
     as_masks = clone(ranker).set_params(cv=[(~part, part) for part in held]).fit(X, y, qid)
     as_rows = [(np.flatnonzero(~part).tolist(), np.flatnonzero(part)) for part in held]
     found = ranker.set_params(cv=as_rows).fit(X, y, qid).cv_results_
@@ -356,15 +358,16 @@ def test_splits_given_as_rows(data):
         ({"cv": "five"}, r"cv='five': give a number of folds"),
         ({"cv": 2.5}, r"cv=2.5: give a number of folds"),
         ({"cv": []}, r"no splits"),
+        ({"cv": [1, 2]}, r"cv must yield pairs .*got 1"),
         ({"cv": [([0, 1], [])]}, r"2 rows to train on and 0 to test"),
-        ({"alphas": []}, r"alphas=\[\]: give a list"),
-        ({"alphas": 1.0}, r"alphas=1.0: give a list"),
-        ({"alphas": [1.0, -1.0]}, r"alpha=-1.0: the ridge penalty"),
+        ({"alphas": []}, r"alphas must be a list .*got \[\]"),
+        ({"alphas": 1.0}, r"\'alphas\' .*array-like.*Got 1.0"),
+        ({"alphas": [1.0, -1.0]}, r"alphas must be .*got \[1.0, -1.0\]"),
         ({"measure": []}, r"is empty"),
         ({"measure": "map"}, r"not positional"),
         ({"measure": ["ndcg@10", "nothing"]}, r"Unknown measure 'nothing'"),
         ({"measure": 3}, r"Unknown measure 3"),
-        ({"loss": "hinge"}, r"loss='hinge'"),
+        ({"loss": "hinge"}, r"'loss' .*Got 'hinge'"),
         ({"measure": ["dcg", "auc"]}, r"relevance_level"),
     ],
     ids=str,
@@ -386,7 +389,7 @@ def test_features_by_the_ten_thousand_are_an_error():
 def test_folds_on_which_the_measure_is_undefined(data):
     X, y, qid = data
     y = np.where(np.isin(qid, [12, 15]), 0.0, y)
-    ranker = LeastSquaresRankerCV("ndcg@10", ALPHAS, cv=LeaveOneGroupOut()).fit(X, y, qid)
+    ranker = LeastSquaresRankerCV("ndcg@10", alphas=ALPHAS, cv=LeaveOneGroupOut()).fit(X, y, qid)
     splits = np.array([ranker.cv_results_[f"split{i}_test_score"] for i in range(12)])
     relevant = np.array([y[qid == q].any() for q in np.unique(qid)])
     assert np.array_equal(np.isnan(splits), np.repeat(~relevant[:, None], 4, axis=1))
@@ -399,7 +402,7 @@ def test_folds_on_which_the_measure_is_undefined(data):
 
 def test_undefined_everywhere(data):
     X, y, qid = data
-    ranker = LeastSquaresRankerCV(["dcg", "ndcg@10"], ALPHAS)
+    ranker = LeastSquaresRankerCV(["dcg", "ndcg@10"], alphas=ALPHAS)
     with pytest.warns(UndefinedMetricWarning, match="ndcg@10 is undefined.*the first is taken"):
         ranker.fit(X, 0 * y, qid)
     assert np.isnan(ranker.cv_results_["mean_test_ndcg@10"]).all()
@@ -414,7 +417,7 @@ def test_undefined_everywhere(data):
 def test_forms_of_the_data(loss, data, rng):
     X, y, qid = data
     weight = rng.uniform(0.1, 2, len(y))
-    ranker = LeastSquaresRankerCV("dcg@3", ALPHAS, cv=GroupKFold(3), loss=loss)
+    ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS, cv=GroupKFold(3), loss=loss)
     before = clone(ranker).fit(X, y, qid, weight)
     rows = rng.permutation(len(y))
     forms = {
@@ -439,7 +442,7 @@ def test_forms_of_the_data(loss, data, rng):
 
 def test_any_qid(data):
     X, y, qid = data
-    ranker = LeastSquaresRankerCV("dcg@3", ALPHAS, cv=3)
+    ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS, cv=3)
     expected = clone(ranker).fit(X, y, qid).cv_results_["mean_test_score"]
     for names in ([(int(q), "x") for q in qid], [f"q{q}" for q in qid]):
         assert np.array_equal(ranker.fit(X, y, names).cv_results_["mean_test_score"], expected)
@@ -447,7 +450,7 @@ def test_any_qid(data):
 
 def test_inside_scikit_learn(data):
     X, y, qid = data
-    ranker = LeastSquaresRankerCV("dcg@3", ALPHAS, cv=3)
+    ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS, cv=3)
     pipe = make_pipeline(StandardScaler(), ranker).fit(X, RankingTarget(y, qid))
     plain = clone(ranker).fit(StandardScaler().fit_transform(X), y, qid)
     np.testing.assert_allclose(pipe.predict(X), plain.predict(StandardScaler().fit_transform(X)))
@@ -463,7 +466,7 @@ def test_inside_scikit_learn(data):
 
 def test_pickling_and_cloning(data):
     X, y, qid = data
-    ranker = LeastSquaresRankerCV({"a": "dcg@3", "b": DCG(k=2)}, ALPHAS, cv=3)
+    ranker = LeastSquaresRankerCV({"a": "dcg@3", "b": DCG(k=2)}, alphas=ALPHAS, cv=3)
     found = clone(ranker).fit(X, y, qid)
     for twin in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
         assert np.array_equal(twin.predict(X), found.predict(X))
@@ -474,7 +477,7 @@ def test_pickling_and_cloning(data):
 def test_negative_labels_are_an_error_where_a_measure_says_so(data):
     X, y, qid = data
     for measure, positive in (("dcg@3", True), (["spearman", "dcg@3"], True), ("spearman", False)):
-        ranker = LeastSquaresRankerCV(measure, ALPHAS)
+        ranker = LeastSquaresRankerCV(measure, alphas=ALPHAS)
         assert ranker.__sklearn_tags__().target_tags.positive_only is positive
     with pytest.raises(ValueError, match=r"[Nn]egative"):
         LeastSquaresRankerCV(["spearman", "dcg@3"]).fit(X, y - 1, qid)

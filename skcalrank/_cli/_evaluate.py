@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -101,7 +101,8 @@ def _of_file(args) -> Values:
             note = "Binary measures are left out: --relevance-level brings them in."
         measures = {name: measures[name] for name in kept}
     values = evaluate_measures(y, scores, measures, qid=qid, empty=args.empty, average=False)
-    return Values(check_queries(qid, len(y)).names.tolist(), values, note)
+    names: Any = check_queries(qid, len(y)).names
+    return Values(names.tolist(), values, note)
 
 
 def _scored(args):

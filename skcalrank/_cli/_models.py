@@ -112,7 +112,7 @@ def _cross_validated(ranker, args):
         raise ValueError("--alpha is one penalty and --alphas several: give one of the two")
     if measure_of(ranker).shape != "documents":
         raise ValueError(f"--alphas: penalties of {args.ranker} cannot be chosen, give --alpha")
-    return LeastSquaresRankerCV(measure_of(ranker), args.alphas, cv=args.folds)
+    return LeastSquaresRankerCV(measure_of(ranker), alphas=args.alphas, cv=args.folds)
 
 
 def _takes_chunks(ranker) -> bool:
@@ -213,10 +213,10 @@ def info(args) -> str:
     measure = measure_of(ranker)
     facts = {
         "class": header["class"],
-        **{f"  {name}": repr(value) for name, value in ranker.get_params(deep=False).items()},
+        **{f"  {name}": repr(value) for name, value in _params(ranker).items()},
         "measure": "" if measure is None else measure.full_name,
         "calibrated": "" if measure is None else _calibration(ranker, measure),
-        "penalty": f"{ranker.alpha_:g}, chosen" if hasattr(ranker, "alpha_") else "",
+        "penalty": f"{ranker.alpha_:g}, chosen" if hasattr(ranker, "best_score_") else "",
         "features": _features(ranker),
         "written by": f"skcalrank {header['skcalrank']}, scikit-learn {header['scikit-learn']}",
         **{name.replace("_", " "): str(value) for name, value in header["notes"].items()},
@@ -225,6 +225,14 @@ def info(args) -> str:
     room = max(map(len, facts))
     lines = [f"{name.ljust(room)}  {value}" for name, value in facts.items()]
     return "\n".join(lines) + _coefficients(ranker, args.coefficients)
+
+
+def _params(ranker) -> dict:
+    """Return the parameters in force: a regressor has a penalty of its own."""
+    params = ranker.get_params(deep=False)
+    if params.get("estimator") is not None:
+        params.pop("alpha", None)
+    return params
 
 
 def _calibration(ranker, measure) -> str:

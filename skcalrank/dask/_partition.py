@@ -98,6 +98,7 @@ def _as_column(name, values):
 def _count(number, *, qid) -> dict:
     """Rows of each query of a block."""
     queries = Queries.from_qid(check_qid(qid, len(qid)))
+    assert queries.names is not None  # grouped by a qid
     return dict(zip(queries.names.tolist(), queries.sizes.tolist()))
 
 

@@ -20,6 +20,7 @@ from ..data import (
     carried_qid,
     check_queries,
     check_sample_weight,
+    default_of,
     is_lazy,
     query_weights,
 )
@@ -95,7 +96,9 @@ def fit_by_partition(ranker, X, y, qid, sample_weight):
     ranker._check_chunks()
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
     _check_named(parts, y, qid)
-    template = clone(ranker).set_params(estimator=_statistics(inner))
+    template = clone(ranker).set_params(
+        estimator=_statistics(inner, ranker.alpha), alpha=default_of(ranker, "alpha")
+    )
     found = compute(tree(parts.map(_fit_part, template), _merge))
     if found.ranker is None:
         raise ValueError("X has no rows, or sample_weight is zero on every row.")
@@ -107,15 +110,15 @@ def fit_by_partition(ranker, X, y, qid, sample_weight):
     vars(ranker).pop("feature_names_in_", None)
     vars(ranker).update(learnt)
     names = frozenset(found.owners if ranker._can_add_chunks() else ())
-    ranker.record_ = replace(ranker.record_, names=names)
+    ranker.record_ = replace(ranker.record_, names=names, alpha=ranker._penalty())
     return ranker
 
 
-def _statistics(inner):
-    """A regressor that keeps the statistics that another one sees."""
+def _statistics(inner, alpha):
+    """Return a regressor that keeps the statistics that another one sees."""
     if hasattr(inner, "_sees_moments_only"):
         return clone(inner)
-    return GramRidge(fit_intercept=getattr(inner, "fit_intercept", True))
+    return GramRidge(alpha, fit_intercept=getattr(inner, "fit_intercept", True))
 
 
 def _is_weightless(sample_weight):

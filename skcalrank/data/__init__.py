@@ -29,20 +29,30 @@ from ._params import check_params as check_params
 from ._params import check_regressor as check_regressor
 from ._params import default_of as default_of
 from ._params import one_of as one_of
+from ._params import refuse_second_penalty as refuse_second_penalty
 from ._params import refuse_unread as refuse_unread
+from ._preferences import PREFERENCE_WEIGHTS as PREFERENCE_WEIGHTS
 from ._preferences import PreferenceTarget
 from ._preferences import check_preference_weights as check_preference_weights
 from ._preferences import is_acyclic as is_acyclic
+from ._queries import Bucket as Bucket
 from ._queries import Queries as Queries
 from ._queries import check_qid as check_qid
 from ._queries import plain as plain
 from ._queries import qid_array as qid_array
 from ._ranked import TIES as TIES
+from ._ranked import Block as Block
 from ._ranked import Ranked as Ranked
 from ._ranked import positions as positions
 from ._targets import Judgments as Judgments
 from ._targets import RankingTarget
 from ._targets import Target as Target
+from ._types import Array as Array
+from ._types import ArrayLike as ArrayLike
+from ._types import Bools as Bools
+from ._types import Floats as Floats
+from ._types import Ints as Ints
+from ._types import Matrix as Matrix
 from ._validation import carried_qid as carried_qid
 from ._validation import check_alpha as check_alpha
 from ._validation import check_count as check_count

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ._types import ArrayLike, Floats
+
 __all__ = ["safe_divide"]
 
 
-def safe_divide(numerator, denominator, otherwise=0.0) -> np.ndarray:
+def safe_divide(numerator: ArrayLike, denominator: ArrayLike, otherwise: float = 0.0) -> Floats:
     """Return numerator / denominator, and `otherwise` where the denominator is 0."""
-    out = np.full(np.broadcast(numerator, denominator).shape, otherwise)
-    return np.divide(numerator, denominator, out=out, where=denominator != 0)
+    out: Floats = np.full(np.broadcast(numerator, denominator).shape, otherwise)
+    np.divide(numerator, denominator, out=out, where=denominator != 0)
+    return out

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 __all__ = ["all_or_nothing"]
 
+Self = TypeVar("Self")
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
 
-def all_or_nothing(method):
+
+def all_or_nothing(
+    method: Callable[Concatenate[Self, Given], Returned],
+) -> Callable[Concatenate[Self, Given], Returned]:
     """Make a method that fits leave the estimator as it was when it raises.
 
     scikit-learn's ``validate_data`` writes to the estimator before anything else can fail, so that
@@ -32,7 +40,7 @@ def all_or_nothing(method):
     """
 
     @wraps(method)
-    def call(self, *args, **kwargs):
+    def call(self: Self, /, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
         before = vars(self).copy()
         try:
             return method(self, *args, **kwargs)

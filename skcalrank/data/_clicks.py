@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from ._queries import check_qid, plain, qid_array
 from ._targets import Judgments, chosen_rows
+from ._types import Array, ArrayLike, Bools, Ints
 
 __all__ = ["ClickSessions"]
 
@@ -60,24 +64,29 @@ class ClickSessions(Judgments):
 
     _remedy = "turn the sessions into one score per row with skcalrank.aggregation.cascade."
 
-    def __init__(self, qid, shown_rows, clicked_position):
+    def __init__(
+        self,
+        qid: ArrayLike,
+        shown_rows: ArrayLike | Iterable[ArrayLike],
+        clicked_position: ArrayLike,
+    ) -> None:
         if np.ndim(qid) == 0:
             raise ValueError(f"qid={qid!r}: give the query of each row.")
-        self.qid = check_qid(qid, len(qid_array(qid)))
+        self.qid: Array = check_qid(qid, len(qid_array(qid)))
         self.shown_rows, self.ptr = _flat_rows(shown_rows, len(self.qid))
         self.clicked_position = _positions(clicked_position, np.diff(self.ptr))
         self._check_one_query()
         self._check_shown_once()
 
     @classmethod
-    def _of(cls, qid, shown_rows, ptr, clicked_position):
+    def _of(cls, qid: Array, shown_rows: Ints, ptr: Ints, clicked_position: Ints) -> ClickSessions:
         """Sessions that are known to be right."""
         out = cls.__new__(cls)
         out.qid, out.shown_rows, out.ptr = qid, shown_rows, ptr
         out.clicked_position = clicked_position
         return out
 
-    def _check_one_query(self):
+    def _check_one_query(self) -> None:
         codes = self.queries().codes
         first = self.shown_rows[self.ptr[:-1]]
         other = codes[self.shown_rows] != np.repeat(codes[first], np.diff(self.ptr))
@@ -89,7 +98,7 @@ class ClickSessions(Judgments):
                 f"{plain(self.qid[row])!r}: a session belongs to one query."
             )
 
-    def _check_shown_once(self):
+    def _check_shown_once(self) -> None:
         keys = np.sort(self._session_of_shown * len(self) + self.shown_rows)
         twice = keys[1:][keys[1:] == keys[:-1]]
         if len(twice):
@@ -100,13 +109,13 @@ class ClickSessions(Judgments):
 
     # -- what a target must be able to do -----------------------------------------
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.qid)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ClickSessions({len(self)} rows, {self.n_sessions} sessions)"
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> ClickSessions:
         rows = chosen_rows(key, len(self), "ClickSessions")
         if len(np.unique(rows)) < len(rows):
             raise ValueError(
@@ -130,7 +139,7 @@ class ClickSessions(Judgments):
         ptr = np.append(0, np.cumsum(sizes[sizes > 0]))
         return self._of(self.qid[rows], shown[left], ptr, position[sizes > 0])
 
-    def _arrays(self):
+    def _arrays(self) -> tuple[Array, ...]:
         return self.shown_rows, self.ptr, self.clicked_position
 
     # -- reading it ---------------------------------------------------------------
@@ -141,7 +150,7 @@ class ClickSessions(Judgments):
         return len(self.clicked_position)
 
     @property
-    def n_judgments(self) -> np.ndarray:
+    def n_judgments(self) -> Ints:
         """Number of sessions of each query, of shape (n_queries,)."""
         queries = self.queries()
         return np.bincount(
@@ -149,7 +158,7 @@ class ClickSessions(Judgments):
         )
 
     @property
-    def examined(self) -> np.ndarray:
+    def examined(self) -> Bools:
         """Whether each shown document was examined, of shape (n_shown,).
 
         In the cascade model a user reads from the top to the click, or all that is shown.
@@ -158,19 +167,20 @@ class ClickSessions(Judgments):
         return self._position_of_shown <= np.repeat(last, np.diff(self.ptr))
 
     @property
-    def _is_click(self):
+    def _is_click(self) -> Bools:
         clicked = np.repeat(self.clicked_position, np.diff(self.ptr))
-        return self._position_of_shown == clicked
+        is_click: Bools = self._position_of_shown == clicked
+        return is_click
 
     @property
-    def _session_of_shown(self):
+    def _session_of_shown(self) -> Ints:
         return np.repeat(np.arange(self.n_sessions), np.diff(self.ptr))
 
     @property
-    def _position_of_shown(self):
+    def _position_of_shown(self) -> Ints:
         return np.arange(1, len(self.shown_rows) + 1) - np.repeat(self.ptr[:-1], np.diff(self.ptr))
 
-    def counts(self) -> tuple[np.ndarray, np.ndarray]:
+    def counts(self) -> tuple[Ints, Ints]:
         """Clicks and examinations of each row.
 
         Returns
@@ -183,7 +193,7 @@ class ClickSessions(Judgments):
         )
 
 
-def _flat_rows(shown_rows, n_rows):
+def _flat_rows(shown_rows: ArrayLike | Iterable[ArrayLike], n_rows: int) -> tuple[Ints, Ints]:
     """Rows one session after the other, and pointers to the sessions."""
     rows, sizes = _concatenated(shown_rows)
     session = np.repeat(np.arange(len(sizes)), sizes)
@@ -208,7 +218,7 @@ def _flat_rows(shown_rows, n_rows):
     return rows[shown], np.append(0, np.cumsum(sizes))
 
 
-def _concatenated(shown_rows):
+def _concatenated(shown_rows: Any) -> tuple[Ints, Ints]:
     if getattr(shown_rows, "ndim", 1) == 2:
         matrix = np.asarray(shown_rows)
         rows, sizes = matrix.ravel(), np.full(len(matrix), matrix.shape[1])
@@ -226,7 +236,7 @@ def _concatenated(shown_rows):
     return rows.astype(np.intp), sizes
 
 
-def _positions(clicked_position, sizes):
+def _positions(clicked_position: ArrayLike, sizes: Ints) -> Ints:
     position = np.asarray(clicked_position)
     if position.shape != sizes.shape:
         raise ValueError(

@@ -12,14 +12,14 @@ _LAZY_FITS = (
 )
 
 
-def is_lazy(*values) -> bool:
+def is_lazy(*values: object) -> bool:
     """Return whether one of the values is a dask collection."""
     # A collection exists only where dask has been imported.
     dask = sys.modules.get("dask")
     return dask is not None and any(dask.is_dask_collection(value) for value in values)
 
 
-def refuse_lazy(who, remedy=_LAZY_FITS, **values):
+def refuse_lazy(who: str, remedy: str = _LAZY_FITS, **values: object) -> None:
     """Raise for a dask collection where only arrays in memory are accepted.
 
     Parameters

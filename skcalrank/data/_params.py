@@ -6,9 +6,12 @@ declares ``_parameter_constraints`` by the names of this module.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from inspect import isclass, signature
 from numbers import Integral, Real
+from typing import Any
 
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -28,6 +31,7 @@ __all__ = [
     "check_regressor",
     "default_of",
     "one_of",
+    "refuse_second_penalty",
     "refuse_unread",
 ]
 
@@ -47,7 +51,7 @@ def one_of(*names: str) -> StrOptions:
     return StrOptions(dict.fromkeys(names).keys())
 
 
-def check_params(estimator) -> None:
+def check_params(estimator: Any) -> None:
     """Raise for a parameter that does not satisfy the constraints of its class.
 
     Parameters
@@ -64,11 +68,19 @@ def check_params(estimator) -> None:
     _validate(type(estimator), params)
 
 
-def _validate(cls, params):
+def _validate(cls: Any, params: dict[str, Any]) -> None:
     validate_parameter_constraints(cls._parameter_constraints, params, cls.__name__)
 
 
-def check_regressor(owner, regressor):
+class NoRegressorError(NotFittedError):  # type: ignore[misc]
+    """A ranker has something else for an estimator.
+
+    The tags of a ranker need the regressor, and scikit-learn asks for them before `fit`, even to
+    display an estimator in a notebook: it displays one that is not fitted, and raises elsewhere.
+    """
+
+
+def check_regressor(owner: Any, regressor: Any) -> Any:
     """Return the regressor of a ranker, or raise an error that names the parameter meant.
 
     Parameters
@@ -83,26 +95,26 @@ def check_regressor(owner, regressor):
 
     Raises
     ------
-    ValueError
-        If it is not None and has no `fit` or no `predict`, or is a class.
+    NoRegressorError
+        A ValueError. If it is not None and has no `fit` or no `predict`, or is a class.
     """
     is_one = hasattr(regressor, "fit") and hasattr(regressor, "predict")
     if regressor is None or (is_one and not isclass(regressor)):
         return regressor
-    raise ValueError(
+    raise NoRegressorError(
         f"estimator must be a regressor with fit and predict, or None, got {regressor!r}"
         + (f": did you mean {regressor.__name__}()?" if is_one else _meant(type(owner), regressor))
     )
 
 
-def _meant(cls, value) -> str:
+def _meant(cls: Any, value: Any) -> str:
     """Return which parameter a value was probably meant for, as the end of an error message."""
     names = (name for name in signature(cls).parameters if _accepts(cls, name, value))
     name = next(names, None)
     return "." if name is None else f": did you mean {cls.__name__}({name}={value!r})?"
 
 
-def _accepts(cls, name, value) -> bool:
+def _accepts(cls: Any, name: str, value: Any) -> bool:
     if cls._parameter_constraints[name] == OWN_ERROR:
         return isinstance(value, str)
     try:
@@ -112,12 +124,12 @@ def _accepts(cls, name, value) -> bool:
     return True
 
 
-def default_of(estimator, name):
+def default_of(estimator: Any, name: str) -> Any:
     """Return the default of a parameter of the constructor."""
     return signature(type(estimator)).parameters[name].default
 
 
-def refuse_unread(estimator, names, why) -> None:
+def refuse_unread(estimator: Any, names: Iterable[str], why: str) -> None:
     """Raise for a parameter that is set, but that the chosen form does not read.
 
     Parameters
@@ -138,3 +150,10 @@ def refuse_unread(estimator, names, why) -> None:
         # Callables may compare equal to anything.
         if callable(value) or value != default:
             raise ValueError(f"{name}={value!r} is not read by {why}, or leave {name}={default!r}.")
+
+
+def refuse_second_penalty(estimator: Any) -> None:
+    """Raise for an ``alpha`` beside a regressor, which has a penalty of its own or none."""
+    if estimator.estimator is not None:
+        own = f"estimator={estimator.estimator!r}: set the penalty on the estimator"
+        refuse_unread(estimator, ["alpha"], own)

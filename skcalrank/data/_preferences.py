@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
@@ -10,9 +12,13 @@ from scipy.sparse.csgraph import connected_components
 
 from ._queries import Queries, check_qid, plain, qid_array
 from ._targets import Judgments, chosen_rows
+from ._types import Array, ArrayLike, Bools, Floats, Ints, Matrix
 from ._validation import carried_qid, check_option, check_target
 
-__all__ = ["PreferenceTarget", "check_preference_weights", "is_acyclic"]
+__all__ = ["PREFERENCE_WEIGHTS", "PreferenceTarget", "check_preference_weights", "is_acyclic"]
+
+#: How relevances become weights of preferences.
+PREFERENCE_WEIGHTS = ("difference", "unit")
 
 
 class PreferenceTarget(Judgments):
@@ -60,7 +66,16 @@ class PreferenceTarget(Judgments):
         "it as it is."
     )
 
-    def __init__(self, winner, loser, weight, judgment, n_rows, qid=None, n_items=None):
+    def __init__(
+        self,
+        winner: Ints,
+        loser: Ints,
+        weight: Floats,
+        judgment: Array,
+        n_rows: int,
+        qid: Array | None = None,
+        n_items: int | None = None,
+    ) -> None:
         self.winner = winner
         self.loser = loser
         self.weight = weight
@@ -74,14 +89,14 @@ class PreferenceTarget(Judgments):
     @classmethod
     def from_comparisons(
         cls,
-        winner_rows,
-        loser_rows,
-        qid,
+        winner_rows: ArrayLike,
+        loser_rows: ArrayLike,
+        qid: ArrayLike,
         *,
-        weight=None,
-        judgment=None,
-        require_dag=False,
-    ):
+        weight: ArrayLike | None = None,
+        judgment: ArrayLike | None = None,
+        require_dag: bool = False,
+    ) -> PreferenceTarget:
         """Preferences given one by one.
 
         Parameters
@@ -130,7 +145,9 @@ class PreferenceTarget(Judgments):
         return out._checked(require_dag)
 
     @classmethod
-    def from_relevance(cls, y, qid=None, *, weights="difference"):
+    def from_relevance(
+        cls, y: ArrayLike, qid: ArrayLike | None = None, *, weights: str = "difference"
+    ) -> PreferenceTarget:
         """Every preference that relevances imply.
 
         ``y_ij = (y_i - y_j)_+`` ("difference") or ``1(y_i > y_j)`` ("unit", as in
@@ -154,7 +171,7 @@ class PreferenceTarget(Judgments):
         qid = carried_qid(y, qid)
         grouped, queries = check_target(y, qid)
         values = queries.ungroup(grouped)
-        n_rows, n_items = len(y), None
+        n_rows, n_items = np.shape(y)[0], None
         if np.ndim(y) == 2 and np.shape(y)[1] > 1:
             n_items = np.shape(y)[1]
         qid = None if qid is None else check_qid(qid, n_rows)
@@ -169,7 +186,7 @@ class PreferenceTarget(Judgments):
         return cls(winner, loser, weight, judgment, n_rows, qid, n_items)
 
     @classmethod
-    def from_orders(cls, positions):
+    def from_orders(cls, positions: ArrayLike) -> PreferenceTarget:
         """Unit preferences from orders, in the label-ranking form.
 
         Parameters
@@ -195,7 +212,9 @@ class PreferenceTarget(Judgments):
         return cls(row * r + i, row * r + j, weight, judgment, n, None, r)
 
     @classmethod
-    def from_matrix(cls, Y, qid, *, require_dag=False):
+    def from_matrix(
+        cls, Y: Matrix, qid: ArrayLike, *, require_dag: bool = False
+    ) -> PreferenceTarget:
         """Preferences as a matrix by local index.
 
         Parameters
@@ -242,7 +261,7 @@ class PreferenceTarget(Judgments):
         return out._checked(require_dag)
 
     @classmethod
-    def from_matrices(cls, Y, *, require_dag=False):
+    def from_matrices(cls, Y: ArrayLike, *, require_dag: bool = False) -> PreferenceTarget:
         """Preferences as one matrix per row, in the label-ranking form.
 
         Parameters
@@ -266,7 +285,7 @@ class PreferenceTarget(Judgments):
         out = cls(row * r + i, row * r + j, weight, judgment, len(Y), None, r)
         return out._checked(require_dag)
 
-    def _checked(self, require_dag):
+    def _checked(self, require_dag: bool) -> PreferenceTarget:
         itself = self.winner == self.loser
         if itself.any():
             raise ValueError(
@@ -274,7 +293,7 @@ class PreferenceTarget(Judgments):
             )
         return self._check_dags() if require_dag else self
 
-    def _check_dags(self):
+    def _check_dags(self) -> PreferenceTarget:
         """Name the first judgement that has a cycle."""
         queries = self.queries()
         code_of = self._query_of(self.winner)
@@ -292,10 +311,10 @@ class PreferenceTarget(Judgments):
 
     # -- what a target must be able to do -----------------------------------------
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._n_rows
 
-    def check_qid_beside(self, qid):
+    def check_qid_beside(self, qid: ArrayLike | None) -> None:
         """Raise for a qid beside preferences that were built without one.
 
         Parameters
@@ -319,11 +338,11 @@ class PreferenceTarget(Judgments):
             "the qid, which tells whether its preferences hold within queries."
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         items = "" if self.n_items is None else f" of {self.n_items} items"
         return f"PreferenceTarget({len(self)} rows{items}, {len(self.winner)} preferences)"
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> PreferenceTarget:
         rows = chosen_rows(key, len(self), "PreferenceTarget")
         r = 1 if self.n_items is None else self.n_items
         documents = (rows[:, None] * r + np.arange(r)).ravel()
@@ -342,16 +361,16 @@ class PreferenceTarget(Judgments):
             self.n_items,
         )
 
-    def _arrays(self):
+    def _arrays(self) -> tuple[Array, ...]:
         return self.winner, self.loser, self.weight, self.judgment
 
     # -- reading it ---------------------------------------------------------------
 
-    def _query_of(self, documents):
+    def _query_of(self, documents: Ints) -> Ints:
         return self.queries().codes[documents]
 
     @property
-    def n_judgments(self) -> np.ndarray:
+    def n_judgments(self) -> Ints:
         """Number of distinct judgements of each query, of shape (n_queries,)."""
         queries, number = self.queries(), _numbers(self.judgment)
         # One integer for a judgement of a query.
@@ -359,10 +378,12 @@ class PreferenceTarget(Judgments):
         stated = np.unique(self._query_of(self.winner) * n_numbers + number)
         return np.bincount(stated // n_numbers, minlength=queries.n_queries)
 
-    def net_preference(self) -> np.ndarray:
+    def net_preference(self) -> Floats:
         """``sum_j (y_ij - y_ji)`` of each document: (n_rows,), or (n, r) in label form."""
         n = len(self) * (self.n_items or 1)
-        net = np.bincount(self.winner, self.weight, n) - np.bincount(self.loser, self.weight, n)
+        net: Array = np.bincount(self.winner, self.weight, n) - np.bincount(
+            self.loser, self.weight, n
+        )
         return net if self.n_items is None else net.reshape(len(self), self.n_items)
 
     def adjacency(self) -> csr_matrix:
@@ -377,7 +398,7 @@ class PreferenceTarget(Judgments):
         ends = (place[self.winner], place[self.loser])
         return csr_matrix((self.weight, ends), shape=(queries.n_rows, queries.n_rows))
 
-    def share_lost_in_ties(self, tied, breaking) -> np.ndarray:
+    def share_lost_in_ties(self, tied: Bools, breaking: str) -> Floats:
         """What the preferences between documents of equal score lose.
 
         Under the breaking of the ties that is "best" or "worst" for the pairwise
@@ -413,7 +434,7 @@ class PreferenceTarget(Judgments):
         worse = net < 0 if breaking == "best" else net > 0
         return np.where(net == 0, 0.5, worse)
 
-    def matrices(self):
+    def matrices(self) -> Iterator[Floats]:
         """Yield the dense (r, r) matrix ``y_ij`` of each query, preferences summed.
 
         Queries come in order of first appearance, their documents in row order.
@@ -423,12 +444,12 @@ class PreferenceTarget(Judgments):
             yield whole[start:stop, start:stop].toarray()
 
 
-def check_preference_weights(weights):
+def check_preference_weights(weights: str) -> None:
     """Raise for an unknown name of the weights of preferences."""
-    check_option("weights", weights, ("difference", "unit"))
+    check_option("weights", weights, PREFERENCE_WEIGHTS)
 
 
-def is_acyclic(winner, loser) -> bool:
+def is_acyclic(winner: Ints, loser: Ints) -> bool:
     """Whether the graph of the edges winner -> loser has no directed cycle."""
     if np.any(winner == loser):
         return False
@@ -438,14 +459,14 @@ def is_acyclic(winner, loser) -> bool:
     graph = csr_matrix(
         (np.ones(len(winner)), (numbers[: len(winner)], numbers[len(winner) :])), (n, n)
     )
-    return connected_components(graph, connection="strong")[0] == n
+    return bool(connected_components(graph, connection="strong")[0] == n)
 
 
-def _numbers(values):
+def _numbers(values: Array) -> Ints:
     return np.unique(values, return_inverse=True)[1].ravel()
 
 
-def _row_numbers(rows, name, n_rows):
+def _row_numbers(rows: ArrayLike, name: str, n_rows: int) -> Ints:
     rows = np.asarray(rows)
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
         raise ValueError(f"{name} must be a one-dimensional array of row numbers.")
@@ -456,7 +477,7 @@ def _row_numbers(rows, name, n_rows):
     return rows
 
 
-def _weights(weight, n):
+def _weights(weight: ArrayLike | None, n: int) -> Floats:
     weight = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
     if weight.shape != (n,):
         raise ValueError(f"weight has shape {weight.shape} for {n} preferences.")
@@ -469,7 +490,7 @@ def _weights(weight, n):
     return weight
 
 
-def _pairs_within(queries):
+def _pairs_within(queries: Queries) -> tuple[Ints, Ints]:
     """All unordered pairs of documents of a query, in row numbers."""
     rows = np.arange(queries.n_rows)
     # Each document is paired with the later ones of its query.
@@ -481,7 +502,9 @@ def _pairs_within(queries):
     return order[first], order[second]
 
 
-def _follow(winner, loser, documents, n_documents):
+def _follow(
+    winner: Ints, loser: Ints, documents: Ints, n_documents: int
+) -> tuple[Ints, Ints, Ints]:
     """Edges between the documents of a selection, which may repeat documents.
 
     Returns the number of the edge and its ends as places in the selection.

@@ -15,17 +15,21 @@ takes and returns arrays in grouped order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from ._memory import CACHE_CELLS
+from ._types import Array, ArrayLike, Bools, Floats, Ints
 
 __all__ = ["Bucket", "Queries", "check_qid", "plain", "qid_array"]
+
+Kind = TypeVar("Kind", bound=np.generic)
 
 
 class Bucket(NamedTuple):
@@ -45,24 +49,24 @@ class Bucket(NamedTuple):
         Whether they differ in size.
     """
 
-    ids: np.ndarray
-    first: np.ndarray
-    sizes: np.ndarray
+    ids: Ints
+    first: Ints
+    sizes: Ints
 
     width: int
     ragged: bool
 
     @classmethod
-    def of(cls, ids: np.ndarray, first: np.ndarray, sizes: np.ndarray) -> Bucket:
+    def of(cls, ids: Ints, first: Ints, sizes: Ints) -> Bucket:
         """Put queries side by side."""
         width = int(sizes.max())
         return cls(ids, first, sizes, width, bool(sizes.min() < width))
 
-    def keep(self, which: np.ndarray) -> Bucket:
+    def keep(self, which: Array) -> Bucket:
         """Some of the queries."""
         return self.of(self.ids[which], self.first[which], self.sizes[which])
 
-    def pad(self, values: np.ndarray, fill: float) -> np.ndarray:
+    def pad(self, values: Floats, fill: float) -> Floats:
         """The values of each query as a row, missing documents filled.
 
         ``values`` were made longer by :meth:`Queries.extend`.
@@ -70,7 +74,7 @@ class Bucket(NamedTuple):
         # Every run of `width` values, without a copy; rows of queries are copied whole.
         shape = (len(values) - self.width + 1, self.width)
         windows = as_strided(values, shape, values.strides * 2, writeable=False)
-        out = windows[self.first[:, 0]]
+        out: Floats = windows[self.first[:, 0]]
         if self.ragged:
             np.copyto(out, fill, where=np.arange(self.width) >= self.sizes)
         return out
@@ -89,7 +93,7 @@ class Queries:
         The identifiers of the queries; None when they have none.
     """
 
-    def __init__(self, ptr, order=None, names=None):
+    def __init__(self, ptr: Ints, order: Ints | None = None, names: Array | None = None) -> None:
         self.ptr = ptr
         self.order = order
         self.names = names
@@ -100,7 +104,7 @@ class Queries:
         self._pair_buckets: list[Bucket] | None = None
 
     @classmethod
-    def from_qid(cls, qid: np.ndarray) -> Queries:
+    def from_qid(cls, qid: Array) -> Queries:
         """Group rows by identifiers that have been validated."""
         heads = _run_starts(qid)
         codes, names = _factorize(qid[heads])
@@ -141,11 +145,11 @@ class Queries:
 
     # -- from row order to grouped order and back ---------------------------------
 
-    def group(self, values: np.ndarray) -> np.ndarray:
+    def group(self, values: NDArray[Kind]) -> NDArray[Kind]:
         """Take an array from row order to grouped order."""
         return values if self.order is None else values[self.order]
 
-    def ungroup(self, values: np.ndarray) -> np.ndarray:
+    def ungroup(self, values: NDArray[Kind]) -> NDArray[Kind]:
         """Take an array from grouped order to row order."""
         if self.order is None:
             return values
@@ -154,11 +158,11 @@ class Queries:
         return out
 
     @property
-    def codes(self) -> np.ndarray:
+    def codes(self) -> Ints:
         """The query of each row, as a number, in row order."""
         return self.ungroup(self.repeat(np.arange(self.n_queries)))
 
-    def indicator(self, weights: np.ndarray) -> csr_matrix:
+    def indicator(self, weights: Floats) -> csr_matrix:
         """Sparse (n_queries, n_rows) matrix that sums rows of a matrix in row order.
 
         Several times faster than ``np.add.reduceat`` along the rows of a matrix, and
@@ -170,19 +174,19 @@ class Queries:
 
     # -- ragged reductions, in grouped order --------------------------------------
 
-    def sum(self, values: np.ndarray) -> np.ndarray:
+    def sum(self, values: NDArray[Kind]) -> NDArray[Kind]:
         """Sum over the documents of each query."""
         return np.add.reduceat(values, self.ptr[:-1])
 
-    def max(self, values: np.ndarray) -> np.ndarray:
+    def max(self, values: NDArray[Kind]) -> NDArray[Kind]:
         """Maximum over the documents of each query."""
         return np.maximum.reduceat(values, self.ptr[:-1])
 
-    def mean(self, values: np.ndarray) -> np.ndarray:
+    def mean(self, values: Array) -> Floats:
         """Mean over the documents of each query."""
         return self.sum(values) / self.sizes
 
-    def mean_weight(self, weight: np.ndarray) -> np.ndarray:
+    def mean_weight(self, weight: Floats) -> Floats:
         """Return the mean weight of each query to divide by: 1 where all its weights are 0.
 
         A pair of documents weighs ``w_i w_j`` over it, so that a constant weight c counts c.
@@ -190,13 +194,13 @@ class Queries:
         mean = self.mean(weight)
         return np.where(mean > 0, mean, 1.0)
 
-    def repeat(self, per_query: np.ndarray) -> np.ndarray:
+    def repeat(self, per_query: NDArray[Kind]) -> NDArray[Kind]:
         """Give every document the value of its query."""
         return np.repeat(per_query, self.sizes)
 
     # -- batches ------------------------------------------------------------------
 
-    def extend(self, values: np.ndarray, of=np.positive) -> np.ndarray:
+    def extend(self, values: Floats, of: Callable[..., Any] = np.positive) -> Floats:
         """Values, or a function of them, and zeros up to where :meth:`Bucket.pad` reads."""
         out = np.zeros(self.n_rows + int(self.sizes.max(initial=0)))
         of(values, out=out[: self.n_rows])
@@ -211,7 +215,7 @@ class Queries:
             self._buckets = list(self._make_buckets())
         return self._buckets
 
-    def _make_buckets(self):
+    def _make_buckets(self) -> Iterator[Bucket]:
         width_class = np.log2(self.sizes).astype(np.int16)
         by_class = np.argsort(width_class, kind="stable")
         bounds = np.append(_run_starts(width_class[by_class]), self.n_queries)
@@ -236,20 +240,20 @@ class Queries:
             self._pair_buckets = out
         return self._pair_buckets
 
-    def _bucket(self, ids: np.ndarray) -> Bucket:
+    def _bucket(self, ids: Ints) -> Bucket:
         return Bucket.of(ids, self.ptr[ids][:, None], self.sizes[ids][:, None])
 
 
-def _run_starts(values: np.ndarray) -> np.ndarray:
+def _run_starts(values: Array) -> Ints:
     """Where a run of equal values begins."""
     changes = np.flatnonzero(values[1:] != values[:-1]) + 1
     return np.append(np.arange(min(len(values), 1)), changes)
 
 
-def _factorize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _factorize(values: Array) -> tuple[Ints, Array]:
     """Number values in order of first appearance; the numbers and the distinct values."""
     if values.dtype == object:
-        numbers: dict = {}
+        numbers: dict[Any, int] = {}
         codes = np.array([numbers.setdefault(v, len(numbers)) for v in values])
         return codes, np.fromiter(numbers, dtype=object, count=len(numbers))
     distinct, first, codes = np.unique(values, return_index=True, return_inverse=True)
@@ -259,7 +263,7 @@ def _factorize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return number[codes.ravel()], distinct[by_appearance]
 
 
-def qid_array(qid) -> np.ndarray:
+def qid_array(qid: ArrayLike) -> Array:
     """One-dimensional array of identifiers from any container, mixed types kept apart."""
     if isinstance(qid, (list, tuple)):
         # numpy would turn [1, "a"] into two strings, and a list of tuples into a matrix.
@@ -273,7 +277,7 @@ def qid_array(qid) -> np.ndarray:
     return out.ravel() if out.ndim == 2 and out.shape[-1] == 1 else out
 
 
-def check_qid(qid, n_rows: int) -> np.ndarray:
+def check_qid(qid: ArrayLike, n_rows: int) -> Array:
     """Identifiers as an array of length ``n_rows``, or an error that says what is wrong."""
     qid = qid_array(qid)
     if qid.ndim != 1:
@@ -297,7 +301,7 @@ def check_qid(qid, n_rows: int) -> np.ndarray:
     return qid
 
 
-def _missing(values: np.ndarray) -> np.ndarray:
+def _missing(values: Array) -> Bools:
     if values.dtype.kind == "f":
         return ~np.isfinite(values)
     if values.dtype.kind in "mM":
@@ -307,7 +311,7 @@ def _missing(values: np.ndarray) -> np.ndarray:
     return np.zeros(0, dtype=bool)
 
 
-def _is_missing(value) -> bool:
+def _is_missing(value: Any) -> bool:
     if value is None:
         return True
     try:
@@ -316,6 +320,6 @@ def _is_missing(value) -> bool:
         return True
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """A value as an error message shows it, without the type of its array."""
     return value.item() if isinstance(value, np.generic) else value

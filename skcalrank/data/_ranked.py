@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ._queries import Queries
+from ._queries import Bucket, Queries
+from ._types import Array, Bools, Floats, Ints
 
 __all__ = ["TIES", "Block", "Ranked", "positions"]
 
@@ -40,9 +41,9 @@ class Block:
         when no query of the block has ties that matter.
     """
 
-    ids: np.ndarray
-    rows: np.ndarray
-    sizes: np.ndarray
+    ids: Ints
+    rows: Ints
+    sizes: Ints
     runs: Any = None
 
     @property
@@ -51,40 +52,44 @@ class Block:
         return self.runs is not None
 
     @cached_property
-    def start(self) -> np.ndarray:
+    def start(self) -> Ints:
         """A document shares the positions ``start + 1, ..., stop`` with those of equal score."""
         return np.repeat(self.run_start, self.run_length).reshape(self.rows.shape)
 
     @cached_property
-    def stop(self) -> np.ndarray:
+    def stop(self) -> Ints:
         """See `start`."""
         ends = self.run_start + self.run_length
         return np.repeat(ends, self.run_length).reshape(self.rows.shape)
 
     @cached_property
-    def run_length(self) -> np.ndarray:
+    def run_length(self) -> Ints:
         """Number of documents of each run."""
-        return np.diff(self.runs, append=self.rows.size)
+        lengths: Ints = np.diff(self.runs, append=self.rows.size)
+        return lengths
 
     @cached_property
-    def run_row(self) -> np.ndarray:
+    def run_row(self) -> Ints:
         """Query of the block that each run belongs to."""
-        return self.runs // self.rows.shape[1]
+        rows: Ints = self.runs // self.rows.shape[1]
+        return rows
 
     @cached_property
-    def run_start(self) -> np.ndarray:
+    def run_start(self) -> Ints:
         """Number of positions before each run."""
-        return self.runs - self.run_row * self.rows.shape[1]
+        starts: Ints = self.runs - self.run_row * self.rows.shape[1]
+        return starts
 
-    def sum_of_runs(self, values: np.ndarray) -> np.ndarray:
+    def sum_of_runs(self, values: Floats) -> Floats:
         """Sum over the documents of each run, of an array shaped as `rows`."""
         return np.add.reduceat(values.ravel(), self.runs)
 
-    def sum_of_queries(self, of_runs: np.ndarray) -> np.ndarray:
+    def sum_of_queries(self, of_runs: Floats) -> Floats:
         """Sum over the runs of each query."""
-        return np.bincount(self.run_row, of_runs, len(self.rows))
+        sums: Array = np.bincount(self.run_row, of_runs, len(self.rows))
+        return sums
 
-    def gather(self, values: np.ndarray) -> np.ndarray:
+    def gather(self, values: Floats) -> Floats:
         """The values of the documents in ranked order, 0 where there is none."""
         out = values.take(self.rows, mode="clip")
         width = self.rows.shape[1]
@@ -93,7 +98,7 @@ class Block:
         return out
 
     @property
-    def positions(self) -> np.ndarray:
+    def positions(self) -> Ints:
         """Positions from 1, of shape (1, width)."""
         return np.arange(1, self.rows.shape[1] + 1)[None, :]
 
@@ -113,15 +118,17 @@ class Ranked:
         What "worst" and "best" mean: lower or higher labels first.
     """
 
-    def __init__(self, scores, queries: Queries, ties="average", labels=None):
+    def __init__(
+        self, scores: Floats, queries: Queries, ties: str = "average", labels: Floats | None = None
+    ) -> None:
         self.queries = queries
         self._scores = scores
         self.ties = ties
         self._keys = queries.extend(scores, np.negative)
-        self._labels = None if labels is None else queries.extend(labels)
+        self._labels: Any = None if labels is None else queries.extend(labels)
         self._done: dict[int | None, list[Block]] = {}
 
-    def with_labels(self, labels: np.ndarray) -> Ranked:
+    def with_labels(self, labels: Floats) -> Ranked:
         """The same scores, with another meaning of "worst" and "best"."""
         return Ranked(self._scores, self.queries, self.ties, labels)
 
@@ -138,7 +145,7 @@ class Ranked:
                 self._done[k] = list(self._make_blocks(k))
         return self._done[k]
 
-    def _make_blocks(self, k) -> Iterator[Block]:
+    def _make_blocks(self, k: int | None) -> Iterator[Block]:
         mostly_tied = False
         for bucket in self.queries.buckets():
             if k is None or mostly_tied or bucket.width <= 2 * k:
@@ -152,7 +159,7 @@ class Ranked:
             if tied.any():
                 yield self._sort(bucket.keep(tied), k)
 
-    def _select(self, bucket, k):
+    def _select(self, bucket: Bucket, k: int) -> tuple[Block, Bools]:
         """The first k documents, and the queries where ties reach among them."""
         keys = bucket.pad(self._keys, np.inf)
         chosen = np.flatnonzero(keys <= np.partition(keys, k - 1, axis=1)[:, k - 1 : k])
@@ -175,7 +182,7 @@ class Ranked:
         ids, sizes = bucket.ids[clear], bucket.sizes[clear]
         return Block(ids, rows[distinct], sizes), ~clear
 
-    def _sort(self, bucket, k=None) -> Block:
+    def _sort(self, bucket: Bucket, k: int | None = None) -> Block:
         keys = bucket.pad(self._keys, np.inf)
         if self.ties in ("worst", "best"):
             labels = bucket.pad(self._labels, 0.0)
@@ -206,7 +213,7 @@ def _first(block: Block, k: int | None) -> Block:
     return block if block.tied else replace(block, rows=block.rows[:, :k])
 
 
-def _runs(keys, sizes):
+def _runs(keys: Floats, sizes: Ints) -> Ints | None:
     """Where runs of equal keys begin in the raveled keys; None when all runs are single."""
     new = np.ones(keys.shape, dtype=bool)
     np.not_equal(keys[:, 1:], keys[:, :-1], out=new[:, 1:])
@@ -216,7 +223,7 @@ def _runs(keys, sizes):
     return None if new.size - len(runs) == missing else runs
 
 
-def positions(scores: np.ndarray, queries: Queries) -> np.ndarray:
+def positions(scores: Floats, queries: Queries) -> Ints:
     """1-based positions by decreasing score; equal scores stand in row order.
 
     Both arrays are in grouped order.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ._exceptions import MissingQidError
 from ._queries import Queries, check_qid
+from ._types import Array, ArrayLike, Ints
 
 __all__ = ["Judgments", "RankingTarget", "Target"]
 
@@ -23,7 +25,7 @@ class Target:
         Number of items that every row ranks in the label-ranking form, else None.
     """
 
-    qid: np.ndarray | None
+    qid: Array | None
     n_items: int | None = None
 
     def __len__(self) -> int:
@@ -40,7 +42,7 @@ class Target:
             return Queries.equal(len(self), self.n_items)
         return Queries.equal(1, len(self)) if self.qid is None else Queries.from_qid(self.qid)
 
-    def check_qid_beside(self, qid) -> None:
+    def check_qid_beside(self, qid: ArrayLike | None) -> None:
         """Raise where a qid beside this target, or its absence (None), contradicts the target.
 
         Parameters
@@ -94,7 +96,7 @@ class RankingTarget(Target, np.ndarray):
     # What numpy makes of a method that both bases define is the array's.
     __len__ = np.ndarray.__len__
 
-    def __new__(cls, y, qid):
+    def __new__(cls, y: ArrayLike, qid: ArrayLike) -> RankingTarget:
         values = np.asarray(y)
         if values.ndim != 1:
             raise ValueError(
@@ -106,11 +108,11 @@ class RankingTarget(Target, np.ndarray):
         out.qid = check_qid(qid, len(values))
         return out
 
-    def __array_finalize__(self, obj):
+    def __array_finalize__(self, obj: Any) -> None:
         # What a numpy function makes of us need not have our rows.
         self.qid = None
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         out = super().__getitem__(key)
         if isinstance(out, RankingTarget) and self.qid is not None and out.ndim == 1:
             rows = np.arange(len(self))[key]
@@ -118,12 +120,12 @@ class RankingTarget(Target, np.ndarray):
                 out.qid = self.qid[rows]
         return out
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key: Any, value: Any) -> None:
         # Who writes rows may be moving them: shuffling in place does.
         self.qid = None
         super().__setitem__(key, value)
 
-    def __array_function__(self, func, types, args, kwargs):
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         out = super().__array_function__(func, types, args, kwargs)
         if func is not np.concatenate or np.ndim(out) != 1:
             return out
@@ -132,7 +134,7 @@ class RankingTarget(Target, np.ndarray):
             return RankingTarget(out, np.concatenate([part.qid for part in parts]))
         return out
 
-    def check_qid_beside(self, qid):
+    def check_qid_beside(self, qid: ArrayLike | None) -> None:
         """Raise if the queries were lost and no qid stands in for them.
 
         Parameters
@@ -150,50 +152,50 @@ class RankingTarget(Target, np.ndarray):
                 "reshaping drop it). Build it again: RankingTarget(y, qid)."
             )
 
-    def _with_qid(self, out):
+    def _with_qid(self, out: Any) -> Any:
         if isinstance(out, RankingTarget) and out.shape == self.shape:
             out.qid = self.qid
         return out
 
-    def copy(self, order="C"):
+    def copy(self, order: Any = "C") -> Any:
         """Copy, keeping the queries."""
         return self._with_qid(super().copy(order))
 
-    def astype(self, dtype, *args, **kwargs):
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """Convert, keeping the queries."""
         return self._with_qid(super().astype(dtype, *args, **kwargs))
 
-    def take(self, indices, axis=None, out=None, mode="raise"):
+    def take(self, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
         """Rows by number, keeping the queries."""
         return self[np.arange(len(self)).take(indices, mode=mode)]
 
-    def sort(self, *args, **kwargs):
+    def sort(self, *args: Any, **kwargs: Any) -> None:
         """Sort in place, losing the queries."""
         self.qid = None
         super().sort(*args, **kwargs)
 
-    def partition(self, *args, **kwargs):
+    def partition(self, *args: Any, **kwargs: Any) -> None:
         """Partition in place, losing the queries."""
         self.qid = None
         super().partition(*args, **kwargs)
 
-    def __copy__(self):
+    def __copy__(self) -> Any:
         return self.copy()
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         return self.copy()
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild_ranking_target, (np.asarray(self), self.qid)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if self.ndim != 1 or self.qid is None:
             return np.array_repr(np.asarray(self)).replace("array", "RankingTarget", 1)
         y, qid = (np.array2string(np.asarray(a), separator=", ") for a in (self, self.qid))
         return f"RankingTarget({y}, qid={qid})"
 
 
-def _rebuild_ranking_target(values, qid):
+def _rebuild_ranking_target(values: Array, qid: Array | None) -> RankingTarget:
     out = values.view(RankingTarget)
     out.qid = qid
     return out
@@ -210,16 +212,16 @@ class Judgments(Target, ABC):
     _remedy = ""
 
     @abstractmethod
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Judgments:
         """Select rows."""
 
     @abstractmethod
-    def _arrays(self) -> tuple:
+    def _arrays(self) -> tuple[Array, ...]:
         """Return the arrays that two equal targets share, the qid aside."""
 
     @property
     @abstractmethod
-    def n_judgments(self) -> np.ndarray:
+    def n_judgments(self) -> Ints:
         """Number of judgments of each query, of shape (n_queries,)."""
 
     @property
@@ -232,10 +234,10 @@ class Judgments(Target, ABC):
         """1: sliced by rows only."""
         return 1
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         raise TypeError(f"{type(self).__name__} cannot be converted to an array: {self._remedy}")
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
         return (
@@ -248,11 +250,11 @@ class Judgments(Target, ABC):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _as_list(qid):
+def _as_list(qid: Array | None) -> list[Any] | None:
     return None if qid is None else qid.tolist()
 
 
-def chosen_rows(key, n_rows, kind) -> np.ndarray:
+def chosen_rows(key: Any, n_rows: int, kind: str) -> Ints:
     """Return the row numbers that an index of a target stands for.
 
     ``kind`` is the type of the target, for the error.

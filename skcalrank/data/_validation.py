@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
@@ -11,6 +13,7 @@ from sklearn.utils import check_array, get_tags
 
 from ._queries import Queries, check_qid
 from ._targets import Target
+from ._types import Array, ArrayLike, Floats
 
 __all__ = [
     "carried_qid",
@@ -29,7 +32,7 @@ __all__ = [
 ]
 
 
-def carried_qid(y, qid=None):
+def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
     """The qid given, or the one that the target carries.
 
     Parameters
@@ -60,26 +63,28 @@ def carried_qid(y, qid=None):
     return qid
 
 
-def _qid_of_index(y):
+def _qid_of_index(y: Any) -> Any:
     """Return the level of a pandas index that is named "qid", if there is one."""
-    index = getattr(y, "index", None)
+    index: Any = getattr(y, "index", None)
     return index.get_level_values("qid") if "qid" in getattr(index, "names", ()) else None
 
 
-def _same_groups(a, b) -> bool:
+def _same_groups(a: Array, b: Array) -> bool:
     if a.dtype == b.dtype:
         return bool(np.all(a == b))
     return all(x == y for x, y in zip(a.tolist(), b.tolist()))
 
 
-def check_queries(qid, n_rows: int) -> Queries:
+def check_queries(qid: ArrayLike | None, n_rows: int) -> Queries:
     """Group ``n_rows`` rows by ``qid``; None means one query of all rows."""
     if qid is None:
         return Queries.equal(1, n_rows)
     return Queries.from_qid(check_qid(qid, n_rows))
 
 
-def check_target(y, qid=None, *, name="y"):
+def check_target(
+    y: ArrayLike, qid: ArrayLike | None = None, *, name: str = "y"
+) -> tuple[Floats, Queries]:
     """Relevances in grouped order, and their queries.
 
     Parameters
@@ -112,7 +117,7 @@ def check_target(y, qid=None, *, name="y"):
     return y.ravel(), Queries.equal(*y.shape)
 
 
-def check_one_form(y, qid, name="y") -> np.ndarray:
+def check_one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:
     """Relevances of shape (n_rows,), or (n, r) without a qid; a single column is raveled."""
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
@@ -129,9 +134,9 @@ def check_one_form(y, qid, name="y") -> np.ndarray:
     return y
 
 
-def check_scores(y_score, shape) -> np.ndarray:
+def check_scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Finite scores of the shape of the target, in row order and raveled."""
-    scores = check_array(
+    scores: Floats = check_array(
         np.asarray(y_score), ensure_2d=False, dtype=np.float64, input_name="y_score"
     )
     if scores.shape == (*shape, 1) and len(shape) == 1:
@@ -144,11 +149,13 @@ def check_scores(y_score, shape) -> np.ndarray:
     return scores.ravel()
 
 
-def check_sample_weight(sample_weight, n_rows: int, queries: Queries | None = None):
+def check_sample_weight(
+    sample_weight: ArrayLike | None, n_rows: int, queries: Queries | None = None
+) -> Floats | None:
     """Weights of the rows, or an error that says what is wrong; None stays None."""
     if sample_weight is None:
         return None
-    weight = check_array(
+    weight: Floats = check_array(
         np.asarray(sample_weight),
         ensure_2d=False,
         dtype=np.float64,
@@ -177,14 +184,16 @@ def check_sample_weight(sample_weight, n_rows: int, queries: Queries | None = No
     return weight
 
 
-def query_weights(sample_weight, queries: Queries, label_form: bool):
+def query_weights(
+    sample_weight: Floats | None, queries: Queries, label_form: bool
+) -> Floats | None:
     """Weight of each query: the mean of the weights of its rows."""
     if sample_weight is None or label_form:
         return sample_weight
     return queries.mean(queries.group(sample_weight))
 
 
-def x_checks(estimator) -> dict:
+def x_checks(estimator: Any) -> dict[str, Any]:
     """How ``validate_data`` checks X for an estimator: what its regressor takes, it takes."""
     tags = get_tags(estimator).input_tags
     return {
@@ -194,7 +203,7 @@ def x_checks(estimator) -> dict:
     }
 
 
-def with_index_of(X, values, name):
+def with_index_of(X: object, values: Array, name: str) -> Any:
     """Values of the rows with the index of a pandas DataFrame; of anything else as they are."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(X, pandas.DataFrame):
@@ -204,26 +213,28 @@ def with_index_of(X, values, name):
     return pandas.DataFrame(values, index=X.index)
 
 
-def check_option(name, value, options):
+def check_option(name: str, value: object, options: Iterable[object]) -> None:
     """Raise for a value that is not among the options."""
     if not isinstance(value, str) or value not in options:
         raise ValueError(f"{name}={value!r}: choose one of {', '.join(map(repr, options))}.")
 
 
-def check_alpha(alpha):
+def check_alpha(alpha: object) -> None:
     """Raise unless the penalty is a finite non-negative number."""
     if not isinstance(alpha, (int, float, np.number)) or not 0 <= alpha < np.inf:
         raise ValueError(f"alpha={alpha!r}: the ridge penalty is a finite number from 0.")
 
 
-def check_count(name, value, what="", *, least=1, most=np.inf):
+def check_count(
+    name: str, value: Any, what: str = "", *, least: float = 1, most: float = np.inf
+) -> None:
     """Raise unless the value is an integer of the range; ``what`` it is, for the error."""
     if not _is_integer(value) or not least <= value <= most:
         span = f"{least}" if most == np.inf else f"{least} to {most}"
         raise ValueError(f"{name}={value!r}: choose an integer from {span}{what and f', {what}'}.")
 
 
-def check_cutoff(k, name="k"):
+def check_cutoff(k: Any, name: str = "k") -> None:
     """Raise unless k is None or an integer from 1."""
     if k is None:
         return
@@ -233,5 +244,5 @@ def check_cutoff(k, name="k"):
         )
 
 
-def _is_integer(value) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

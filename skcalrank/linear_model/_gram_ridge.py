@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -17,7 +18,7 @@ from .._solvers import (
     ridge,
     ridge_path,
 )
-from ..data import all_or_nothing, check_alpha, check_sample_weight
+from ..data import NON_NEGATIVE, all_or_nothing, check_alpha, check_params, check_sample_weight
 
 __all__ = ["GramRidge"]
 
@@ -87,6 +88,11 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     # Rankers then hand it statistics instead of centred rows, see skcalrank._solvers.
     _sees_moments_only = True
 
+    _parameter_constraints: ClassVar[dict] = {
+        "alpha": [NON_NEGATIVE, "array-like"],
+        "fit_intercept": ["boolean"],
+    }
+
     def __init__(self, alpha=1.0, *, fit_intercept=True):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -141,6 +147,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _add(self, X, y, sample_weight, first):
         """Take rows in: beside those seen, or as the first."""
+        check_params(self)
         X, y = validate_data(
             self, X, y, reset=first, multi_output=True, y_numeric=True, **_X_CHECKS
         )

@@ -138,21 +138,21 @@ class PreferenceLoss(ABC):
 
 @dataclass(frozen=True)
 class PreferenceHinge(PreferenceLoss):
-    """Hinge, ``(1 - x)_+``, its corner rounded over a width of ``smoothing``.
+    """Hinge, ``(1 - x)_+``, its corner rounded over ``corner_width``.
 
     The loss of RankSVM [Joa02]_. Not consistent for the pairwise disagreement even where the noise
     is low (DMJ10, Theorems 11 and 12).
 
     Parameters
     ----------
-    smoothing : float, default=1e-3
-        From (0, 1]: a parabola replaces the corner between ``1 - smoothing`` and 1, on the scale of
-        the scores.
+    corner_width : float, default=1e-3
+        From (0, 1]: a parabola replaces the corner between ``1 - corner_width`` and 1, on the
+        scale of the scores.
 
     Raises
     ------
     ValueError
-        If ``smoothing`` is out of its range.
+        If ``corner_width`` is out of its range.
 
     References
     ----------
@@ -160,20 +160,20 @@ class PreferenceHinge(PreferenceLoss):
     """
 
     name: ClassVar[str] = "hinge"
-    smoothing: float = 1e-3
+    corner_width: float = 1e-3
 
     def __post_init__(self):
-        if not isinstance(self.smoothing, Real) or not 0 < self.smoothing <= 1:
-            raise ValueError(f"smoothing={self.smoothing!r}: choose a number from (0, 1].")
+        if not isinstance(self.corner_width, Real) or not 0 < self.corner_width <= 1:
+            raise ValueError(f"corner_width must be a number in (0, 1], got {self.corner_width!r}.")
 
     def terms(self, ahead):
-        return rounded_hinge(1.0 - ahead, self.smoothing)
+        return rounded_hinge(1.0 - ahead, self.corner_width)
 
     def slopes(self, ahead):
-        return -np.clip((1.0 - ahead) / self.smoothing, 0.0, 1.0)
+        return -np.clip((1.0 - ahead) / self.corner_width, 0.0, 1.0)
 
     def curvatures(self, ahead):
-        return ((ahead < 1.0) & (ahead > 1.0 - self.smoothing)) / self.smoothing
+        return ((ahead < 1.0) & (ahead > 1.0 - self.corner_width)) / self.corner_width
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from typing import Any
 
 from ._base import Measure, PairMeasure, PositionalMeasure
 from ._pairs import Kendall, PairwiseDisagreement
@@ -50,7 +51,7 @@ MEASURES: dict[str, type[Measure]] = {
 }
 
 
-def get_measure(measure, **options) -> Measure:
+def get_measure(measure: str | Measure, **options: Any) -> Measure:
     """A measure by its name.
 
     Parameters

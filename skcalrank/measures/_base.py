@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Queries, Ranked
+from ..data import Block, Bools, Floats, Ints, Queries, Ranked
 
 __all__ = ["Measure", "PairMeasure", "PositionalMeasure"]
 
@@ -130,12 +130,12 @@ class Measure(ABC):
         """
         return self._targets_key() == other._targets_key()
 
-    def _targets_key(self):
+    def _targets_key(self) -> tuple[type[Measure], dict[str, Any]]:
         """What decides which ranking is best."""
         params = {name: v for name, v in vars(self).items() if name not in self.basis_fields}
         return type(self), params
 
-    def labels(self, y: np.ndarray) -> np.ndarray:
+    def labels(self, y: Floats) -> Floats:
         """The labels that the measure reads, checked (and made binary if it is).
 
         Parameters
@@ -155,7 +155,7 @@ class Measure(ABC):
         """
         return y
 
-    def scaled_to(self, y: np.ndarray) -> Measure:
+    def scaled_to(self, y: Floats) -> Measure:
         """The measure with what it reads off all labels together filled in.
 
         Parameters
@@ -171,7 +171,7 @@ class Measure(ABC):
         """
         return self
 
-    def undefined(self, y: np.ndarray, queries: Queries) -> np.ndarray:
+    def undefined(self, y: Floats, queries: Queries) -> Bools:
         """Queries on which the measure is 0/0.
 
         Parameters
@@ -189,7 +189,7 @@ class Measure(ABC):
         """
         return np.zeros(queries.n_queries, dtype=bool)
 
-    def gains_of(self, y: np.ndarray, queries: Queries) -> np.ndarray:
+    def gains_of(self, y: Floats, queries: Queries) -> Floats:
         """What the measure prefers to see first, among documents of equal score.
 
         Read by metrics with ``ties="worst"`` and ``ties="best"`` only.
@@ -207,7 +207,7 @@ class Measure(ABC):
         """
         return y
 
-    def score_targets(self, y: np.ndarray, queries: Queries) -> np.ndarray:
+    def score_targets(self, y: Floats, queries: Queries) -> Floats:
         """What a score-based surrogate regresses: one value per document.
 
         Parameters
@@ -231,7 +231,7 @@ class Measure(ABC):
         )
 
     @abstractmethod
-    def evaluate(self, y: np.ndarray, ranked: Ranked) -> np.ndarray:
+    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         """Value of each query, in exact expectation over shared positions.
 
         Parameters
@@ -284,7 +284,7 @@ class PositionalMeasure(Measure):
     objective: ClassVar[str | None] = "positional"
 
     @abstractmethod
-    def targets(self, y: np.ndarray, queries: Queries) -> np.ndarray:
+    def targets(self, y: Floats, queries: Queries) -> Floats:
         """What the surrogate regresses: ``u_i(y)`` of every document.
 
         Parameters
@@ -300,7 +300,7 @@ class PositionalMeasure(Measure):
         """
 
     @abstractmethod
-    def discount(self, positions: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    def discount(self, positions: Ints, sizes: Ints) -> Floats:
         """``phi`` at 1-based positions.
 
         Parameters
@@ -319,13 +319,13 @@ class PositionalMeasure(Measure):
             the broadcast one where it depends on the size of the query.
         """
 
-    def gains_of(self, y, queries):
+    def gains_of(self, y: Floats, queries: Queries) -> Floats:
         return self.targets(y, queries)
 
-    def score_targets(self, y, queries):
+    def score_targets(self, y: Floats, queries: Queries) -> Floats:
         return self.targets(y, queries)
 
-    def offset(self, y: np.ndarray, queries: Queries) -> np.ndarray:
+    def offset(self, y: Floats, queries: Queries) -> Floats:
         """``b(y)``: what of the measure does not depend on the positions.
 
         Parameters
@@ -341,11 +341,11 @@ class PositionalMeasure(Measure):
         """
         return np.zeros(queries.n_queries)
 
-    def evaluate(self, y, ranked):
+    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         queries = ranked.queries
         return self.evaluate_targets(self.targets(y, queries), self.offset(y, queries), ranked)
 
-    def evaluate_targets(self, values: np.ndarray, offset: np.ndarray, ranked: Ranked):
+    def evaluate_targets(self, values: Floats, offset: Floats, ranked: Ranked) -> Floats:
         """``offset + <values, basis>`` of each query: many rankings need the targets once.
 
         Parameters
@@ -374,7 +374,7 @@ class PositionalMeasure(Measure):
                 out[block.ids] += np.einsum("ij,ij->i", gained, discount)
         return out
 
-    def best(self, values: np.ndarray, queries: Queries) -> np.ndarray:
+    def best(self, values: Floats, queries: Queries) -> Floats:
         """``sum_i values_i phi(i)`` of every query, its values in decreasing order.
 
         Parameters
@@ -400,13 +400,14 @@ class PositionalMeasure(Measure):
         return out
 
 
-def _mean_of_runs(discount, block):
+def _mean_of_runs(discount: Floats, block: Block) -> Floats:
     """Mean discount over the positions that a run of equal scores shares."""
     summed = np.zeros((discount.shape[0], discount.shape[1] + 1))
     np.cumsum(discount, axis=1, out=summed[:, 1:])
     row = 0 if len(summed) == 1 else block.run_row
     start, length = block.run_start, block.run_length
-    return (summed[row, start + length] - summed[row, start]) / length
+    means: Floats = (summed[row, start + length] - summed[row, start]) / length
+    return means
 
 
 class PairMeasure(Measure):
@@ -440,7 +441,7 @@ class PairMeasure(Measure):
     shape: ClassVar[str | None] = "pairs"
 
     @abstractmethod
-    def pair_targets(self, y: np.ndarray) -> np.ndarray:
+    def pair_targets(self, y: Floats) -> Floats:
         """What the surrogate regresses: an (r, r) matrix for every row of labels.
 
         Parameters
@@ -455,7 +456,7 @@ class PairMeasure(Measure):
         """
 
     @abstractmethod
-    def pair_basis(self, positions: np.ndarray) -> np.ndarray:
+    def pair_basis(self, positions: Ints) -> Floats:
         """The (r, r) matrix of the positions that multiplies the targets.
 
         Parameters
@@ -468,7 +469,7 @@ class PairMeasure(Measure):
         basis : ndarray of float of shape (..., r, r)
         """
 
-    def offset(self, y: np.ndarray, queries: Queries) -> np.ndarray:
+    def offset(self, y: Floats, queries: Queries) -> Floats:
         """``b(y)``: what of the measure does not depend on the positions.
 
         Parameters

@@ -6,10 +6,12 @@ from numbers import Real
 
 import numpy as np
 
+from ..data import Floats
+
 __all__ = ["binary_labels", "gains", "non_negative_labels"]
 
 
-def binary_labels(y: np.ndarray, relevance_level: float | None) -> np.ndarray:
+def binary_labels(y: Floats, relevance_level: float | None) -> Floats:
     """1.0 where ``y >= relevance_level``; with None, y itself, which must hold 0 and 1."""
     if relevance_level is not None:
         if not isinstance(relevance_level, Real) or not -np.inf < relevance_level < np.inf:
@@ -25,7 +27,7 @@ def binary_labels(y: np.ndarray, relevance_level: float | None) -> np.ndarray:
     return y
 
 
-def non_negative_labels(y: np.ndarray, name: str) -> np.ndarray:
+def non_negative_labels(y: Floats, name: str) -> Floats:
     """y itself, which must not be negative."""
     if y.size and y.min() < 0:
         raise ValueError(
@@ -35,7 +37,7 @@ def non_negative_labels(y: np.ndarray, name: str) -> np.ndarray:
     return y
 
 
-def gains(y: np.ndarray, gain: str) -> np.ndarray:
+def gains(y: Floats, gain: str) -> Floats:
     """``2^y - 1`` or ``y``."""
     if gain == "linear":
         return y

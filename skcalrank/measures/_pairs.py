@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import check_preference_weights, safe_divide
-from ._base import PairMeasure
+from ..data import (
+    Array,
+    Block,
+    Bools,
+    Floats,
+    Ints,
+    Queries,
+    Ranked,
+    check_preference_weights,
+    safe_divide,
+)
+from ._base import Measure, PairMeasure
 from ._positional import mid_ranks
 
 __all__ = ["Kendall", "PairwiseDisagreement"]
@@ -56,10 +66,10 @@ class PairwiseDisagreement(PairMeasure):
     weights: str = "difference"
     normalize: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_preference_weights(self.weights)
 
-    def pair_targets(self, y):
+    def pair_targets(self, y: Floats) -> Floats:
         gap = np.maximum(y[..., :, None] - y[..., None, :], 0.0)
         if self.weights == "unit":
             gap = (gap > 0) * 1.0
@@ -68,17 +78,18 @@ class PairwiseDisagreement(PairMeasure):
         total = gap.sum(axis=(-1, -2), keepdims=True)
         return safe_divide(gap, total)
 
-    def pair_basis(self, positions):
+    def pair_basis(self, positions: Ints) -> Floats:
         return -1.0 * (positions[..., :, None] > positions[..., None, :])
 
-    def score_targets(self, y, queries):
+    def score_targets(self, y: Floats, queries: Queries) -> Floats:
         """Net preference ``sum_j (y_ij - y_ji)``, without building the pairs (Thm 6)."""
         r = queries.repeat(queries.sizes)
         if self.weights == "unit":
             return r + 1.0 - 2.0 * mid_ranks(y, queries)
         return r * (y - queries.repeat(queries.mean(y)))
 
-    def evaluate(self, y, ranked):
+    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
+        lost: Floats
         total, lost = _disagreement(y, ranked, self.weights)
         if not self.normalize:
             return -lost
@@ -105,27 +116,28 @@ class Kendall(PairMeasure):
     name: ClassVar[str] = "kendall"
     objective: ClassVar[str | None] = "disagreement"
 
-    def undefined(self, y, queries):
+    def undefined(self, y: Floats, queries: Queries) -> Bools:
         return queries.sizes < 2
 
-    def _targets_key(self):
+    def _targets_key(self) -> tuple[type[Measure], dict[str, Any]]:
         # Minus the unit disagreement, up to a factor and a shift of each query.
         return PairwiseDisagreement(weights="unit")._targets_key()
 
-    def pair_targets(self, y):
+    def pair_targets(self, y: Floats) -> Floats:
         r = y.shape[-1]
-        return (y[..., :, None] > y[..., None, :]) / max(r * (r - 1) / 2, 1)
+        targets: Floats = (y[..., :, None] > y[..., None, :]) / max(r * (r - 1) / 2, 1)
+        return targets
 
-    def pair_basis(self, positions):
+    def pair_basis(self, positions: Ints) -> Floats:
         return 1.0 - 2.0 * (positions[..., :, None] > positions[..., None, :])
 
-    def evaluate(self, y, ranked):
+    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         total, lost = _disagreement(y, ranked, "unit")
         sizes = ranked.queries.sizes
         return safe_divide(total - 2.0 * lost, sizes * (sizes - 1) / 2)
 
 
-def _disagreement(y, ranked, weights):
+def _disagreement(y: Floats, ranked: Ranked, weights: str) -> Floats:
     """Total weight of the preferences of each query, and the weight that is lost."""
     out = np.zeros((2, ranked.queries.n_queries))
     # Differences are all that counts, and a large common part would drown them.
@@ -138,7 +150,7 @@ def _disagreement(y, ranked, weights):
     return out
 
 
-def _dense_ranks(labels, block):
+def _dense_ranks(labels: Floats, block: Block) -> Array:
     """Number of distinct smaller labels in the query; 0 where there is no document."""
     inside = np.arange(labels.shape[1]) < block.sizes
     order = np.argsort(np.where(inside, labels, np.inf), axis=1)
@@ -151,7 +163,7 @@ def _dense_ranks(labels, block):
     return ranks * inside
 
 
-def _count(rank, value, block, unit):
+def _count(rank: Array, value: Array, block: Block, unit: bool) -> tuple[Floats, Floats]:
     """Weight of all preferences, and of those lost, in O(r log(number of labels)).
 
     Every pair of different labels is told apart by exactly one bit of their ranks: the
@@ -186,7 +198,7 @@ def _count(rank, value, block, unit):
     return total, lost
 
 
-def _starts(new):
+def _starts(new: Bools) -> tuple[Ints, Ints]:
     """First and one past the last column of the run that each column belongs to."""
     n, width = len(new), new.shape[1] + 1
     column = np.arange(width)

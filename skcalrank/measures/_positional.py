@@ -12,14 +12,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import Queries, Ranked, check_cutoff, check_option, safe_divide
+from ..data import Bools, Floats, Ints, Queries, Ranked, check_cutoff, check_option, safe_divide
 from ._base import PositionalMeasure
 from ._labels import binary_labels, gains, non_negative_labels
 
 __all__ = ["AUC", "DCG", "ERU", "NDCG", "Precision", "Recall", "Spearman", "mid_ranks"]
 
 
-def _share(values, total, queries):
+def _share(values: Floats, total: Floats, queries: Queries) -> Floats:
     """Values over the total of their query, and 0 where that is 0."""
     out = queries.repeat(safe_divide(1.0, total))
     out *= values
@@ -64,16 +64,16 @@ class Precision(PositionalMeasure):
     k: int | None = None
     relevance_level: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_cutoff(self.k)
 
-    def labels(self, y):
+    def labels(self, y: Floats) -> Floats:
         return binary_labels(y, self.relevance_level)
 
-    def targets(self, y, queries):
+    def targets(self, y: Floats, queries: Queries) -> Floats:
         return y
 
-    def discount(self, positions, sizes):
+    def discount(self, positions: Ints, sizes: Ints) -> Floats:
         k = sizes if self.k is None else self.k
         return (positions <= k) / k
 
@@ -114,19 +114,20 @@ class Recall(PositionalMeasure):
     k: int | None = None
     relevance_level: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_cutoff(self.k)
 
-    def labels(self, y):
+    def labels(self, y: Floats) -> Floats:
         return binary_labels(y, self.relevance_level)
 
-    def undefined(self, y, queries):
-        return queries.sum(y) == 0
+    def undefined(self, y: Floats, queries: Queries) -> Bools:
+        without: Bools = queries.sum(y) == 0
+        return without
 
-    def targets(self, y, queries):
+    def targets(self, y: Floats, queries: Queries) -> Floats:
         return _share(y, queries.sum(y), queries)
 
-    def discount(self, positions, sizes):
+    def discount(self, positions: Ints, sizes: Ints) -> Floats:
         return (positions <= (sizes if self.k is None else self.k)) * 1.0
 
 
@@ -169,18 +170,18 @@ class DCG(PositionalMeasure):
     k: int | None = None
     gain: str = "exponential"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_cutoff(self.k)
         check_option("gain", self.gain, ("exponential", "linear"))
 
-    def labels(self, y):
+    def labels(self, y: Floats) -> Floats:
         return non_negative_labels(y, self.name)
 
-    def targets(self, y, queries):
+    def targets(self, y: Floats, queries: Queries) -> Floats:
         return gains(y, self.gain)
 
-    def discount(self, positions, sizes):
-        discount = 1.0 / np.log2(1.0 + positions)
+    def discount(self, positions: Ints, sizes: Ints) -> Floats:
+        discount: Floats = 1.0 / np.log2(1.0 + positions)
         return discount if self.k is None else discount * (positions <= self.k)
 
 
@@ -221,10 +222,11 @@ class NDCG(DCG):
     basis_fields: ClassVar[frozenset[str]] = frozenset()
     separable: ClassVar[bool] = False
 
-    def undefined(self, y, queries):
-        return queries.max(y) == 0
+    def undefined(self, y: Floats, queries: Queries) -> Bools:
+        without: Bools = queries.max(y) == 0
+        return without
 
-    def targets(self, y, queries):
+    def targets(self, y: Floats, queries: Queries) -> Floats:
         highest = int(y.max(initial=0.0))
         bits = int(queries.sizes.max()).bit_length()
         if highest * bits <= 62:
@@ -235,7 +237,7 @@ class NDCG(DCG):
         gain = gains(y, self.gain)
         return _share(gain, self.best(gain, queries), queries)
 
-    def _ideal(self, gain, grades, bits, queries):
+    def _ideal(self, gain: Floats, grades: Ints, bits: int, queries: Queries) -> Floats:
         """IDCG@k from the number of documents of each grade: half the time of sorting."""
         highest = len(gain) - 1
         # All counts of a query in one integer, a field of bits for each grade above 0.
@@ -248,7 +250,8 @@ class NDCG(DCG):
         discount = self.discount(np.arange(1, queries.sizes.max() + 1), queries.sizes)
         summed = np.append(0.0, discount.cumsum())
         # Summation by parts over the grades.
-        return summed[filled] @ np.diff(gain)[::-1]
+        ideal: Floats = summed[filled] @ np.diff(gain)[::-1]
+        return ideal
 
 
 @dataclass(frozen=True)
@@ -289,7 +292,7 @@ class ERU(PositionalMeasure):
     neutral: float = 0.0
     half_life: float = 5.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_cutoff(self.k)
         if not isinstance(self.half_life, Real) or not 1 < self.half_life < np.inf:
             raise ValueError(
@@ -299,11 +302,12 @@ class ERU(PositionalMeasure):
         if not isinstance(self.neutral, Real) or not np.isfinite(self.neutral):
             raise ValueError(f"neutral={self.neutral!r}: the neutral score is a finite number.")
 
-    def targets(self, y, queries):
-        return np.maximum(y - self.neutral, 0.0)
+    def targets(self, y: Floats, queries: Queries) -> Floats:
+        above: Floats = np.maximum(y - self.neutral, 0.0)
+        return above
 
-    def discount(self, positions, sizes):
-        discount = np.exp2((1.0 - positions) / (self.half_life - 1.0))
+    def discount(self, positions: Ints, sizes: Ints) -> Floats:
+        discount: Floats = np.exp2((1.0 - positions) / (self.half_life - 1.0))
         return discount if self.k is None else discount * (positions <= self.k)
 
 
@@ -339,26 +343,28 @@ class AUC(PositionalMeasure):
     is_binary: ClassVar[bool] = True
     relevance_level: float | None = None
 
-    def labels(self, y):
+    def labels(self, y: Floats) -> Floats:
         return binary_labels(y, self.relevance_level)
 
-    def undefined(self, y, queries):
+    def undefined(self, y: Floats, queries: Queries) -> Bools:
         relevant = queries.sum(y)
-        return (relevant == 0) | (relevant == queries.sizes)
+        one_class: Bools = (relevant == 0) | (relevant == queries.sizes)
+        return one_class
 
-    def targets(self, y, queries):
+    def targets(self, y: Floats, queries: Queries) -> Floats:
         relevant = queries.sum(y)
         return _share(y, relevant * (queries.sizes - relevant), queries)
 
-    def offset(self, y, queries):
+    def offset(self, y: Floats, queries: Queries) -> Floats:
         relevant = queries.sum(y)
         return safe_divide(
             (1.0 - relevant) * ~self.undefined(y, queries),
             2.0 * (queries.sizes - relevant),
         )
 
-    def discount(self, positions, sizes):
-        return np.maximum(sizes - positions, 0.0)
+    def discount(self, positions: Ints, sizes: Ints) -> Floats:
+        below: Floats = np.maximum(sizes - positions, 0.0)
+        return below
 
 
 @dataclass(frozen=True)
@@ -379,23 +385,23 @@ class Spearman(PositionalMeasure):
 
     name: ClassVar[str] = "spearman"
 
-    def undefined(self, y, queries):
+    def undefined(self, y: Floats, queries: Queries) -> Bools:
         return queries.sizes < 2
 
-    def targets(self, y, queries):
+    def targets(self, y: Floats, queries: Queries) -> Floats:
         return queries.repeat(queries.sizes) - mid_ranks(y, queries)
 
-    def offset(self, y, queries):
+    def offset(self, y: Floats, queries: Queries) -> Floats:
         r = queries.sizes.astype(float)
         squares = queries.sum(mid_ranks(y, queries) ** 2) + r * (r + 1) * (2 * r + 1) / 6
         return np.where(r < 2, 0.0, 1.0 - 6.0 * safe_divide(squares - 2 * r**2, r * (r**2 - 1)))
 
-    def discount(self, positions, sizes):
+    def discount(self, positions: Ints, sizes: Ints) -> Floats:
         r = np.asarray(sizes, dtype=float)
         return safe_divide(np.maximum(12.0 * (r - positions), 0.0), r * (r**2 - 1))
 
 
-def mid_ranks(y: np.ndarray, queries: Queries) -> np.ndarray:
+def mid_ranks(y: Floats, queries: Queries) -> Floats:
     """Mean position of each document when its query is sorted by decreasing label."""
     out = np.empty(queries.n_rows + 1)
     for block in Ranked(y, queries).blocks():

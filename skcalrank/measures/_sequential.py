@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import check_cutoff, safe_divide
+from ..data import Block, Bools, Floats, Ints, Queries, Ranked, check_cutoff, safe_divide
 from ._base import Measure, PairMeasure
 from ._labels import binary_labels, non_negative_labels
 
 __all__ = ["ERR", "AveragePrecision", "ReciprocalRank"]
 
 
-def _within(contributions, positions, k):
+def _within(contributions: Floats, positions: Ints, k: int | None) -> Floats:
     """Sum over the positions up to k."""
     if k is not None:
         contributions = contributions * (positions <= k)
-    return contributions.sum(axis=1)
+    sums: Floats = contributions.sum(axis=1)
+    return sums
 
 
-def _shared_counts(relevant, block):
+def _shared_counts(relevant: Floats, block: Block) -> tuple[Floats, Floats]:
     """Relevant documents before the shared positions, and among them."""
     summed = np.zeros((len(relevant), relevant.shape[1] + 1))
     np.cumsum(relevant, axis=1, out=summed[:, 1:])
@@ -70,30 +72,31 @@ class AveragePrecision(PairMeasure):
     k: int | None = None
     relevance_level: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_cutoff(self.k)
 
-    def labels(self, y):
+    def labels(self, y: Floats) -> Floats:
         return binary_labels(y, self.relevance_level)
 
-    def undefined(self, y, queries):
-        return queries.sum(y) == 0
+    def undefined(self, y: Floats, queries: Queries) -> Bools:
+        without: Bools = queries.sum(y) == 0
+        return without
 
-    def pair_targets(self, y):
+    def pair_targets(self, y: Floats) -> Floats:
         relevant = y.sum(axis=-1)[..., None, None]
         products = np.tril(y[..., :, None] * y[..., None, :])
         return safe_divide(products, relevant)
 
-    def pair_basis(self, positions):
+    def pair_basis(self, positions: Ints) -> Floats:
         last = np.maximum(positions[..., :, None], positions[..., None, :])
         return np.tril(1.0 / last if self.k is None else (last <= self.k) / last)
 
-    def score_targets(self, y, queries):
+    def score_targets(self, y: Floats, queries: Queries) -> Floats:
         """``y_i/|y|_1``, the diagonal of the pair targets: RAT13, Corollary 5."""
         relevant = queries.repeat(queries.sum(y))
         return safe_divide(y, relevant)
 
-    def evaluate(self, y, ranked):
+    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         queries = ranked.queries
         out = np.zeros(queries.n_queries)
         for block in ranked.blocks(self.k):
@@ -111,7 +114,7 @@ class AveragePrecision(PairMeasure):
         return safe_divide(out, queries.sum(y))
 
     @staticmethod
-    def _precision(relevant, block):
+    def _precision(relevant: Floats, block: Block) -> Floats:
         """Expected ``1(relevant) * precision`` at each position.
 
         At the i-th of n shared positions with m relevant documents among them and R
@@ -121,7 +124,8 @@ class AveragePrecision(PairMeasure):
         before, among = _shared_counts(relevant, block)
         n = block.stop - block.start
         earlier = (positions - block.start - 1) * (among - 1) / np.maximum(n - 1, 1)
-        return among / n * (before + 1 + earlier) / positions
+        precision: Floats = among / n * (before + 1 + earlier) / positions
+        return precision
 
 
 @dataclass(frozen=True)
@@ -158,13 +162,13 @@ class ReciprocalRank(Measure):
     k: int | None = None
     relevance_level: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_cutoff(self.k)
 
-    def labels(self, y):
+    def labels(self, y: Floats) -> Floats:
         return binary_labels(y, self.relevance_level)
 
-    def evaluate(self, y, ranked):
+    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         out = np.zeros(ranked.queries.n_queries)
         for block in ranked.blocks(self.k):
             relevant = block.gather(y)
@@ -179,7 +183,7 @@ class ReciprocalRank(Measure):
         return out
 
     @staticmethod
-    def _is_first(relevant, block):
+    def _is_first(relevant: Floats, block: Block) -> Floats:
         """Probability that each position is the first with a relevant document.
 
         Among n shared positions with m relevant documents, the i-th is relevant with
@@ -237,14 +241,14 @@ class ERR(Measure):
     k: int | None = None
     max_grade: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_cutoff(self.k)
         if self.max_grade is not None and not 0 <= self.max_grade <= 1000:
             raise ValueError(
                 f"max_grade={self.max_grade!r}: the highest grade is a number from 0 to 1000."
             )
 
-    def labels(self, y):
+    def labels(self, y: Floats) -> Floats:
         y = non_negative_labels(y, self.name)
         if self.max_grade is not None and y.size and y.max() > self.max_grade:
             raise ValueError(
@@ -254,16 +258,16 @@ class ERR(Measure):
         return y
 
     @property
-    def is_scaled(self):
+    def is_scaled(self) -> bool:
         """Whether ``max_grade`` is set."""
         return self.max_grade is not None
 
-    def scaled_to(self, y):
+    def scaled_to(self, y: Floats) -> ERR:
         if self.is_scaled:
             return self
         return replace(self, max_grade=float(np.max(self.labels(y), initial=0.0)))
 
-    def stop_probability(self, y):
+    def stop_probability(self, y: Floats) -> Floats:
         """Probability that a user who reads a document stops there: ``(2^y - 1)/2^max_grade``.
 
         Parameters
@@ -276,15 +280,16 @@ class ERR(Measure):
         stop : ndarray of shape (n_documents,)
             In [0, 1). With ``max_grade=None`` the largest label of ``y`` is the highest grade.
         """
-        highest = self.scaled_to(y).max_grade
-        return np.exp2(y - highest) - np.exp2(-highest)
+        highest: Any = self.scaled_to(y).max_grade
+        stop: Floats = np.exp2(y - highest) - np.exp2(-highest)
+        return stop
 
-    def score_targets(self, y, queries):
+    def score_targets(self, y: Floats, queries: Queries) -> Floats:
         """The stop probability: sorting by its mean is best when relevances are
         independent given the query (DMJ13, Lemma 1)."""
         return self.stop_probability(y)
 
-    def evaluate(self, y, ranked):
+    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         stop = self.stop_probability(y)
         out = np.zeros(ranked.queries.n_queries)
         for block in ranked.blocks(self.k):
@@ -298,7 +303,7 @@ class ERR(Measure):
         return out
 
 
-def _average_over_ties(goes_on, stops, block, k):
+def _average_over_ties(goes_on: Floats, stops: Floats, block: Block, k: int | None) -> None:
     """Replace products inside shared positions by their mean over all orders.
 
     ``goes_on[:, p]`` is the product of ``1 - stop`` over the first p positions. After j
@@ -335,7 +340,7 @@ def _average_over_ties(goes_on, stops, block, k):
         goes_on[rows, places] = goes_on[q, f][column] * mean[column, step]
 
 
-def _chunks(length, cells=1 << 20):
+def _chunks(length: Ints, cells: int = 1 << 20) -> Iterator[Ints]:
     """Runs of similar length together, in parts of bounded memory."""
     order = np.argsort(length, kind="stable")[::-1]
     start = 0

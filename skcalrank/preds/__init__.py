@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ..data import check_option
 from ._base import Pred
 from ._feedback_arc import (
@@ -46,7 +49,7 @@ PREDS = {
 }
 
 
-def preds_for(objective) -> dict[str, Pred]:
+def preds_for(objective: str) -> dict[str, Pred]:
     """Return the prediction maps that solve a problem, by name.
 
     Parameters
@@ -69,7 +72,7 @@ def preds_for(objective) -> dict[str, Pred]:
     return {pred.name: pred for pred in PREDS.values() if pred.objective == objective}
 
 
-def get_pred(pred, objective) -> Pred:
+def get_pred(pred: str | Pred | Callable[..., Any], objective: str) -> Pred:
     """Return a prediction map by its name.
 
     Parameters

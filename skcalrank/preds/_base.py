@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..data import check_option
+from ..data import ArrayLike, Floats, Ints, check_option
 from ._matrix import on_stack
 from ._objectives import OBJECTIVES
+from ._result import PredResult
 
 __all__ = ["Method", "Pred", "heuristic_cost"]
 
@@ -79,13 +80,15 @@ class Pred:
     cost: Callable[[int], float] = field(default_factory=lambda: heuristic_cost, repr=False)
     options: tuple[str, ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_option("objective", self.objective, OBJECTIVES)
         if not callable(self.solve):
             raise TypeError(f"solve must be callable, got {self.solve!r}.")
 
     @classmethod
-    def from_positions(cls, function, objective, *, name=None, **facts):
+    def from_positions(
+        cls, function: Callable[..., Any], objective: str, *, name: str | None = None, **facts: Any
+    ) -> Pred:
         """Make a prediction map of a function that returns positions only.
 
         Value and bound are added, for objectives of pairs.
@@ -138,7 +141,7 @@ class Method:
     function: Callable[..., Any]
     method: str
 
-    def __call__(self, U, **options):
+    def __call__(self, U: ArrayLike, **options: Any) -> Any:
         return self.function(U, method=self.method, **options)
 
 
@@ -150,14 +153,16 @@ class _OneByOne:
     objective: str
     name: str
 
-    def __call__(self, U, **options):
+    def __call__(self, U: ArrayLike, **options: Any) -> Any:
         return on_stack(lambda stack: self._solve(stack, options), U)
 
-    def _solve(self, stack, options):
+    def _solve(self, stack: Floats, options: dict[str, Any]) -> PredResult:
         positions = np.array([self._positions(U, options) for U in stack])
-        return OBJECTIVES[self.objective].result(stack, positions, self.name)
+        result = OBJECTIVES[self.objective].result
+        assert result is not None  # objectives of pairs have one
+        return result(stack, positions, self.name)
 
-    def _positions(self, U, options):
+    def _positions(self, U: Floats, options: dict[str, Any]) -> Ints:
         found, r = self.function(U, **options), len(U)
         positions = np.asarray(getattr(found, "positions", found))
         if not np.array_equal(np.sort(positions, axis=None), np.arange(1, r + 1)):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from ..data import check_option
+from ..data import Array, ArrayLike, Floats, Ints, check_option
 from ._base import Method, Pred, heuristic_cost
 from ._matrix import on_stack, order_to_positions, parts
 from ._objectives import disagreement_result, net_graph
+from ._result import PredResult
 from ._subsets import best_chain
 from ._topological import topological_order
 
@@ -31,7 +33,9 @@ _SUBSETS_UP_TO = 14
 _AUTO_UP_TO = 20
 
 
-def feedback_arc_positions(U, *, method="exact", time_limit=None):
+def feedback_arc_positions(
+    U: ArrayLike, *, method: str = "exact", time_limit: float | None = None
+) -> PredResult:
     r"""Positions that minimise :math:`\sum_{i \ne j} U_{ij} 1(\sigma(i) > \sigma(j))`.
 
     The exact prediction map of pairwise disagreement: with least squares on all pairs it is
@@ -76,13 +80,14 @@ def feedback_arc_positions(U, *, method="exact", time_limit=None):
     check_option("method", method, ("exact", "local_search", "auto"))
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r}: give a positive number of seconds, or None.")
-    return on_stack(partial(_solve, method=method, time_limit=time_limit), U)
+    result: PredResult = on_stack(partial(_solve, method=method, time_limit=time_limit), U)
+    return result
 
 
 # Below, everything is of a stack, one matrix a stack of one, up to the solvers of a component.
 
 
-def _solve(U, method, time_limit):
+def _solve(U: Floats, method: str, time_limit: float | None) -> PredResult:
     """The components in order, and within each its own order."""
     net = net_graph(U)
     head, size = _components(net)
@@ -97,7 +102,7 @@ def _solve(U, method, time_limit):
     return disagreement_result(U, positions, excess, name)
 
 
-def _components(net):
+def _components(net: Floats) -> tuple[Ints, Ints]:
     """Strongly connected components of the positive part: first document of each one's, size."""
     n, r, _ = net.shape
     # One graph of all queries side by side.
@@ -112,7 +117,7 @@ def _components(net):
     return first[label].reshape(n, r) % r, size[label].reshape(n, r)
 
 
-def _place_of_heads(net, head, size):
+def _place_of_heads(net: Floats, head: Ints, size: Ints) -> Ints:
     """Places of the components in an order that follows the edges between them.
 
     A component is known by its first document; of those that may come next, the one of largest
@@ -127,7 +132,7 @@ def _place_of_heads(net, head, size):
     return order_to_positions(topological_order(edges, sums / size)[0])
 
 
-def _places_in_small(net, head, size):
+def _places_in_small(net: Floats, head: Ints, size: Ints) -> Ints:
     """Places within components, those of one size together; a component of size 0 is left."""
     place = np.zeros(head.shape, dtype=np.intp)
     for r in np.unique(size[size > 0]):
@@ -141,7 +146,9 @@ def _places_in_small(net, head, size):
     return place
 
 
-def _places_in_large(net, head, exact_up_to, time_limit):
+def _places_in_large(
+    net: Floats, head: Ints, exact_up_to: float, time_limit: float | None
+) -> tuple[Ints, Floats]:
     """Places within components, one by one, and what better ones could save; head -1 is left."""
     place, excess = np.zeros(head.shape, dtype=np.intp), np.zeros(len(net))
     for query in np.flatnonzero((head >= 0).any(axis=1)):
@@ -155,7 +162,7 @@ def _places_in_large(net, head, exact_up_to, time_limit):
     return place, excess
 
 
-def _over_subsets(net):
+def _over_subsets(net: Floats) -> Ints:
     """Best orders of a stack by dynamic programming over the sets of documents placed first."""
     n, r, _ = net.shape
     # What each document loses behind every set: its preferences over it, built bit by bit.
@@ -169,18 +176,18 @@ def _over_subsets(net):
 # The solvers of one component return an order and a bound on what a better one could save.
 
 
-def _search(net, deadline=None):
+def _search(net: Floats, deadline: float | None = None) -> tuple[Ints, float]:
     """Insertion local search from the order of net preference; bound: each pair at its best."""
     order = _insert(net, np.argsort(-net.sum(axis=1), kind="stable"))
     return order, _loss(net, order)
 
 
-def _loss(net, order):
+def _loss(net: Floats, order: Ints) -> float:
     """Net preferences that an order contradicts."""
     return float(np.maximum(np.tril(net[np.ix_(order, order)]), 0.0).sum())
 
 
-def _insert(net, order):
+def _insert(net: Floats, order: Ints) -> Ints:
     """Move each document to where it loses least, until no move gains."""
     order = list(order)
     scale = np.abs(net).max() * 1e-12
@@ -207,7 +214,7 @@ class _Triangles:
     ``0 <= x_ij + x_jk - x_ik <= 1``.
     """
 
-    def __init__(self, net):
+    def __init__(self, net: Floats) -> None:
         self.r = len(net)
         self.i, self.j = np.triu_indices(self.r, 1)
         self.number = np.zeros((self.r, self.r), dtype=np.intp)
@@ -215,7 +222,7 @@ class _Triangles:
         self.gain = net[self.i, self.j]
         self.found = np.zeros((0, 3), dtype=np.intp)
 
-    def minimise(self, relaxed, deadline):
+    def minimise(self, relaxed: bool, deadline: float) -> tuple[Floats | None, Any]:
         """Best x with the inequalities found so far, and a bound on the loss; None: no time."""
         if not len(self.found):
             x = (self.gain > 0) * 1.0
@@ -239,11 +246,12 @@ class _Triangles:
         bound = result.fun if relaxed else result.mip_dual_bound
         return result.x, np.maximum(self.gain, 0.0).sum() + bound
 
-    def places(self, x):
+    def places(self, x: Floats) -> Floats:
         """How many documents each one stands before, by the values of the variables."""
-        return np.bincount(self.i, x, self.r) + np.bincount(self.j, 1 - x, self.r)
+        places: Array = np.bincount(self.i, x, self.r) + np.bincount(self.j, 1 - x, self.r)
+        return places
 
-    def add_violated(self, x, most):
+    def add_violated(self, x: Floats, most: int) -> int:
         """Add the inequalities that x violates most; how many there were."""
         before = np.zeros((self.r, self.r))
         before[self.i, self.j] = x
@@ -262,7 +270,7 @@ class _Triangles:
         return len(new)
 
 
-def _integer_programme(net, deadline):
+def _integer_programme(net: Floats, deadline: float) -> tuple[Ints, float]:
     """Relaxation with the inequalities that are violated, then integers where it must be."""
     # The solver's tolerances are absolute.
     scale = np.abs(net).max()
@@ -285,11 +293,11 @@ def _integer_programme(net, deadline):
     return best_order, scale * (best - lower) if best - lower > tolerance else 0.0
 
 
-def _exact_cost(r):
+def _exact_cost(r: int) -> float:
     return 1e-8 * r * 2.0**r if r <= _SUBSETS_UP_TO else 2e-7 * r**4.0
 
 
-def _auto_cost(r):
+def _auto_cost(r: int) -> float:
     return _exact_cost(r) if r <= _AUTO_UP_TO else heuristic_cost(r)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ..data import check_option
+from ..data import Array, ArrayLike, Bools, Floats, Ints, check_option
 from ._base import Method, Pred, heuristic_cost
 from ._matrix import check_stack, on_stack, parts
 from ._objectives import map_result, map_weights
+from ._result import PredResult
 from ._subsets import best_chain, weights_of_sets
 
 __all__ = ["MAP_AUTO", "MAP_BEAM", "MAP_DIAGONAL", "MAP_EXACT", "map_positions"]
@@ -20,7 +22,7 @@ _EXACT_UP_TO = 20
 _BEAM_WIDTH = 32
 
 
-def map_positions(U, *, method="exact"):
+def map_positions(U: ArrayLike, *, method: str = "exact") -> PredResult:
     r"""Positions that maximise :math:`\sum_{i \ge j} U_{ij} / \max(\sigma(i), \sigma(j))`.
 
     The exact prediction map of MAP: with least squares on :math:`y_i y_j / |y|_1` it is
@@ -66,22 +68,23 @@ def map_positions(U, *, method="exact"):
             f"method='exact' looks at all sets of documents, and {r} documents have too many "
             f"(at most {_EXACT_UP_TO}): use method='auto' or 'beam'."
         )
-    return on_stack(partial(_solve, method=method), U)
+    result: PredResult = on_stack(partial(_solve, method=method), U)
+    return result
 
 
 # Below, everything is of a stack: one matrix is a stack of one.
 
 
-def _solve(U, method):
+def _solve(U: Floats, method: str) -> PredResult:
     weights = map_weights(U)
     return map_result(weights, _SOLVERS[method](weights), method, exact=method == "exact")
 
 
-def _exact(weights):
+def _exact(weights: Floats) -> Ints:
     return np.concatenate([_over_subsets(w) for w in parts(weights, 1 << len(weights[0]))])
 
 
-def _over_subsets(weights):
+def _over_subsets(weights: Floats) -> Ints:
     """Best orders by dynamic programming over the sets of documents placed first.
 
     Summed by parts: the k documents placed first are worth their weight over ``k (k + 1)``,
@@ -97,17 +100,17 @@ def _over_subsets(weights):
     return best_chain(worth)
 
 
-def _diagonal(weights):
+def _diagonal(weights: Floats) -> Ints:
     return np.argsort(-weights.diagonal(axis1=1, axis2=2), axis=1, kind="stable")
 
 
-def _beam(weights):
+def _beam(weights: Floats) -> Ints:
     """Grow the best sets of each size, one document at a time."""
     n, r, _ = weights.shape
     rows = np.arange(n)[:, None]
     diagonal = weights.diagonal(axis1=1, axis2=2)[:, None]
     # The key of a set is the sum of random numbers of its documents.
-    keys = np.random.default_rng(0).integers(1 << 62, size=r, dtype=np.uint64)
+    keys: Any = np.random.default_rng(0).integers(1 << 62, size=r, dtype=np.uint64)
     inside, key = np.zeros((n, 1, r), dtype=bool), np.zeros((n, 1), dtype=np.uint64)
     value, linked = np.zeros((n, 1)), np.zeros((n, 1, r))
     steps = []
@@ -129,7 +132,7 @@ def _beam(weights):
     return order
 
 
-def _best_distinct(values, keys, most=8 * _BEAM_WIDTH):
+def _best_distinct(values: Floats, keys: Array, most: int = 8 * _BEAM_WIDTH) -> tuple[Ints, Bools]:
     """Places of the best values of each row with different keys, as many as the beam is wide.
 
     Says of each place as well whether it is one: rows may have too few.
@@ -146,7 +149,7 @@ def _best_distinct(values, keys, most=8 * _BEAM_WIDTH):
     return chosen, new
 
 
-def _repeated(keys):
+def _repeated(keys: Array) -> Bools:
     """Whether an equal key stands before, in each row."""
     order = np.argsort(keys, axis=1, kind="stable")
     ordered = np.take_along_axis(keys, order, axis=1)
@@ -162,15 +165,15 @@ _SOLVERS = {"exact": _exact, "beam": _beam, "diagonal": _diagonal}
 _MOST = 1000
 
 
-def _exact_cost(r):
+def _exact_cost(r: int) -> float:
     return 5e-9 * r * 2.0 ** min(r, _MOST)
 
 
-def _diagonal_cost(r):
+def _diagonal_cost(r: int) -> float:
     return 5e-8 * r**2
 
 
-def _auto_cost(r):
+def _auto_cost(r: int) -> float:
     return _exact_cost(r) if r <= _AUTO_UP_TO else heuristic_cost(r)
 
 

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 from sklearn.utils import check_array
 
-from ..data import CACHE_CELLS
+from ..data import CACHE_CELLS, ArrayLike, Floats, Ints
 from ._result import PredResult
 
 __all__ = ["check_stack", "on_stack", "order_to_positions", "total"]
 
 
-def check_stack(U) -> np.ndarray:
+def check_stack(U: ArrayLike) -> Floats:
     """Finite square matrices, one or a stack, or an error that says what is wrong."""
-    U = check_array(np.asarray(U), dtype=np.float64, order="C", allow_nd=True, input_name="U")
-    if U.ndim > 3:
-        raise ValueError(f"U must have shape (r, r) or (n, r, r), got {U.shape}.")
-    if U.shape[-1] != U.shape[-2] or not U.shape[-1]:
-        raise ValueError(f"U must be square, one row and column per document, got {U.shape}.")
-    return U
+    stack: Floats = check_array(
+        np.asarray(U), dtype=np.float64, order="C", allow_nd=True, input_name="U"
+    )
+    if stack.ndim > 3:
+        raise ValueError(f"U must have shape (r, r) or (n, r, r), got {stack.shape}.")
+    if stack.shape[-1] != stack.shape[-2] or not stack.shape[-1]:
+        raise ValueError(f"U must be square, one row and column per document, got {stack.shape}.")
+    return stack
 
 
-def on_stack(solve, U):
+def on_stack(solve: Callable[[Floats], Any], U: ArrayLike) -> Any:
     """Apply a function of a stack to a stack, part by part, or to a matrix as a stack of one.
 
     The function returns an array, or a :class:`PredResult` of arrays, of one row per matrix.
@@ -37,19 +42,20 @@ def on_stack(solve, U):
     return np.concatenate(found)
 
 
-def parts(stack, cells):
+def parts(stack: Floats, cells: int) -> Iterator[Floats]:
     """Return parts of a stack that stay in cache, at `cells` for each matrix."""
     step = max(1, CACHE_CELLS // cells)
     return (stack[start : start + step] for start in range(0, len(stack), step))
 
 
-def order_to_positions(order) -> np.ndarray:
+def order_to_positions(order: Ints) -> Ints:
     """1-based positions of the documents from the documents in order, along the last axis."""
     positions = np.empty(order.shape, dtype=np.intp)
     np.put_along_axis(positions, order, np.arange(1, order.shape[-1] + 1), axis=-1)
     return positions
 
 
-def total(stack) -> np.ndarray:
+def total(stack: Floats) -> Floats:
     """Sum of each matrix."""
-    return stack.reshape(len(stack), -1).sum(axis=1)
+    sums: Floats = stack.reshape(len(stack), -1).sum(axis=1)
+    return sums

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..data import Array, Bools, Floats, Ints
 from ._matrix import order_to_positions, total
 from ._result import PredResult
 
@@ -33,12 +34,12 @@ class Objective(NamedTuple):
     result: Callable[..., PredResult] | None = None
 
 
-def map_weights(U):
+def map_weights(U: Floats) -> Floats:
     """Return symmetric matrices with the lower triangles of a stack."""
     return np.tril(U) + np.tril(U, -1).swapaxes(1, 2)
 
 
-def map_result(weights, order, method, exact=False):
+def map_result(weights: Floats, order: Ints, method: str, exact: bool = False) -> PredResult:
     """Return positions with their value for MAP, which is the bound where they are exact."""
     value = _map_value(weights, order)
     bound = value if exact else np.maximum(value, _map_bound(weights))
@@ -47,18 +48,19 @@ def map_result(weights, order, method, exact=False):
     return PredResult(order_to_positions(order), value, bound, proven, method)
 
 
-def _map_at(U, positions, method):
+def _map_at(U: Floats, positions: Ints, method: str) -> PredResult:
     return map_result(map_weights(U), np.argsort(positions, axis=1), method)
 
 
-def _map_value(weights, order):
+def _map_value(weights: Floats, order: Ints) -> Floats:
     """Sum over positions of what the document there adds, over the position."""
     n, r = order.shape
     placed = weights[np.arange(n)[:, None, None], order[:, :, None], order[:, None, :]]
-    return (np.tril(placed).sum(axis=2) / np.arange(1, r + 1)).sum(axis=1)
+    value: Floats = (np.tril(placed).sum(axis=2) / np.arange(1, r + 1)).sum(axis=1)
+    return value
 
 
-def _map_bound(weights):
+def _map_bound(weights: Floats) -> Floats:
     """Bound the weight of every set of k documents, and sum the bounds by parts over k.
 
     In a set of k, document i adds ``u_ii`` and half of its links to k - 1 others, at most its
@@ -72,15 +74,16 @@ def _map_bound(weights):
     most = weights.diagonal(axis1=1, axis2=2)[:, :, None] + 0.5 * most
     top = np.cumsum(-np.sort(-most, axis=1), axis=1).diagonal(axis1=1, axis2=2)
     k = np.arange(1, r)
-    return (top[:, :-1] / (k * (k + 1))).sum(axis=1) + top[:, -1] / r
+    bound: Floats = (top[:, :-1] / (k * (k + 1))).sum(axis=1) + top[:, -1] / r
+    return bound
 
 
-def net_graph(U):
+def net_graph(U: Floats) -> Floats:
     """Return the net preferences ``u_ij - u_ji``."""
     return U - U.swapaxes(1, 2)
 
 
-def disagreement_result(U, positions, excess, method):
+def disagreement_result(U: Floats, positions: Ints, excess: Floats, method: Array) -> PredResult:
     """Return positions with their disagreement, of which they may lose up to `excess`."""
     later = _later(positions)
     value = total(np.where(later, U, 0.0))
@@ -89,13 +92,13 @@ def disagreement_result(U, positions, excess, method):
     return PredResult(positions, value, np.where(proven, value, value - excess), proven, method)
 
 
-def disagreement_at(U, positions, method):
+def disagreement_at(U: Floats, positions: Ints, method: str) -> PredResult:
     """Return positions with their disagreement; the bound has each pair at its best."""
     contradicted = np.where(_later(positions), np.maximum(net_graph(U), 0.0), 0.0)
     return disagreement_result(U, positions, total(contradicted), np.full(len(U), method))
 
 
-def _later(positions):
+def _later(positions: Ints) -> Bools:
     """Whether the row's document stands behind the column's."""
     return positions[:, :, None] > positions[:, None, :]
 

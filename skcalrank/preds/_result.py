@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
+from ..data import Ints
 
 __all__ = ["PredResult"]
 
@@ -28,7 +28,7 @@ class PredResult(NamedTuple):
         The method that found them.
     """
 
-    positions: np.ndarray
+    positions: Ints
     value: Any
     bound: Any
     proven: Any

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_array
 
-from ..data import Queries, positions
+from ..data import ArrayLike, Ints, Queries, positions
 from ._base import Pred
 
 __all__ = ["SORT", "sort_positions"]
 
 
-def sort_positions(u):
+def sort_positions(u: ArrayLike) -> Ints:
     r"""Positions by decreasing value, best against every positional basis.
 
     For a non-increasing discount :math:`\phi` the positions maximise
@@ -47,7 +47,7 @@ def sort_positions(u):
     return positions(stacked.ravel(), queries).reshape(u.shape)
 
 
-def _cost(r):
+def _cost(r: int) -> float:
     return 1e-8 * r
 
 

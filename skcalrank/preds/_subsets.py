@@ -6,12 +6,16 @@ matrices on their last axis: what is done to a set is done to all of them at onc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+
+from ..data import Floats, Ints
 
 __all__ = ["best_chain", "weights_of_sets"]
 
 
-def weights_of_sets(weights: np.ndarray) -> np.ndarray:
+def weights_of_sets(weights: Floats) -> Floats:
     """Sum of each matrix's lower triangle over every set, diagonal included.
 
     Takes a stack of shape (n, r, r), returns an array of shape (2^r, n).
@@ -26,7 +30,7 @@ def weights_of_sets(weights: np.ndarray) -> np.ndarray:
     return total
 
 
-def best_chain(worth: np.ndarray, behind: np.ndarray | None = None) -> np.ndarray:
+def best_chain(worth: Floats, behind: Floats | None = None) -> Ints:
     """Orders of the documents whose chains of sets are worth most.
 
     Parameters
@@ -59,9 +63,10 @@ def best_chain(worth: np.ndarray, behind: np.ndarray | None = None) -> np.ndarra
     return order
 
 
-def _best_arrival(best, behind, sets, size):
+def _best_arrival(best: Floats, behind: Floats | None, sets: Ints, size: int) -> Floats:
     """Of the ways to reach each set by its last document, the worth of the best."""
-    left, top = sets, None
+    left = sets
+    top: Floats | None = None
     for _ in range(size):
         document = left & -left
         left = left ^ document
@@ -71,10 +76,11 @@ def _best_arrival(best, behind, sets, size):
             number = np.frexp(document)[1] - 1
             value += behind.reshape(-1, behind.shape[2]).take(number * len(best) + before, axis=0)
         top = value if top is None else np.maximum(top, value, out=top)
+    assert top is not None  # a set has a last document
     return top
 
 
-def _by_size(r):
+def _by_size(r: int) -> Sequence[Ints]:
     """Sets of 1, 2, ... documents."""
     size = np.zeros(1 << r, dtype=np.int8)
     for j in range(r):

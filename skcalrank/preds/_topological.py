@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from ..data import ArrayLike, Bools, Floats, Ints
 from ._base import Pred
 from ._matrix import on_stack, order_to_positions
 from ._objectives import disagreement_at, net_graph
+from ._result import PredResult
 
 # Closing the widest paths is faster than bisection up to some so many documents, and all matrices
 # of a stack at once than one by one.
@@ -25,7 +29,7 @@ __all__ = [
 ]
 
 
-def topological_positions(U):
+def topological_positions(U: ArrayLike) -> Ints:
     r"""Positions by Algorithm 1 of RAT13 (section 7.2).
 
     The graph has an edge (i, j) of weight :math:`(u_{ij} - u_{ji})_+`; pairs of difference
@@ -59,18 +63,22 @@ def topological_positions(U):
     >>> topological_positions([[0, 3, 0], [0, 0, 2], [1, 0, 0]])
     array([1, 2, 3])
     """
-    return on_stack(_algorithm_one, U)
+    positions: Ints = on_stack(_algorithm_one, U)
+    return positions
 
 
-def topological_result(U):
+def topological_result(U: ArrayLike) -> PredResult:
     """Return the positions of Algorithm 1 with their disagreement; no cycle: proven."""
-    return on_stack(lambda stack: disagreement_at(stack, _algorithm_one(stack), "topological"), U)
+    result: PredResult = on_stack(
+        lambda stack: disagreement_at(stack, _algorithm_one(stack), "topological"), U
+    )
+    return result
 
 
 # Below, everything is of a stack: one matrix is a stack of one.
 
 
-def _algorithm_one(U):
+def _algorithm_one(U: Floats) -> Ints:
     net = net_graph(U)
     edges, priority = net > 0, net.sum(axis=2)
     if U.shape[1] > _TOGETHER_UP_TO:
@@ -84,7 +92,7 @@ def _algorithm_one(U):
     return order_to_positions(order)
 
 
-def _acyclic_part(weights):
+def _acyclic_part(weights: Floats) -> Bools:
     """Edges that are left when the lightest are deleted until there is no cycle.
 
     Acyclicity is monotone in the number deleted: first the critical weight is found, the
@@ -106,7 +114,7 @@ def _acyclic_part(weights):
 # cycle once more, of the turns of these edges, the heavier ones after them all.
 
 
-def _later_turns(kept, equal):
+def _later_turns(kept: Bools, equal: Bools) -> Bools:
     """Edges of the critical weight that stay, of each matrix."""
     n, r, _ = equal.shape
     turn = equal.reshape(n, r * r).cumsum(axis=1, dtype=float).reshape(equal.shape)
@@ -115,7 +123,7 @@ def _later_turns(kept, equal):
     return equal & (turn > _widest(turn)[:, None, None])
 
 
-def _add_later_turns(kept, row, column):
+def _add_later_turns(kept: Bools, row: Ints, column: Ints) -> None:
     """The same of one matrix, given its edges: by bisection, where there are cycles."""
     last, place = 0, np.full(len(kept), -1)
     graph, start, end, turn = kept, row, column, np.arange(1, len(row) + 1)
@@ -138,19 +146,19 @@ def _add_later_turns(kept, row, column):
     kept[row[last:], column[last:]] = True
 
 
-def widest_cycle(weights):
+def widest_cycle(weights: Floats) -> float:
     """Return the largest weight that the lightest edge of a cycle has; 0 without a cycle."""
     return float(_widest(np.maximum(weights, 0.0)[None])[0])
 
 
-def _widest(weights):
+def _widest(weights: Floats) -> Floats:
     """Return the widest-cycle weight of each matrix."""
     if weights.shape[1] <= _TOGETHER_UP_TO:
         return _close(weights)
     return np.array([_widest_in_core(matrix) for matrix in weights])
 
 
-def _widest_in_core(weights):
+def _widest_in_core(weights: Floats) -> Any:
     """Of a matrix, without the documents that no cycle passes."""
     core = _peel(weights > 0)
     if not len(core):
@@ -160,16 +168,17 @@ def _widest_in_core(weights):
     return _close(weights[None])[0] if len(core) <= _CLOSE_UP_TO else _bisect(weights)
 
 
-def _close(weights):
+def _close(weights: Floats) -> Floats:
     """By the closure of the widest paths."""
     # The matrices on the last axis: rows of few documents are short.
     widest = weights.transpose(1, 2, 0).copy()
     for k in range(len(widest)):
         np.maximum(widest, np.minimum(widest[:, k : k + 1], widest[k]), out=widest)
-    return widest.diagonal().max(axis=1)
+    of_cycles: Floats = widest.diagonal().max(axis=1)
+    return of_cycles
 
 
-def _bisect(weights):
+def _bisect(weights: Floats) -> Any:
     """By bisection over the weights: over a sample of them first, which saves sorting all."""
     # Invariant: keeping weights > high leaves no cycle, weights > low does (all, if low < 0).
     low, high = -1.0, _heaviest_back_edge(weights)
@@ -190,13 +199,13 @@ def _bisect(weights):
     return high
 
 
-def _heaviest_back_edge(weights):
+def _heaviest_back_edge(weights: Floats) -> np.floating[Any]:
     """Without the edges up to this weight, all point one way: an upper end to start from."""
     place = np.argsort(np.argsort(weights.sum(axis=0) - weights.sum(axis=1)))
     return np.max(weights, where=place[:, None] > place, initial=0.0)
 
 
-def _peel(edges):
+def _peel(edges: Bools) -> Ints:
     """Take sources and sinks away, layer by layer: what is left holds every cycle."""
     count = edges.astype(np.float32)
     into, out_of = count.sum(axis=0), count.sum(axis=1)
@@ -211,7 +220,7 @@ def _peel(edges):
         out_of -= count[:, sinks].sum(axis=1)
 
 
-def topological_order(edges, priority):
+def topological_order(edges: Bools, priority: Floats) -> tuple[Ints, Any]:
     """Documents in orders that follow the edges, and of which graphs: the acyclic ones.
 
     Of all documents that may come next, the one of highest priority does.
@@ -234,7 +243,7 @@ def topological_order(edges, priority):
     return order, (found > -np.inf).all(axis=1)
 
 
-def _cost(r):
+def _cost(r: int) -> float:
     return 1e-7 * r**2
 
 

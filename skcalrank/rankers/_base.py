@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._solvers import (
+    SQUARED_LOSSES,
     effective_loss,
     fit_centred,
     fit_outputs,
@@ -25,6 +26,8 @@ from .._solvers import (
     takes_sparse,
 )
 from ..data import (
+    NON_NEGATIVE,
+    REGRESSOR,
     Judgments,
     MissingQidError,
     Queries,
@@ -32,10 +35,14 @@ from ..data import (
     carried_qid,
     check_cutoff,
     check_one_form,
+    check_params,
     check_queries,
+    check_regressor,
     check_sample_weight,
+    one_of,
     positions,
     refuse_lazy,
+    refuse_second_penalty,
     with_index_of,
     x_checks,
 )
@@ -183,6 +190,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             loss=self._loss_in_force(),
             n_items=problem.n_items,
             has_qid=problem.has_qid,
+            alpha=self._penalty(),
             names=names,
         )
 
@@ -194,6 +202,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """Return the targets of the measure, in grouped order."""
         measure = problem.measure
         return measure.score_targets(measure.labels(problem.y), problem.queries)
+
+    def _penalty(self):
+        """Return the ridge penalty of the parameters; None where a regressor brings its own."""
 
     @property
     def n_items_(self):
@@ -380,8 +391,8 @@ class ScoreRanker(BaseRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``.
-    loss : {"squared", "pairwise_squared"}, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
+    alpha, loss
         As in :class:`LeastSquaresRanker`.
     """
 
@@ -391,8 +402,17 @@ class ScoreRanker(BaseRanker):
 
     _takes_targets = True
 
-    def __init__(self, estimator=None, *, loss=None):
+    estimator_: Any
+
+    _parameter_constraints: ClassVar[dict] = {
+        "estimator": [REGRESSOR, None],
+        "alpha": [NON_NEGATIVE],
+        "loss": [one_of(*SQUARED_LOSSES), None],
+    }
+
+    def __init__(self, estimator=None, *, alpha=1.0, loss=None):
         self.estimator = estimator
+        self.alpha = alpha
         self.loss = loss
 
     def __sklearn_tags__(self):
@@ -404,7 +424,7 @@ class ScoreRanker(BaseRanker):
 
     def _given_regressor(self):
         """Return the regressor passed by the user; None means Ridge."""
-        return self.estimator
+        return check_regressor(self, self.estimator)
 
     def _positive_only(self) -> bool:
         return False
@@ -524,8 +544,11 @@ class ScoreRanker(BaseRanker):
         return merged
 
     def _check_params(self):
-        """Raise for parameters that do not fit together."""
-        self._loss_in_force()
+        """Raise for parameters that are out of range or do not fit together."""
+        regressor = self._given_regressor()
+        check_params(self)
+        if regressor is not None:
+            refuse_second_penalty(self)
 
     def _loss_in_force(self):
         return effective_loss(self.loss, self._given_regressor())
@@ -533,11 +556,14 @@ class ScoreRanker(BaseRanker):
     def _check_chunks(self):
         """Raise where the targets of a query depend on other queries."""
 
+    def _penalty(self):
+        return float(self.alpha) if self.estimator is None else None
+
     def _can_add_chunks(self) -> bool:
         return hasattr(self._given_regressor(), "partial_fit")
 
     def _new_regressor(self):
-        return Ridge() if self.estimator is None else clone(self.estimator)
+        return Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
 
     def _names(self, queries) -> frozenset:
         """Return the names of queries that would count twice if they came again."""
@@ -561,6 +587,19 @@ class ScoreRanker(BaseRanker):
         """
         X, _ = self._check_rows(X, qid)
         return predict_rows(self.estimator_, X)
+
+    @property
+    def alpha_(self):
+        """Ridge penalty that was used; there where ``estimator`` is None."""
+        if self.record_.alpha is None:
+            raise AttributeError("The estimator brought its own penalty: see estimator_.")
+        return self.record_.alpha
+
+    @property
+    def penalty_scale_(self):
+        """Units that ``alpha_`` is counted in, one of each feature; there where it is."""
+        _ = self.alpha_
+        return np.ones(self.n_features_in_)
 
     @property
     def coef_(self):

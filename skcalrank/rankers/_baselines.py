@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from numbers import Real
+from typing import ClassVar
+
+from ..data import Interval
 from ..losses import PreferenceLogistic
 from ._edges import EdgeScorer, narrowing_hinges
 
@@ -9,10 +13,15 @@ __all__ = ["PairwiseHingeRanker", "PairwiseLogisticRanker"]
 
 
 class _PreferenceRanker(EdgeScorer):
+    _parameter_constraints: ClassVar = {
+        **EdgeScorer._parameter_constraints,
+        "margin": ["boolean"],
+    }
+
     def __init__(
         self,
-        alpha=1.0,
         *,
+        alpha=1.0,
         margin=False,
         weights="difference",
         fit_intercept=True,
@@ -22,7 +31,7 @@ class _PreferenceRanker(EdgeScorer):
         verbose=0,
     ):
         super().__init__(
-            alpha,
+            alpha=alpha,
             fit_intercept=fit_intercept,
             max_iter=max_iter,
             tol=tol,
@@ -56,9 +65,9 @@ class PairwiseHingeRanker(_PreferenceRanker):
     weights : {"difference", "unit"}, default="difference"
         Preferences when y is relevances: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. All
         pairs of a query that differ are held in memory.
-    smoothing : float, default=1e-3
-        The corner of the hinge is rounded over this width, for a solver that wants
-        gradients. The loss of a preference of weight 1 is lower by half of it at most.
+    corner_width : float, default=1e-3
+        Width, from (0, 1], over which the corner of the hinge is rounded, because the solver
+        needs gradients. The loss of a preference of weight 1 is lower by half of it at most.
     fit_intercept : bool, default=True
         One for each item in the label-ranking form; no part otherwise.
     max_iter : int, default=1000
@@ -88,13 +97,18 @@ class PairwiseHingeRanker(_PreferenceRanker):
     array([3, 2, 1])
     """
 
+    _parameter_constraints: ClassVar = {
+        **_PreferenceRanker._parameter_constraints,
+        "corner_width": [Interval(Real, 0, 1, closed="right")],
+    }
+
     def __init__(
         self,
-        alpha=1.0,
         *,
+        alpha=1.0,
         margin=False,
         weights="difference",
-        smoothing=1e-3,
+        corner_width=1e-3,
         fit_intercept=True,
         max_iter=1000,
         tol=1e-4,
@@ -102,7 +116,7 @@ class PairwiseHingeRanker(_PreferenceRanker):
         verbose=0,
     ):
         super().__init__(
-            alpha,
+            alpha=alpha,
             margin=margin,
             weights=weights,
             fit_intercept=fit_intercept,
@@ -111,10 +125,10 @@ class PairwiseHingeRanker(_PreferenceRanker):
             warm_start=warm_start,
             verbose=verbose,
         )
-        self.smoothing = smoothing
+        self.corner_width = corner_width
 
     def _losses(self):
-        return narrowing_hinges(self.smoothing)
+        return narrowing_hinges(self.corner_width)
 
 
 class PairwiseLogisticRanker(_PreferenceRanker):

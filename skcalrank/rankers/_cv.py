@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.ma import MaskedArray
@@ -11,7 +13,12 @@ from scipy.stats import rankdata
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .._solvers import check_features
-from ..data import all_or_nothing, carried_qid, check_alpha, check_qid
+from ..data import (
+    OWN_ERROR,
+    all_or_nothing,
+    carried_qid,
+    check_qid,
+)
 from ..linear_model import GramRidge
 from ._folds import held_out_scores, make_splits, training_moments
 from ._positional import LeastSquaresRanker, _PositionalRanker
@@ -25,7 +32,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
     """Ridge regression of the targets of a measure, its penalty cross-validated by the measure.
 
     Finds what :class:`~sklearn.model_selection.GridSearchCV` around
-    ``LeastSquaresRanker(Ridge(), measure=measure)`` finds with the measure as its scorer, but
+    ``LeastSquaresRanker(measure)`` finds with the measure as its scorer, but
     reads X once for the whole grid: a penalty costs no pass over the rows but that of the scores
     it is judged by, and the training part of a fold is the sum of the other folds.
 
@@ -107,7 +114,15 @@ class LeastSquaresRankerCV(_PositionalRanker):
 
     _takes_targets = False
 
-    def __init__(self, measure="ndcg@10", alphas=None, *, cv=None, loss=None):
+    _parameter_constraints: ClassVar = {
+        "measure": OWN_ERROR,
+        "alphas": ["array-like", None],
+        # Strings have a method `split` too.
+        "cv": OWN_ERROR,
+        "loss": _PositionalRanker._parameter_constraints["loss"],
+    }
+
+    def __init__(self, measure="ndcg@10", *, alphas=None, cv=None, loss=None):
         self.measure = measure
         self.alphas = alphas
         self.cv = cv
@@ -118,6 +133,9 @@ class LeastSquaresRankerCV(_PositionalRanker):
 
     def _why_weights_do_not_repeat(self):
         return "a row that is repeated may stand in two folds"
+
+    def _penalty(self):
+        return None
 
     def _measures(self):
         """Measures by name."""
@@ -142,10 +160,11 @@ class LeastSquaresRankerCV(_PositionalRanker):
 
     def _checked_alphas(self):
         alphas = _ALPHAS if self.alphas is None else np.asarray(self.alphas)
-        if alphas.ndim != 1 or not len(alphas):
-            raise ValueError(f"alphas={self.alphas!r}: give a list of penalties.")
-        for alpha in alphas.tolist():
-            check_alpha(alpha)
+        one_list = alphas.ndim == 1 and len(alphas) and alphas.dtype.kind in "iuf"
+        if not one_list or not ((alphas >= 0) & (alphas < np.inf)).all():
+            raise ValueError(
+                f"alphas must be a list of penalties, finite and non-negative, got {self.alphas!r}."
+            )
         return alphas.astype(float)
 
     @all_or_nothing
@@ -179,6 +198,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
         UndefinedMetricWarning
             If a measure is undefined on the test part of every split; the first penalty is taken.
         """
+        self._check_params()
         measures, alphas = self._measures(), self._checked_alphas()
         pairwise = self._loss_in_force() == "pairwise_squared"
         problem = self._check_problem(X, y, qid, sample_weight)
@@ -204,15 +224,14 @@ class LeastSquaresRankerCV(_PositionalRanker):
             self.rankers_[name] = self._ranker(measure, alpha, moments, pairwise, problem)
         first = next(iter(measures))
         self.estimator_ = self.rankers_[first].estimator_
-        self.alpha_ = self.estimator_.alpha
         self.best_index_ = best[first]
         self.best_score_ = float(_mean(scores[0])[best[first]])
-        self.record_ = self._record(problem)
+        self.record_ = replace(self._record(problem), alpha=self.estimator_.alpha)
         return self
 
     def _ranker(self, measure, alpha, moments, pairwise, problem):
         """Return a ranker with a penalty, as if fitted to all rows."""
-        ranker = LeastSquaresRanker(GramRidge(alpha), measure=measure, loss=self.loss)
+        ranker = LeastSquaresRanker(measure, estimator=GramRidge(alpha), loss=self.loss)
         one_target = problem.n_items is None
         gram = GramRidge(alpha, fit_intercept=not (pairwise and one_target))
         gram.n_features_in_ = self.n_features_in_

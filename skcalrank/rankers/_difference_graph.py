@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
-from ..data import check_option
+from ..data import one_of
 from ..losses import PREFERENCE_LOSSES
 from ._edges import EdgeScorer, narrowing_hinges
 
@@ -26,7 +28,7 @@ class DifferenceGraphRanker(EdgeScorer):
 
     Parameters
     ----------
-    loss : {"logistic", "hinge", "exponential", "squared_hinge"}, default="logistic"
+    edge_loss : {"logistic", "hinge", "exponential", "squared_hinge"}, default="logistic"
         f; the corner of the hinge is rounded over 0.001.
     alpha : float, default=1.0
         Ridge penalty; it stands against the sum over all preferences.
@@ -62,11 +64,16 @@ class DifferenceGraphRanker(EdgeScorer):
     array([1, 2, 3])
     """
 
+    _parameter_constraints: ClassVar = {
+        **EdgeScorer._parameter_constraints,
+        "edge_loss": [one_of(*PREFERENCE_LOSSES)],
+    }
+
     def __init__(
         self,
-        loss="logistic",
-        alpha=1.0,
         *,
+        edge_loss="logistic",
+        alpha=1.0,
         weights="difference",
         fit_intercept=True,
         max_iter=1000,
@@ -75,20 +82,19 @@ class DifferenceGraphRanker(EdgeScorer):
         verbose=0,
     ):
         super().__init__(
-            alpha,
+            alpha=alpha,
             fit_intercept=fit_intercept,
             max_iter=max_iter,
             tol=tol,
             warm_start=warm_start,
             verbose=verbose,
         )
-        self.loss = loss
+        self.edge_loss = edge_loss
         self.weights = weights
 
     def _losses(self):
-        check_option("loss", self.loss, tuple(PREFERENCE_LOSSES))
-        loss = PREFERENCE_LOSSES[self.loss]()
-        return narrowing_hinges(loss.smoothing) if self.loss == "hinge" else [loss]
+        loss = PREFERENCE_LOSSES[self.edge_loss]()
+        return narrowing_hinges(loss.corner_width) if self.edge_loss == "hinge" else [loss]
 
     def _edges(self, problem):
         # The mean over n_q judgements, n_q times: their sum.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
-from ..data import PreferenceTarget, check_preference_weights
+from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, one_of
 from ..losses import PreferenceHinge, PreferenceLoss
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, document_weights
@@ -22,6 +23,10 @@ class EdgeScorer(LinearScorer):
     """Minimize convex losses of preferences; a subclass has a parameter ``weights``."""
 
     _judgments = (PreferenceTarget,)
+    _parameter_constraints: ClassVar = {
+        **LinearScorer._parameter_constraints,
+        "weights": [one_of(*PREFERENCE_WEIGHTS)],
+    }
 
     def _measure(self):
         return PairwiseDisagreement(weights=self.weights)
@@ -47,7 +52,6 @@ class EdgeScorer(LinearScorer):
 
     def _solve(self, problem, start):
         losses = self._losses()
-        check_preference_weights(self.weights)
         winner, loser, stated = self._edges(problem)
         options = {"factor": _pair_weights(problem, winner, loser), **self._loss_options()}
 
@@ -57,11 +61,11 @@ class EdgeScorer(LinearScorer):
         return self._descend_along(losses, objective, problem, start)
 
 
-def narrowing_hinges(smoothing):
+def narrowing_hinges(corner_width):
     """Return hinges with ever sharper corners, down to the one asked for."""
-    last = PreferenceHinge(smoothing=smoothing)
-    widths = smoothing * _NARROWING ** np.arange(20)[::-1]
-    return [*(PreferenceHinge(smoothing=width) for width in widths[widths < 1][:-1]), last]
+    last = PreferenceHinge(corner_width=corner_width)
+    widths = corner_width * _NARROWING ** np.arange(20)[::-1]
+    return [*(PreferenceHinge(corner_width=width) for width in widths[widths < 1][:-1]), last]
 
 
 def _pair_weights(problem, winner, loser):

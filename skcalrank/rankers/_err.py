@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 
 from ..aggregation import cascade
-from ..data import ClickSessions, RankingTarget, carried_qid
+from ..data import ClickSessions, Interval, RankingTarget, carried_qid
 from ..measures import ERR
 from ._base import ScoreRanker
 
@@ -29,9 +30,11 @@ class ERRRanker(ScoreRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
     max_grade : float, default=None
         Highest grade of the scale; None = the largest label seen in fit.
+    alpha : float, default=1.0
+        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "pairwise_squared"}, default=None
         As in :class:`LeastSquaresRanker`.
 
@@ -55,8 +58,13 @@ class ERRRanker(ScoreRanker):
 
     short_names: ClassVar = {"err": {}}
 
-    def __init__(self, estimator=None, *, max_grade=None, loss=None):
-        super().__init__(estimator, loss=loss)
+    _parameter_constraints: ClassVar = {
+        **ScoreRanker._parameter_constraints,
+        "max_grade": [Interval(Real, 0, 1000, closed="both"), None],
+    }
+
+    def __init__(self, estimator=None, *, max_grade=None, alpha=1.0, loss=None):
+        super().__init__(estimator, alpha=alpha, loss=loss)
         self.max_grade = max_grade
 
     _judgments = (ClickSessions,)

@@ -53,7 +53,7 @@ def make_splits(cv, problem: Problem, qid) -> list[Split]:
         )
     elif hasattr(cv, "split"):
         cv = cv.split(X, y, groups=qid)
-    splits = [_check_split(train, test, n_rows) for train, test in cv]
+    splits = [_check_split(part, n_rows) for part in cv]
     if not splits:
         raise ValueError("cv yields no splits.")
     return splits
@@ -73,7 +73,11 @@ def _default_folds(n_splits, problem):
     return QueryKFold(n_splits).split(problem.X, groups=problem.queries.codes)
 
 
-def _check_split(train, test, n_rows) -> Split:
+def _check_split(part, n_rows) -> Split:
+    try:
+        train, test = part
+    except (TypeError, ValueError):
+        raise ValueError(f"cv must yield pairs (train, test) of rows, got {part!r}.") from None
     train, test = (np.flatnonzero(p) if np.asarray(p).dtype == bool else p for p in (train, test))
     train, test = np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp)
     if not len(train) or not len(test):

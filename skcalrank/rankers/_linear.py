@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from .._solvers import ScorerFit, fit_scorer
-from ..data import all_or_nothing, check_alpha, check_count
+from ..data import AT_LEAST_ONE, NON_NEGATIVE, POSITIVE, all_or_nothing, check_params
 from ._base import COUNTS_DOCUMENTS, BaseRanker, Problem
 
 __all__ = ["LinearScorer"]
@@ -46,10 +46,19 @@ class LinearScorer(BaseRanker):
         Iterations of the solver.
     """
 
+    _parameter_constraints: ClassVar[dict] = {
+        "alpha": [NON_NEGATIVE],
+        "fit_intercept": ["boolean"],
+        "max_iter": [AT_LEAST_ONE],
+        "tol": [POSITIVE],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
     def __init__(
         self,
-        alpha=1.0,
         *,
+        alpha=1.0,
         fit_intercept=True,
         max_iter=1000,
         tol=1e-6,
@@ -112,10 +121,7 @@ class LinearScorer(BaseRanker):
         return self._keep(problem, self._solve(problem, self._start(problem)))
 
     def _check_params(self):
-        check_alpha(self.alpha)
-        check_count("max_iter", self.max_iter)
-        if not isinstance(self.tol, Real) or not self.tol > 0:
-            raise ValueError(f"tol={self.tol!r}: choose a positive number.")
+        check_params(self)
 
     def _keep(self, problem, found: ScorerFit):
         """Assign what a solver found."""

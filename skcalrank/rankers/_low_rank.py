@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy.linalg import svd
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -11,7 +13,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._solvers import fit_outputs, fit_regressor, takes_nan, takes_sparse
-from ..data import all_or_nothing, check_sample_weight, refuse_lazy, x_checks
+from ..data import (
+    NON_NEGATIVE,
+    REGRESSOR,
+    all_or_nothing,
+    check_params,
+    check_regressor,
+    check_sample_weight,
+    refuse_lazy,
+    refuse_second_penalty,
+    x_checks,
+)
 
 __all__ = ["LowRankLossClassifier"]
 
@@ -34,16 +46,23 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         Loss of each prediction (columns) for each class (rows, in the order of
         ``classes_``). None = 0-1 loss.
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
+    alpha : float, default=1.0
+        Ridge penalty with ``estimator=None``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     rank_ : int
         Dimension of the surrogate.
-    alpha_ : ndarray of shape (n_classes, ``rank_``)
-        What is regressed.
-    beta_ : ndarray of shape (n_predictions, ``rank_``)
+    class_vectors_ : ndarray of shape (n_classes, ``rank_``)
+        The vectors :math:`\alpha_y` that are regressed.
+    prediction_vectors_ : ndarray of shape (n_predictions, ``rank_``)
+        The vectors :math:`\beta_t`.
+    alpha_ : float
+        The penalty that was used; only with ``estimator=None``.
+    penalty_scale_ : ndarray of shape (d,)
+        The units that ``alpha_`` is counted in: ones. Only with ``estimator=None``.
     estimator_ : regressor or None
         The fitted one; None when the loss does not depend on the prediction.
     n_features_in_ : int
@@ -60,14 +79,22 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
     array([0, 2, 1])
     """
 
-    def __init__(self, loss_matrix=None, estimator=None):
+    _parameter_constraints: ClassVar[dict] = {
+        "loss_matrix": ["array-like", None],
+        "estimator": [REGRESSOR, None],
+        "alpha": [NON_NEGATIVE],
+    }
+
+    def __init__(self, loss_matrix=None, *, estimator=None, alpha=1.0):
         self.loss_matrix = loss_matrix
         self.estimator = estimator
+        self.alpha = alpha
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self.estimator)
-        tags.input_tags.allow_nan = takes_nan(self.estimator)
+        regressor = check_regressor(self, self.estimator)
+        tags.input_tags.sparse = takes_sparse(regressor)
+        tags.input_tags.allow_nan = takes_nan(regressor)
         return tags
 
     @all_or_nothing
@@ -90,6 +117,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If the loss matrix does not have one row per class, or holds NaN.
         """
+        self._check_params()
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
         X, y = validate_data(self, X, y, **x_checks(self))
         check_classification_targets(y)
@@ -97,28 +125,41 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         loss = self._loss()
         row_means = loss.mean(axis=1)
-        self.alpha_, self.beta_ = _factorize(loss - row_means[:, None])
-        self.rank_ = self.alpha_.shape[1]
+        factors = _factorize(loss - row_means[:, None])
+        self.class_vectors_, self.prediction_vectors_ = factors
+        self.rank_ = self.class_vectors_.shape[1]
         self._n_predictions = loss.shape[1]
         self._offset = np.average(row_means[codes], weights=weight)
         self._square = loss.shape[0] == loss.shape[1]
-        self.estimator_ = self._regress(X, self.alpha_[codes], weight) if self.rank_ else None
+        targets = self.class_vectors_[codes]
+        self.estimator_ = self._regress(X, targets, weight) if self.rank_ else None
+        for name in ("alpha_", "penalty_scale_"):
+            vars(self).pop(name, None)
+        if self.estimator is None:
+            self.alpha_, self.penalty_scale_ = float(self.alpha), np.ones(X.shape[1])
         return self
+
+    def _check_params(self):
+        """Raise for parameters that are out of range or do not fit together."""
+        check_regressor(self, self.estimator)
+        check_params(self)
+        refuse_second_penalty(self)
 
     def _loss(self):
         n = len(self.classes_)
         if self.loss_matrix is None:
             return 1.0 - np.eye(n)
-        loss = check_array(self.loss_matrix, dtype=np.float64, input_name="loss_matrix")
-        if loss.shape[0] != n:
+        options = {"ensure_2d": False, "input_name": "loss_matrix"}
+        loss = check_array(self.loss_matrix, dtype=np.float64, **options)
+        if loss.ndim != 2 or len(loss) != n:
             raise ValueError(
-                f"loss_matrix has {loss.shape[0]} rows for {n} classes in y: give one row "
+                f"loss_matrix has shape {loss.shape} for {n} classes in y: give one row "
                 "per class, in sorted order."
             )
         return loss
 
     def _regress(self, X, targets, weight):
-        regressor = Ridge() if self.estimator is None else clone(self.estimator)
+        regressor = Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
         if targets.shape[1] == 1:
             return fit_regressor(regressor, X, targets.ravel(), weight)
         return fit_outputs(regressor, X, targets, weight)
@@ -143,7 +184,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         if self.estimator_ is None:
             return np.full((X.shape[0], self._n_predictions), self._offset)
         u = self.estimator_.predict(X).reshape(X.shape[0], self.rank_)
-        return u @ self.beta_.T + self._offset
+        return u @ self.prediction_vectors_.T + self._offset
 
     def decision_function(self, X):
         """Minus the expected loss.

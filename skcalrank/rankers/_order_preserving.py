@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgWarning
@@ -11,6 +13,7 @@ from scipy.sparse import vstack as sparse_vstack
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from .._solvers import ScorerFit, fit_regressor
+from ..data import NON_NEGATIVE, OWN_ERROR, POSITIVE, Interval
 from ..losses import get_loss
 from ..measures import get_measure
 from ._base import DEPENDS_ON_LABELS, fit_targets
@@ -90,19 +93,28 @@ class OrderPreservingRanker(LinearScorer):
     --------
     >>> from skcalrank import OrderPreservingRanker, load_digits_queries
     >>> X, y, qid = load_digits_queries(n_queries=20, n_documents=30)
-    >>> ranker = OrderPreservingRanker("precision@5", "logistic").fit(X, y, qid)
+    >>> ranker = OrderPreservingRanker("precision@5", loss="logistic").fit(X, y, qid)
     >>> ranker.loss_
     Logistic(eta=1.0)
     """
 
     _takes_targets = True
 
+    _parameter_constraints: ClassVar = {
+        **LinearScorer._parameter_constraints,
+        "measure": OWN_ERROR,
+        "loss": OWN_ERROR,
+        "eta": [NON_NEGATIVE, None],
+        "threshold": [POSITIVE, None],
+        "smoothing": [Interval(Real, 0, 0.5, closed="right"), None],
+    }
+
     def __init__(
         self,
         measure="ndcg@10",
+        *,
         loss="pairwise_squared",
         alpha=1.0,
-        *,
         eta=None,
         threshold=None,
         smoothing=None,
@@ -113,7 +125,7 @@ class OrderPreservingRanker(LinearScorer):
         verbose=0,
     ):
         super().__init__(
-            alpha,
+            alpha=alpha,
             fit_intercept=fit_intercept,
             max_iter=max_iter,
             tol=tol,

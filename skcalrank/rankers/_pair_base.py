@@ -7,6 +7,8 @@ from abc import abstractmethod
 from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise
+from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -16,7 +18,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
-from ..data import Queries, all_or_nothing, check_alpha, check_option
+from ..data import OWN_ERROR, Queries, all_or_nothing, one_of, refuse_unread
 from ..preds import get_pred
 from ._base import ScoreRanker
 
@@ -49,7 +51,7 @@ class PairRanker(ScoreRanker):
     pair_features : str or callable
         Features of a pair of documents, as in :class:`skcalrank.AveragePrecisionRanker`.
     alpha : float
-        Ridge penalty of the pairwise surrogate where ``estimator`` is None.
+        Ridge penalty of both surrogates where ``estimator`` is None.
     loss : {"squared", "pairwise_squared"} or None
         Of the score surrogate, as in :class:`skcalrank.LeastSquaresRanker`.
     n_jobs : int or None
@@ -58,15 +60,25 @@ class PairRanker(ScoreRanker):
         1 prints progress.
     """
 
-    # Of a subclass: whether pairs (i, i) are regressed.
+    # Of a subclass: whether pairs (i, i) are regressed, and parameters that one surrogate reads.
     _diagonal = False
+    _of_documents: ClassVar[tuple[str, ...]] = ("loss",)
+    _of_pairs: ClassVar[tuple[str, ...]] = ("pair_features",)
+
+    _parameter_constraints: ClassVar = {
+        **ScoreRanker._parameter_constraints,
+        "surrogate": [one_of("score", "pairwise")],
+        "pred": OWN_ERROR,
+        "pair_features": [one_of(*PAIR_FEATURES), callable],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
 
     def __init__(self, estimator, *, surrogate, pred, pair_features, alpha, loss, n_jobs, verbose):
-        super().__init__(estimator, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss)
         self.surrogate = surrogate
         self.pred = pred
         self.pair_features = pair_features
-        self.alpha = alpha
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -122,9 +134,6 @@ class PairRanker(ScoreRanker):
         vars(self).pop("n_iter_", None)
         if self.surrogate == "score":
             return super().fit(X, y, qid, sample_weight)
-        check_alpha(self.alpha)
-        if not callable(self.pair_features):
-            check_option("pair_features", self.pair_features, PAIR_FEATURES)
         problem = self._check_problem(X, y, qid, sample_weight)
         fit = self._fit_items if problem.n_items else self._fit_documents
         self.estimator_ = fit(problem, self._pair_values(problem))
@@ -132,16 +141,20 @@ class PairRanker(ScoreRanker):
         return self
 
     def _check_params(self):
-        check_option("surrogate", self.surrogate, ("score", "pairwise"))
+        super()._check_params()
         if self.pred is not None:
             self._pred()
         if self.surrogate == "score":
-            super()._check_params()
+            mine = "surrogate='score': set surrogate='pairwise'"
+            refuse_unread(self, self._of_pairs, mine)
             if self.pred is not None:
                 raise ValueError(
                     f"pred={self.pred!r} is a map of pairs, and surrogate='score' sorts: leave "
                     "pred=None, or set surrogate='pairwise'."
                 )
+        else:
+            mine = "surrogate='pairwise': set surrogate='score'"
+            refuse_unread(self, self._of_documents, mine)
 
     def _can_add_chunks(self):
         return self.surrogate == "score" and super()._can_add_chunks()

@@ -7,29 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import PreferenceTarget, check_preference_weights
+from ..data import FINITE, POSITIVE, PREFERENCE_WEIGHTS, PreferenceTarget, one_of
 from ..measures import AveragePrecision, PairwiseDisagreement
-from ._base import ScoreRanker
 from ._pair_base import PairRanker
 
 __all__ = ["AveragePrecisionRanker", "PairwiseDisagreementRanker"]
-
-
-class _MethodBesideParameter:
-    """A method that shares its name with a parameter of the constructor.
-
-    The parameter is stored in the instance under its name, as scikit-learn expects; the
-    attribute is the method, as scikit-learn expects too.
-    """
-
-    def __init__(self, method):
-        self._method = method
-
-    def __get__(self, instance, owner=None):
-        return self._method if instance is None else self._method.__get__(instance, owner)
-
-    def __set__(self, instance, value):
-        vars(instance)[self._method.__name__] = value
 
 
 class AveragePrecisionRanker(PairRanker):
@@ -50,7 +32,7 @@ class AveragePrecisionRanker(PairRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``. Not for the pair features
+        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``. Not for the pair features
         "bilinear".
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
@@ -63,7 +45,8 @@ class AveragePrecisionRanker(PairRanker):
         linear in "concat" or "difference" every pred collapses to a sort. The label-ranking
         form regresses the pairs of items on X and needs none.
     alpha : float, default=1.0
-        Ridge penalty of the pairwise surrogate with ``estimator=None``.
+        Ridge penalty with ``estimator=None``, of the score surrogate as in
+        :class:`LeastSquaresRanker`.
     loss : {"squared", "pairwise_squared"}, default=None
         Of the score surrogate, as in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
@@ -95,6 +78,10 @@ class AveragePrecisionRanker(PairRanker):
 
     short_names: ClassVar = {"map": {}}
     _diagonal = True
+    _parameter_constraints: ClassVar = {
+        **PairRanker._parameter_constraints,
+        "relevance_level": [FINITE, None],
+    }
 
     def __init__(
         self,
@@ -172,13 +159,13 @@ class PairwiseDisagreementRanker(PairRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``. Not for the pair features
+        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``. Not for the pair features
         "bilinear".
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
-    score : "net_preference" or callable, default="net_preference"
-        Of the score surrogate. A callable takes the (r, r) matrix ``y_ij`` of a query and
-        returns (r,) scores.
+    score_function : "net_preference" or callable, default="net_preference"
+        Score :math:`f_i` of the score surrogate. A callable takes the (r, r) matrix ``y_ij`` of
+        a query and returns (r,) scores.
     weights : {"difference", "unit"}, default="difference"
         Preferences when y is relevances: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. Pairs can
         only win under "unit": the averaged differences are always acyclic.
@@ -214,14 +201,21 @@ class PairwiseDisagreementRanker(PairRanker):
     short_names: ClassVar = {"pd": {}, "kendall": {"weights": "unit"}}
     _judgments = (PreferenceTarget,)
     _diagonal = False
-    score = _MethodBesideParameter(ScoreRanker.score)
+    _of_documents = (*PairRanker._of_documents, "score_function")
+    _of_pairs = (*PairRanker._of_pairs, "time_limit")
+    _parameter_constraints: ClassVar = {
+        **PairRanker._parameter_constraints,
+        "score_function": [one_of("net_preference"), callable],
+        "weights": [one_of(*PREFERENCE_WEIGHTS)],
+        "time_limit": [POSITIVE, None],
+    }
 
     def __init__(
         self,
         estimator=None,
         *,
         surrogate="score",
-        score="net_preference",
+        score_function="net_preference",
         weights="difference",
         pred=None,
         pair_features="bilinear",
@@ -241,27 +235,16 @@ class PairwiseDisagreementRanker(PairRanker):
             n_jobs=n_jobs,
             verbose=verbose,
         )
-        self.score = score
+        self.score_function = score_function
         self.weights = weights
         self.time_limit = time_limit
-
-    def get_params(self, deep=True):
-        """Parameters of the ranker, and with ``deep`` those of the regressor."""
-        return super().get_params(deep) | {"score": vars(self)["score"]}
 
     def _measure(self):
         return PairwiseDisagreement(weights=self.weights)
 
     def _targets(self, problem):
-        check_preference_weights(self.weights)
-        score = vars(self)["score"]
-        if callable(score):
-            return _score_matrices(score, problem, self._measure())
-        if score != "net_preference":
-            raise ValueError(
-                f"score={score!r}: choose 'net_preference', or a callable that takes an "
-                "(r, r) matrix of preferences and returns (r,) scores."
-            )
+        if callable(self.score_function):
+            return _score_matrices(self.score_function, problem, self._measure())
         if isinstance(problem.y, PreferenceTarget):
             return problem.queries.group(problem.y.net_preference().ravel())
         return super()._targets(problem)
@@ -310,7 +293,7 @@ def _score_matrices(score, problem, measure):
     for query, (values, size) in enumerate(zip(out, queries.sizes)):
         if values.shape != (size,) or not np.isfinite(values).all():
             raise ValueError(
-                f"score returned {values!r} for query {queries.name(query)!r} of {size} "
+                f"score_function returned {values!r} for query {queries.name(query)!r} of {size} "
                 f"documents: it must return {size} finite numbers."
             )
     return np.concatenate(out)

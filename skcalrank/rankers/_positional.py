@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import ClassVar
 
+from ..data import AT_LEAST_ONE, FINITE, OWN_ERROR, Interval, one_of
 from ..measures import (
     AUC,
     DCG,
@@ -28,6 +30,12 @@ __all__ = [
 ]
 
 
+_CONSTRAINTS = ScoreRanker._parameter_constraints
+_CUTOFF = [AT_LEAST_ONE, None]
+_LEVEL = [FINITE, None]
+_GAIN = [one_of("exponential", "linear")]
+
+
 class _PositionalRanker(ScoreRanker):
     def _positive_only(self):
         try:
@@ -46,15 +54,17 @@ class LeastSquaresRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``. Calibration needs one that
-        estimates the conditional mean, as squared errors do: absolute errors, quantiles or
-        Huber's loss estimate something else. Under the loss
-        "pairwise_squared" the penalty stands against squares summed over all pairs of
-        documents, so good values of its ``alpha`` are often 100 to 10,000: search them.
     measure : str or PositionalMeasure, default="ndcg@10"
         ``"precision@k"``, ``"recall@k"``, ``"dcg@k"``, ``"ndcg@k"``, ``"eru"``,
         ``"auc"``, ``"spearman"``, or an object of :mod:`skcalrank.measures`.
+    estimator : regressor, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``. Calibration needs one
+        that estimates the conditional mean, as squared errors do: absolute errors, quantiles or
+        Huber's loss estimate something else.
+    alpha : float, default=1.0
+        Ridge penalty with ``estimator=None``; set that of another regressor on the regressor.
+        Under the loss "pairwise_squared" it is added to squares summed over all pairs of
+        documents, so good values are often 100 to 10,000: search them.
     loss : {"squared", "pairwise_squared"}, default=None
         Squared errors of the targets, or of their differences within a query, which
         needs a regressor linear in X. None is "pairwise_squared" for ``Ridge``,
@@ -64,6 +74,10 @@ class LeastSquaresRanker(_PositionalRanker):
     ----------
     estimator_ : regressor
         The fitted one.
+    alpha_ : float
+        The penalty that was used; only with ``estimator=None``.
+    penalty_scale_ : ndarray of shape (d,)
+        The units that ``alpha_`` is counted in: ones. Only with ``estimator=None``.
     n_items_ : int or None
         Number of items of the label-ranking form.
     n_features_in_ : int
@@ -83,11 +97,18 @@ class LeastSquaresRanker(_PositionalRanker):
     (1200,)
     """
 
-    def __init__(self, estimator=None, *, measure="ndcg@10", loss=None):
-        super().__init__(estimator, loss=loss)
+    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "measure": OWN_ERROR}
+
+    def __init__(self, measure="ndcg@10", *, estimator=None, alpha=1.0, loss=None):
+        super().__init__(estimator, alpha=alpha, loss=loss)
         self.measure = measure
 
     def _measure(self):
+        if hasattr(self.measure, "fit"):
+            raise ValueError(
+                f"measure must be a name or a Measure, got {self.measure!r}: did you mean "
+                f"{type(self).__name__}(estimator={self.measure!r})?"
+            )
         measure = get_measure(self.measure)
         if measure.shape != "documents":
             raise ValueError(
@@ -107,9 +128,11 @@ class PrecisionRanker(_PositionalRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
     k : int, default=10
         Cutoff, of the score only: the surrogate is the same for every k. None = all.
+    alpha : float, default=1.0
+        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "pairwise_squared"}, default=None
         As in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
@@ -125,8 +148,10 @@ class PrecisionRanker(_PositionalRanker):
 
     short_names: ClassVar = {"precision": {}}
 
-    def __init__(self, estimator=None, *, k=10, loss=None, relevance_level=None):
-        super().__init__(estimator, loss=loss)
+    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "relevance_level": _LEVEL}
+
+    def __init__(self, estimator=None, *, k=10, alpha=1.0, loss=None, relevance_level=None):
+        super().__init__(estimator, alpha=alpha, loss=loss)
         self.k = k
         self.relevance_level = relevance_level
 
@@ -143,7 +168,7 @@ class RecallRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator, k, loss, relevance_level
+    estimator, k, alpha, loss, relevance_level
         As in :class:`PrecisionRanker`.
 
     Examples
@@ -155,8 +180,10 @@ class RecallRanker(_PositionalRanker):
 
     short_names: ClassVar = {"recall": {}}
 
-    def __init__(self, estimator=None, *, k=10, loss=None, relevance_level=None):
-        super().__init__(estimator, loss=loss)
+    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "relevance_level": _LEVEL}
+
+    def __init__(self, estimator=None, *, k=10, alpha=1.0, loss=None, relevance_level=None):
+        super().__init__(estimator, alpha=alpha, loss=loss)
         self.k = k
         self.relevance_level = relevance_level
 
@@ -173,11 +200,13 @@ class DCGRanker(_PositionalRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
     k : int, default=None
         Cutoff, of the score only: the surrogate is the same for every k. None = all.
     gain : {"exponential", "linear"}, default="exponential"
         ``2^y - 1`` or ``y``.
+    alpha : float, default=1.0
+        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "pairwise_squared"}, default=None
         As in :class:`LeastSquaresRanker`.
 
@@ -190,8 +219,10 @@ class DCGRanker(_PositionalRanker):
 
     short_names: ClassVar = {"dcg": {}}
 
-    def __init__(self, estimator=None, *, k=None, gain="exponential", loss=None):
-        super().__init__(estimator, loss=loss)
+    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "gain": _GAIN}
+
+    def __init__(self, estimator=None, *, k=None, gain="exponential", alpha=1.0, loss=None):
+        super().__init__(estimator, alpha=alpha, loss=loss)
         self.k = k
         self.gain = gain
 
@@ -209,11 +240,13 @@ class NDCGRanker(_PositionalRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
     k : int, default=10
         Cutoff; None = all documents.
     gain : {"exponential", "linear"}, default="exponential"
         ``2^y - 1`` or ``y``.
+    alpha : float, default=1.0
+        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "pairwise_squared"}, default=None
         As in :class:`LeastSquaresRanker`.
 
@@ -228,8 +261,10 @@ class NDCGRanker(_PositionalRanker):
 
     short_names: ClassVar = {"ndcg": {}}
 
-    def __init__(self, estimator=None, *, k=10, gain="exponential", loss=None):
-        super().__init__(estimator, loss=loss)
+    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "gain": _GAIN}
+
+    def __init__(self, estimator=None, *, k=10, gain="exponential", alpha=1.0, loss=None):
+        super().__init__(estimator, alpha=alpha, loss=loss)
         self.k = k
         self.gain = gain
 
@@ -246,11 +281,13 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
     neutral : float, default=0.0
         Label that is worth nothing.
     half_life : float, default=5.0
         Position, above 1, at which the discount is one half (of the score only).
+    alpha : float, default=1.0
+        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "pairwise_squared"}, default=None
         As in :class:`LeastSquaresRanker`.
 
@@ -264,8 +301,14 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
 
     short_names: ClassVar = {"eru": {}}
 
-    def __init__(self, estimator=None, *, neutral=0.0, half_life=5.0, loss=None):
-        super().__init__(estimator, loss=loss)
+    _parameter_constraints: ClassVar = {
+        **_CONSTRAINTS,
+        "neutral": [FINITE],
+        "half_life": [Interval(Real, 1, None, closed="neither")],
+    }
+
+    def __init__(self, estimator=None, *, neutral=0.0, half_life=5.0, alpha=1.0, loss=None):
+        super().__init__(estimator, alpha=alpha, loss=loss)
         self.neutral = neutral
         self.half_life = half_life
 
@@ -283,7 +326,9 @@ class AUCRanker(_PositionalRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
+    alpha : float, default=1.0
+        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "pairwise_squared"}, default=None
         As in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
@@ -298,8 +343,10 @@ class AUCRanker(_PositionalRanker):
 
     short_names: ClassVar = {"auc": {}}
 
-    def __init__(self, estimator=None, *, loss=None, relevance_level=None):
-        super().__init__(estimator, loss=loss)
+    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "relevance_level": _LEVEL}
+
+    def __init__(self, estimator=None, *, alpha=1.0, loss=None, relevance_level=None):
+        super().__init__(estimator, alpha=alpha, loss=loss)
         self.relevance_level = relevance_level
 
     def _measure(self):
@@ -316,7 +363,9 @@ class SpearmanRanker(_PositionalRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
+    alpha : float, default=1.0
+        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "pairwise_squared"}, default=None
         As in :class:`LeastSquaresRanker`.
 

@@ -34,6 +34,8 @@ class FitRecord:
         Number of items of the label-ranking form.
     has_qid : bool
         Whether fit had a qid.
+    alpha : float or None
+        Ridge penalty that was used; None where the regressor brought its own.
     names : frozenset
         Queries that would count twice if they came again; empty where that does not matter.
     """
@@ -44,6 +46,7 @@ class FitRecord:
     surrogate: str = "score"
     n_items: int | None = None
     has_qid: bool = False
+    alpha: float | None = None
     names: frozenset = frozenset()
 
     def add(self, chunk: FitRecord) -> FitRecord:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.linear_model import Ridge
 
 from .._solvers import ScorerFit, fit_outputs, fit_regressor
-from ..data import PreferenceTarget, check_option, check_preference_weights
+from ..data import (
+    POSITIVE,
+    PREFERENCE_WEIGHTS,
+    Interval,
+    PreferenceTarget,
+    one_of,
+    refuse_unread,
+)
 from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, document_weights
 
 __all__ = ["ValueRegularizedRanker"]
-
-REGULARIZERS = ("square", "power", "cosh")
 
 
 class ValueRegularizedRanker(LinearScorer):
@@ -50,8 +55,8 @@ class ValueRegularizedRanker(LinearScorer):
     regularizer : {"square", "power", "cosh"}, default="square"
         ``s ** 2`` (closed form), ``abs(s) ** power / power`` or ``cosh(s) - 1``.
     power : float, default=4.0
-        Of the regulariser "power", above 1. Below 2 large scores are held less than by the
-        square, above 2 more.
+        Exponent of the regularizer "power", above 1; not for the others. Below 2 large scores
+        are held less than by the square, above 2 more.
     weights : {"difference", "unit"}, default="difference"
         Preferences when y is relevances: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. No pairs
         are built.
@@ -98,12 +103,20 @@ class ValueRegularizedRanker(LinearScorer):
 
     _judgments = (PreferenceTarget,)
 
+    _parameter_constraints: ClassVar = {
+        **LinearScorer._parameter_constraints,
+        "nu": [POSITIVE],
+        "regularizer": [one_of("square", "power", "cosh")],
+        "power": [Interval(Real, 1, None, closed="neither")],
+        "weights": [one_of(*PREFERENCE_WEIGHTS)],
+    }
+
     def __init__(
         self,
+        *,
         nu=1.0,
         alpha=1.0,
         regularizer="square",
-        *,
         power=4.0,
         weights="difference",
         fit_intercept=True,
@@ -113,7 +126,7 @@ class ValueRegularizedRanker(LinearScorer):
         verbose=0,
     ):
         super().__init__(
-            alpha,
+            alpha=alpha,
             fit_intercept=fit_intercept,
             max_iter=max_iter,
             tol=tol,
@@ -129,9 +142,9 @@ class ValueRegularizedRanker(LinearScorer):
         return PairwiseDisagreement(weights=self.weights)
 
     def _solve(self, problem, start):
-        if not isinstance(self.nu, Real) or not 0 < self.nu < np.inf:
-            raise ValueError(f"nu={self.nu!r}: choose a positive number.")
-        check_option("regularizer", self.regularizer, REGULARIZERS)
+        if self.regularizer != "power":
+            mine = f"regularizer={self.regularizer!r}: set regularizer='power'"
+            refuse_unread(self, ["power"], mine)
         net = self._net_preference(problem)
         if self.regularizer == "square":
             return self._solve_square(problem, net)
@@ -139,7 +152,6 @@ class ValueRegularizedRanker(LinearScorer):
 
     def _net_preference(self, problem):
         """``sum_j (y_ij - y_ji)`` of the documents in grouped order."""
-        check_preference_weights(self.weights)
         if isinstance(problem.y, PreferenceTarget):
             return problem.queries.group(problem.y.net_preference().ravel())
         return self._measure().score_targets(problem.y, problem.queries)
@@ -182,11 +194,7 @@ class ValueRegularizedRanker(LinearScorer):
         return fit._replace(coef=unit * fit.coef, intercept=unit * fit.intercept)
 
     def _regularizer(self):
-        if self.regularizer == "cosh":
-            return _Cosh()
-        if not isinstance(self.power, Real) or not 1 < self.power < np.inf:
-            raise ValueError(f"power={self.power!r}: choose a number above 1.")
-        return _Power(float(self.power))
+        return _Cosh() if self.regularizer == "cosh" else _Power(float(self.power))
 
 
 # What a regulariser is: its value, its derivative, and the inverse of the derivative.

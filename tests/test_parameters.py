@@ -1,0 +1,266 @@
+"""Laws of constructor parameters: order, constraints, documentation, nonsense."""
+
+import inspect
+import re
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+
+from skcalrank import (
+    AUCRanker,
+    AveragePrecisionRanker,
+    DifferenceGraphRanker,
+    ERRRanker,
+    LeastSquaresRanker,
+    LeastSquaresRankerCV,
+    LowRankLossClassifier,
+    NDCGRanker,
+    OrderPreservingRanker,
+    PairwiseDisagreementRanker,
+    PairwiseHingeRanker,
+    RankingTarget,
+    ValueRegularizedRanker,
+)
+from skcalrank.data import OWN_ERROR, check_params
+from skcalrank.linear_model import GramRidge
+from skcalrank.rankers import PairRanker, ScoreRanker
+from skcalrank.testing import all_rankers
+
+# Their constraints are not declared.
+WITHOUT_CONSTRAINTS = {"AggregatedRanker", "StochasticAggregatedRanker"}
+CLASSES = [cls for name, cls in all_rankers() if name not in WITHOUT_CONSTRAINTS]
+CLASSES += [LowRankLossClassifier, GramRidge]
+PARAMETERS = [(cls, name) for cls in CLASSES for name in inspect.signature(cls).parameters]
+NONSENSE = ["nonsense", -3, [1, 2], object(), float("nan")]
+
+X = np.array([[0.0, 1.0], [1.0, 0.5], [2.0, 2.0], [0.5, 3.0], [1.5, 1.0], [3.0, 0.0]])
+Y = np.array([0.0, 1.0, 1.0, 0.0, 0.0, 1.0])
+QID = np.array([1, 1, 1, 2, 2, 2])
+
+
+def arguments(estimator):
+    return (X, Y) if isinstance(estimator, (LowRankLossClassifier, GramRidge)) else (X, Y, QID)
+
+
+def named(cls):
+    return cls.__name__
+
+
+# -- signatures ------------------------------------------------------------------------
+
+
+def first_parameter(cls):
+    if cls is GramRidge:
+        return "alpha"
+    if cls is LowRankLossClassifier:
+        return "loss_matrix"
+    names = inspect.signature(cls).parameters
+    return next((name for name in ("measure", "estimator") if name in names), None)
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=named)
+def test_one_parameter_by_position(cls):
+    kinds = {name: p.kind for name, p in inspect.signature(cls).parameters.items()}
+    first = first_parameter(cls)
+    expected = dict.fromkeys(kinds, inspect.Parameter.KEYWORD_ONLY)
+    if first is not None:
+        expected[first] = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        assert next(iter(kinds)) == first
+    assert kinds == expected
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=named)
+def test_every_parameter_has_a_default_that_is_valid(cls):
+    assert set(cls._parameter_constraints) == set(inspect.signature(cls).parameters)
+    estimator = cls()
+    estimator.fit(*arguments(estimator))
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=named)
+def test_every_parameter_is_documented(cls):
+    block = inspect.getdoc(cls).partition("Parameters\n----------\n")[2]
+    block = re.split(r"\n[A-Z][\w ]*\n-+\n", block)[0]
+    entries = re.findall(r"^(\w[\w, ]*?)(?: :.*)?$", block, flags=re.M)
+    documented = {name.strip() for entry in entries for name in entry.split(",")}
+    assert documented == set(inspect.signature(cls).parameters)
+
+
+# -- nonsense --------------------------------------------------------------------------
+
+
+def form_that_reads(cls, name):
+    """An estimator that reads the parameter."""
+    if issubclass(cls, PairRanker) and name in (*cls._of_pairs, "pred", "n_jobs"):
+        return cls(surrogate="pairwise")
+    if (cls, name) == (ValueRegularizedRanker, "power"):
+        return cls(regularizer="power")
+    return cls()
+
+
+def is_legal(cls, name, value):
+    try:
+        check_params(cls(**{name: value}))
+    except ValueError:
+        return False
+    return cls._parameter_constraints[name] != OWN_ERROR
+
+
+def check_refused(call, name, value):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        call()
+    message = str(caught.value)
+    assert re.search(rf"\b{name}\b", message), message
+    # Of a list, the item at fault is enough.
+    values = [value, *value] if isinstance(value, list) else [value]
+    assert any(repr(each) in message for each in values), message
+
+
+@pytest.mark.parametrize("value", NONSENSE, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("cls, name", PARAMETERS, ids=lambda p: getattr(p, "__name__", p))
+def test_nonsense_is_legal_or_refused_by_name(cls, name, value):
+    estimator = form_that_reads(cls, name).set_params(**{name: value})
+    given = arguments(estimator)
+    if not is_legal(cls, name, value):
+        check_refused(lambda: estimator.fit(*given), name, value)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            estimator.fit(*given)
+        except (ValueError, TypeError) as error:
+            assert re.search(rf"\b{name}\b", str(error))
+
+
+def chunked():
+    for cls in CLASSES:
+        if cls is GramRidge:
+            yield cls()
+        elif issubclass(cls, ScoreRanker) and "estimator" in inspect.signature(cls).parameters:
+            options = {"max_grade": 1} if cls is ERRRanker else {}
+            measure = {"measure": "dcg"} if cls is LeastSquaresRanker else {}
+            yield cls(estimator=GramRidge(), **options, **measure)
+
+
+@pytest.mark.parametrize("estimator", chunked(), ids=lambda e: type(e).__name__)
+def test_partial_fit_refuses_nonsense_too(estimator):
+    cls = type(estimator)
+    for name in set(inspect.signature(cls).parameters) - {"estimator", "surrogate"}:
+        for value in NONSENSE:
+            changed = clone(estimator).set_params(**{name: value})
+            if not is_legal(cls, name, value):
+                check_refused(lambda c=changed: c.partial_fit(*arguments(c)), name, value)
+
+
+# -- parameters that are not read --------------------------------------------------------
+
+
+UNREAD = [
+    (PairwiseDisagreementRanker(pair_features="concat"), "pair_features='concat' is not read"),
+    (PairwiseDisagreementRanker(time_limit=1.0), "time_limit=1.0 .*set surrogate='pairwise'"),
+    (AveragePrecisionRanker(pair_features="concat"), "pair_features='concat' is not read"),
+    (
+        PairwiseDisagreementRanker(surrogate="pairwise", score_function=np.sum),
+        "score_function=.* set surrogate='score'",
+    ),
+    (AveragePrecisionRanker(surrogate="pairwise", loss="squared"), "loss='squared' is not read"),
+    (ValueRegularizedRanker(power=3.0), "power=3.0 .*set regularizer='power'"),
+    (NDCGRanker(Ridge(), alpha=2.0), "alpha=2.0 .*set the penalty on the estimator"),
+    (AveragePrecisionRanker(Ridge(), alpha=2.0), "alpha=2.0 .*set the penalty on the estimator"),
+    (LowRankLossClassifier(estimator=Ridge(), alpha=2.0), "alpha=2.0 .*on the estimator"),
+]
+
+
+@pytest.mark.parametrize("estimator, message", UNREAD, ids=[message for _, message in UNREAD])
+def test_parameters_that_a_form_does_not_read(estimator, message):
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(*arguments(estimator))
+
+
+# -- alpha -----------------------------------------------------------------------------
+
+
+def with_alpha():
+    for cls in CLASSES:
+        if {"alpha", "estimator"} <= set(inspect.signature(cls).parameters):
+            yield cls()
+            if issubclass(cls, PairRanker):
+                yield cls(surrogate="pairwise", pair_features="concat")
+
+
+@pytest.mark.parametrize("estimator", with_alpha(), ids=str)
+def test_alpha_is_that_of_ridge(estimator):
+    ours = clone(estimator).set_params(alpha=10.0).fit(*arguments(estimator))
+    theirs = clone(estimator).set_params(estimator=Ridge(10.0)).fit(*arguments(estimator))
+    assert np.array_equal(ours.estimator_.coef_, theirs.estimator_.coef_)
+    other = clone(estimator).set_params(alpha=0.1).fit(*arguments(estimator))
+    assert not np.array_equal(ours.estimator_.coef_, other.estimator_.coef_)
+    assert ours.alpha_ == 10.0 and np.array_equal(ours.penalty_scale_, np.ones(2))
+    assert not hasattr(theirs, "alpha_") and not hasattr(theirs, "penalty_scale_")
+    ours.set_params(estimator=Ridge(), alpha=1.0)
+    assert ours.alpha_ == 10.0
+    assert not hasattr(ours.fit(*arguments(estimator)), "alpha_")
+
+
+def test_alpha_of_a_search_is_the_one_that_was_chosen():
+    ranker = LeastSquaresRankerCV("dcg", alphas=[3.0], cv=2).fit(X, Y, QID)
+    assert ranker.alpha_ == 3.0 and np.array_equal(ranker.penalty_scale_, np.ones(2))
+
+
+# -- what is no regressor ----------------------------------------------------------------
+
+
+NO_REGRESSORS = [
+    (NDCGRanker(10), r"got 10: did you mean NDCGRanker\(k=10\)\?"),
+    (NDCGRanker(0.5), r"got 0\.5: did you mean NDCGRanker\(alpha=0\.5\)\?"),
+    (NDCGRanker("squared"), r"got 'squared': did you mean NDCGRanker\(loss='squared'\)\?"),
+    (NDCGRanker("map"), r"got 'map'\.$"),
+    (NDCGRanker(Ridge), r"did you mean Ridge\(\)\?"),
+    (ERRRanker(4), r"did you mean ERRRanker\(max_grade=4\)\?"),
+    (AUCRanker(-4), r"did you mean AUCRanker\(relevance_level=-4\)\?"),
+    (AveragePrecisionRanker("pairwise"), r"AveragePrecisionRanker\(surrogate='pairwise'\)\?"),
+    (LeastSquaresRanker(estimator="dcg"), r"did you mean LeastSquaresRanker\(measure='dcg'\)\?"),
+    (LeastSquaresRanker(Ridge()), r"did you mean LeastSquaresRanker\(estimator=Ridge\(\)\)\?"),
+    (LowRankLossClassifier(estimator=2.0), r"did you mean LowRankLossClassifier\(alpha=2\.0\)\?"),
+]
+
+
+@pytest.mark.parametrize("estimator, message", NO_REGRESSORS, ids=str)
+def test_what_is_no_regressor_is_told_where_it_belongs(estimator, message):
+    given = arguments(estimator)
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(*given)
+    pipe = make_pipeline(StandardScaler(), estimator)
+    step = pipe.steps[-1][0]
+    extra = {f"{step}__qid": QID} if len(given) == 3 else {}
+    with pytest.raises(ValueError, match=message):
+        pipe.fit(X, Y, **extra)
+    search = GridSearchCV(estimator, {}, cv=GroupKFold(2), error_score="raise")
+    with pytest.raises(ValueError, match=message):
+        search.fit(X, RankingTarget(Y, QID) if extra else Y, groups=QID)
+    if not isinstance(estimator, LeastSquaresRanker) or estimator.estimator is not None:
+        with pytest.raises(ValueError, match=message):
+            get_tags(estimator)
+        assert not hasattr(estimator, "partial_fit")
+    for each in (estimator, pipe, search):
+        assert set(each._repr_mimebundle_()) == {"text/plain", "text/html"}
+        assert repr(clone(each)) == repr(each)
+
+
+# -- names -----------------------------------------------------------------------------
+
+
+def test_a_parameter_name_means_one_thing():
+    for cls in CLASSES:
+        names = inspect.signature(cls).parameters
+        if "loss" in names:
+            assert issubclass(cls, (ScoreRanker, OrderPreservingRanker))
+        assert "smoothing" not in names or cls is OrderPreservingRanker
+    assert "edge_loss" in inspect.signature(DifferenceGraphRanker).parameters
+    assert "corner_width" in inspect.signature(PairwiseHingeRanker).parameters
