@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -17,7 +18,7 @@ from .._solvers import (
     ridge,
     ridge_path,
 )
-from ..data import all_or_nothing, check_alpha, check_sample_weight
+from ..data import ArrayLike, Floats, Matrix, all_or_nothing, check_alpha, check_sample_weight
 
 __all__ = ["GramRidge"]
 
@@ -87,7 +88,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     # Rankers then hand it statistics instead of centred rows, see skcalrank._solvers.
     _sees_moments_only = True
 
-    def __init__(self, alpha=1.0, *, fit_intercept=True):
+    def __init__(self, alpha: ArrayLike = 1.0, *, fit_intercept: bool = True) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
 
@@ -97,7 +98,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return tags
 
     @all_or_nothing
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> GramRidge:
         """Fit to the rows, forgetting all before.
 
         Parameters
@@ -120,7 +121,9 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self._add(X, y, sample_weight, first=True)._solve()
 
     @all_or_nothing
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(
+        self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> GramRidge:
         """Add rows to those seen.
 
         Parameters
@@ -183,7 +186,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"dimensional, and the rows before had {before}: all chunks need y of one shape."
             )
 
-    def merge(self, *others):
+    def merge(self, *others: GramRidge) -> GramRidge:
         """A model that has seen the rows of this one and of the others.
 
         Parameters
@@ -233,7 +236,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError("Models of features of different names cannot be merged.")
 
     @cached_property
-    def coef_(self):
+    def coef_(self) -> Floats:
         """Coefficients."""
         check_is_fitted(self, "_moments")
         alpha = np.asarray(self.alpha, dtype=float)
@@ -241,7 +244,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return coef[:, 0] if self._one_target else coef.T
 
     @cached_property
-    def intercept_(self):
+    def intercept_(self) -> float | Any:
         """Intercept; 0 without one."""
         check_is_fitted(self, "_moments")
         return self._intercept_of(self.coef_)
@@ -254,7 +257,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         intercept = level - coef @ self._moments.mean
         return intercept if coef.ndim > 1 else float(intercept)
 
-    def path(self, alphas):
+    def path(self, alphas: ArrayLike) -> tuple[Floats, Floats]:
         """Coefficients and intercepts under many penalties, from one decomposition.
 
         Parameters
@@ -291,7 +294,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         coefs = coefs[:, :, 0] if self._one_target else coefs.transpose(0, 2, 1)
         return coefs, self._intercept_of(coefs)
 
-    def predict(self, X):
+    def predict(self, X: Matrix) -> Floats:
         """Predict the targets.
 
         Parameters
