@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import MissingQidError, Queries, check_qid, plain, qid_array
+from ..data import ArrayLike, Ints, MissingQidError, Queries, check_qid, plain, qid_array
 
 __all__ = ["Handed", "from_lightgbm", "from_xgboost", "group_sizes"]
 
@@ -69,7 +69,7 @@ def _handed(labels, scores, weight, sizes):
     return Handed(labels, scores, weight, sizes)
 
 
-def group_sizes(qid) -> np.ndarray:
+def group_sizes(qid: ArrayLike) -> Ints:
     """Numbers of documents of the queries, for ``group=`` of LightGBM and XGBoost.
 
     Parameters

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import check_option
-from ..measures import PairwiseDisagreement, get_measure
+from ..data import Seed, check_option
+from ..losses import Loss
+from ..measures import Measure, PairwiseDisagreement, get_measure
 from ..preds import PREDS, Pred
 from ._conditions import dag_condition, low_noise_condition, reinforce_condition
 from ._distribution import LabelDistribution
@@ -53,11 +55,13 @@ class CalibrationGap(NamedTuple):
         """Whether the gap is positive."""
         return self.gap > 0
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.calibrated
 
 
-def calibration_gap(surrogate, pred, measure, distribution):
+def calibration_gap(
+    surrogate: str | Loss, pred: str | Pred, measure: str | Measure, distribution: LabelDistribution
+) -> CalibrationGap:
     r"""Whether minimising a surrogate leads to the best order, under one distribution.
 
     A surrogate :math:`\psi` and a prediction map are calibrated (Fisher-consistent) for a
@@ -170,16 +174,16 @@ _CONDITIONS = {
 
 
 def find_counterexample(
-    surrogate,
-    pred,
-    measure,
+    surrogate: str | Loss,
+    pred: str | Pred,
+    measure: str | Measure,
     *,
-    r=3,
-    n_tries=1000,
-    condition=None,
-    draw=None,
-    random_state=None,
-):
+    r: int = 3,
+    n_tries: int = 1000,
+    condition: str | None = None,
+    draw: Callable[..., LabelDistribution] | None = None,
+    random_state: Seed = None,
+) -> LabelDistribution | None:
     """Search for a distribution on which a surrogate with a prediction map fails.
 
     Random distributions are tried until one has no calibration gap while the prediction

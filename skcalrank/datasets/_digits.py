@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import check_count
+from ..data import Seed, check_count
 from ._container import RankingData
 
 __all__ = ["load_digits_queries"]
@@ -19,7 +19,9 @@ three similarities of the whole images.
 """
 
 
-def load_digits_queries(n_queries=200, n_documents=50, *, random_state=0):
+def load_digits_queries(
+    n_queries: int = 200, n_documents: int = 50, *, random_state: Seed = 0
+) -> RankingData:
     """Real, small, offline: retrieval of images that show the digit of a query image.
 
     Parameters

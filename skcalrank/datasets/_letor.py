@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..data import check_count
 from ._container import RankingData
@@ -14,7 +16,14 @@ from ._letor_lines import Form, group_sizes, parse, read_chunks
 __all__ = ["load_letor"]
 
 
-def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False, chunk_rows=None):
+def load_letor(
+    path: str | Path,
+    *,
+    n_features: int | None = None,
+    dtype: DTypeLike = np.float64,
+    sparse: bool = False,
+    chunk_rows: int | None = None,
+) -> RankingData | Any:
     """Read lines ``relevance qid:Q feature:value # comment``, with any number of features.
 
     Parameters

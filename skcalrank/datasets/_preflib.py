@@ -29,7 +29,7 @@ class _Header(NamedTuple):
     names: dict
 
 
-def load_preflib(path, *, expand=True):
+def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     """Read the orders of a PrefLib file: ``.soc``, ``.soi``, ``.toc`` or ``.toi``.
 
     The format of 2022: header lines ``# KEY: value``, then lines ``count: order`` with the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +30,9 @@ class _Table(NamedTuple):
             yield f"{self.name}, line {line}, column {name!r}", row[number]
 
 
-def load_label_ranking(path, *, ranking="ranking", item_names=None):
+def load_label_ranking(
+    path: str | Path, *, ranking: str = "ranking", item_names: Sequence[str] | None = None
+) -> LabelRankingData:
     """Read a table of numeric features and orders such as ``a>c>b``.
 
     A csv file with a header. The order stands best first; ``=`` ties items (``a>b=c``), and an
@@ -184,7 +187,7 @@ live and have lived longest until they were 15.
 """
 
 
-def load_sushi(path, *, prefectures=False):
+def load_sushi(path: str | Path, *, prefectures: bool = False) -> LabelRankingData:
     """Read the SUSHI preference data: the orders that 5,000 people gave to ten sushi.
 
     The features, in this order:
