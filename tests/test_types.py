@@ -34,7 +34,7 @@ def public_functions():
         for value in (getattr(module, name) for name in module.__all__):
             for function in functions_of(value) if inspect.isclass(value) else [value]:
                 # The constructors of named tuples are made by the standard library.
-                if function.__module__.startswith("skcalrank."):
+                if inspect.isroutine(function) and "skcalrank." in function.__module__:
                     yield f"{function.__module__}.{function.__qualname__}", function
 
 
