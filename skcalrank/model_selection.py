@@ -67,10 +67,6 @@ class _QuerySplitter:
         Parameters
         ----------
         X, y, groups, qid : ignored
-
-        Returns
-        -------
-        n_splits : int
         """
         return self._splitter().get_n_splits()
 

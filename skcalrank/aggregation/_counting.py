@@ -175,9 +175,7 @@ def mean_log_odds(y, *, c=None, conditional=False):
     Parameters
     ----------
     y : PreferenceTarget
-    c : float, default=None
-        As in :func:`log_odds`.
-    conditional : bool, default=False
+    c, conditional
         As in :func:`log_odds`.
 
     Returns

@@ -22,9 +22,7 @@ def principal_eigenvector(y, *, c=None, conditional=False, tol=1e-10, max_iter=1
     Parameters
     ----------
     y : PreferenceTarget
-    c : float, default=None
-        As in :func:`log_odds`.
-    conditional : bool, default=False
+    c, conditional
         As in :func:`log_odds`.
     tol : float, default=1e-10
         The power iteration of a query is done when the bounds

@@ -69,9 +69,6 @@ def reinforce_condition(u, *, tol=1e-10):
     tol : float, default=1e-10
         Inequalities may fail by this, relative to the largest entry.
 
-    Returns
-    -------
-    condition : Condition
 
     Examples
     --------
@@ -109,9 +106,6 @@ def score_condition(EY, Ef, *, tol=1e-10):
     tol : float, default=1e-10
         Differences up to this, relative to the largest entry, count as none.
 
-    Returns
-    -------
-    condition : Condition
 
     Examples
     --------
@@ -174,9 +168,6 @@ def low_noise_condition(EY, *, tol=1e-10):
         Inequalities may fail by this, relative to the largest difference: averaged differences
         of relevances meet them with equality.
 
-    Returns
-    -------
-    condition : Condition
 
     Examples
     --------
