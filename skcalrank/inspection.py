@@ -101,10 +101,6 @@ class Explanation:
         ----------
         n_features : int, default=10
             How many features have a line of their own; the others share one.
-
-        Returns
-        -------
-        table : str
         """
         check_count("n_features", n_features)
         by_size, parts = self.order(), self.contributions

@@ -90,10 +90,6 @@ class _QuerySplitter:
         Parameters
         ----------
         X, y, groups, qid : ignored
-
-        Returns
-        -------
-        n_splits : int
         """
         n_splits: int = self._splitter().get_n_splits()
         return n_splits

@@ -180,9 +180,7 @@ def mean_log_odds(
     Parameters
     ----------
     y : PreferenceTarget
-    c : float, default=None
-        As in :func:`log_odds`.
-    conditional : bool, default=False
+    c, conditional
         As in :func:`log_odds`.
 
     Returns

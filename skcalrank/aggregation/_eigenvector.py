@@ -30,9 +30,7 @@ def principal_eigenvector(
     Parameters
     ----------
     y : PreferenceTarget
-    c : float, default=None
-        As in :func:`log_odds`.
-    conditional : bool, default=False
+    c, conditional
         As in :func:`log_odds`.
     tol : float, default=1e-10
         The power iteration of a query is done when the bounds

@@ -12,20 +12,12 @@ __all__ = ["Handed", "from_lightgbm", "from_xgboost", "group_sizes"]
 
 
 class Handed(NamedTuple):
-    """Rows whose queries stand together.
-
-    Attributes
-    ----------
-    labels, scores : array-like of shape (n_rows,)
-    weight : array-like of shape (n_rows,) or None
-    sizes : ndarray of shape (n_queries,)
-        Numbers of documents, in row order.
-    """
+    """Rows whose queries stand together."""
 
     labels: Any
     scores: np.ndarray
-    weight: Any
-    sizes: np.ndarray
+    weight: Any  # of each row, or None
+    sizes: np.ndarray  # numbers of documents of the queries, in row order
 
     @property
     def qid(self) -> np.ndarray:

@@ -70,9 +70,6 @@ def reinforce_condition(u: ArrayLike, *, tol: float = 1e-10) -> Condition:
     tol : float, default=1e-10
         Inequalities may fail by this, relative to the largest entry.
 
-    Returns
-    -------
-    condition : Condition
 
     Examples
     --------
@@ -110,9 +107,6 @@ def score_condition(EY: ArrayLike, Ef: ArrayLike, *, tol: float = 1e-10) -> Cond
     tol : float, default=1e-10
         Differences up to this, relative to the largest entry, count as none.
 
-    Returns
-    -------
-    condition : Condition
 
     Examples
     --------
@@ -175,9 +169,6 @@ def low_noise_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
         Inequalities may fail by this, relative to the largest difference: averaged differences
         of relevances meet them with equality.
 
-    Returns
-    -------
-    condition : Condition
 
     Examples
     --------

@@ -121,9 +121,6 @@ class LabelDistribution:
             its pairs, and weights 1, 2, 4, 8 or 16.
         random_state : int, RandomState instance or None, default=None
 
-        Returns
-        -------
-        LabelDistribution
 
         Raises
         ------
@@ -191,24 +188,20 @@ class LabelDistribution:
 
         Parameters
         ----------
-        measure : str or Measure
-        pairs : bool, default=False
+        measure, pairs
             As in :meth:`expected_targets`.
 
         Returns
         -------
         targets : ndarray of shape (m, r), or (m, r, r) with `pairs`
-
-        Raises
-        ------
-        ValueError
-            If the measure has no such targets, or does not fit the labels.
         """
         measure = cast(Any, self.resolve(measure))
         if pairs and measure.shape != "pairs":
             raise ValueError(f"{measure.name} has no targets of pairs: it does not live on them.")
         if self.labels.ndim == 3:
-            matrices = _preference_targets(self.labels, measure)
+            matrices = self.labels
+            if measure.normalize:
+                matrices = safe_divide(matrices, matrices.sum(axis=(1, 2), keepdims=True))
             return matrices if pairs else matrices.sum(axis=2) - matrices.sum(axis=1)
         y = measure.labels(self.labels.ravel())
         if pairs:
@@ -222,9 +215,6 @@ class LabelDistribution:
         ----------
         measure : str or Measure
 
-        Returns
-        -------
-        measure : Measure
 
         Raises
         ------
@@ -320,10 +310,6 @@ class LabelDistribution:
         Parameters
         ----------
         measure : str or Measure
-
-        Returns
-        -------
-        value : float
         """
         return float(self.order_values(measure).max())
 
@@ -348,8 +334,8 @@ class LabelDistribution:
 
         Parameters
         ----------
-        measure : str or Measure
-        scores : array-like of shape (r,) or (n, r)
+        measure, scores
+            As in :meth:`value`.
         ties : {"average", "stable", "worst", "best"}, default="worst"
             As in :meth:`value`. Regret bounds hold for the worst.
 
@@ -422,13 +408,6 @@ class LabelDistribution:
             raise ValueError(f"u has shape {u.shape}: give {shape}, or a stack of them.")
         regret = np.maximum(risk.risk(u.reshape(-1, *shape)) - risk.infimum, 0.0)
         return float(regret[0]) if u.shape == shape else regret
-
-
-def _preference_targets(matrices, measure):
-    if not measure.normalize:
-        return matrices
-    total = matrices.sum(axis=(1, 2), keepdims=True)
-    return safe_divide(matrices, total)
 
 
 def _random_graphs(n, r, rng):

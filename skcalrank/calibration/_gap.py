@@ -155,21 +155,11 @@ def _check_pred(pred, risk):
     return name
 
 
-def _mean_preferences(distribution, measure):
-    if not measure.reads_preferences:
-        measure = PairwiseDisagreement()
-    return distribution.expected_targets(measure, pairs=True)
-
-
-def _mean_pairs(distribution, measure):
-    return distribution.expected_targets(measure, pairs=True)
-
-
-# By name: the condition, and what it is a condition on.
+# Conditions by name; "reinforce" is on the mean targets of MAP, the others are on preferences.
 _CONDITIONS = {
-    "low_noise": (low_noise_condition, _mean_preferences),
-    "dag": (dag_condition, _mean_preferences),
-    "reinforce": (reinforce_condition, _mean_pairs),
+    "low_noise": low_noise_condition,
+    "dag": dag_condition,
+    "reinforce": reinforce_condition,
 }
 
 
@@ -233,11 +223,8 @@ def find_counterexample(
     rng = check_random_state(random_state)
     for _ in range(n_tries):
         distribution = _draw(rng, r, measure) if draw is None else draw(rng)
-        if condition is not None:
-            test, statistic = _CONDITIONS[condition]
-            if not test(statistic(distribution, measure)):
-                continue
-        if _fails(surrogate, pred, measure, distribution):
+        holds = _holds(condition, distribution, measure)
+        if holds and _fails(surrogate, pred, measure, distribution):
             return distribution
     return None
 
@@ -250,6 +237,14 @@ def _draw(rng, r, measure):
         preferences=measure.reads_preferences,
         random_state=rng,
     )
+
+
+def _holds(condition, distribution, measure):
+    if condition is None:
+        return True
+    if condition != "reinforce" and not measure.reads_preferences:
+        measure = PairwiseDisagreement()
+    return _CONDITIONS[condition](distribution.expected_targets(measure, pairs=True))
 
 
 def _fails(surrogate, pred, measure, distribution):

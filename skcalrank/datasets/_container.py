@@ -122,14 +122,10 @@ class LabelRankingData(_Pair):
         out.law = law
         return out
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
         # Pickling and copying would call __new__ without the names.
-        return _rebuild, (type(self), tuple(self), vars(self))
+        return tuple(self), vars(self)
 
     def __repr__(self) -> str:
         n, r = self.positions.shape
         return f"LabelRankingData({n} rows, {self.X.shape[1]} features, {r} items)"
-
-
-def _rebuild(cls, values, attributes):
-    return cls(*values, **attributes)

@@ -48,11 +48,8 @@ def load_digits_queries(
     from sklearn.datasets import load_digits  # takes a while, and most users never need it
 
     images, digits = load_digits(return_X_y=True)
-    for name, value, most in (
-        ("n_queries", n_queries, len(images)),
-        ("n_documents", n_documents, len(images) - 1),
-    ):
-        check_count(name, value, most=most)
+    check_count("n_queries", n_queries, most=len(images))
+    check_count("n_documents", n_documents, most=len(images) - 1)
     rng = check_random_state(random_state)
     queries = rng.permutation(len(images))[:n_queries]
     documents = np.empty((n_queries, n_documents), dtype=np.intp)
@@ -76,16 +73,8 @@ def _compare(a, b):
     distance = np.linalg.norm(a - b, axis=1)
     cosine = (a * b).sum(axis=1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
     overlap = np.minimum(a, b).sum(axis=1) / np.maximum(a, b).sum(axis=1)
-    return np.column_stack(
-        [
-            np.abs(a - b),
-            np.abs(rows_a - rows_b),
-            np.abs(columns_a - columns_b),
-            distance,
-            cosine,
-            overlap,
-        ]
-    )
+    pixels, rows, columns = np.abs(a - b), np.abs(rows_a - rows_b), np.abs(columns_a - columns_b)
+    return np.column_stack([pixels, rows, columns, distance, cosine, overlap])
 
 
 def _feature_names():

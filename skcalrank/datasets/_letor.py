@@ -91,19 +91,10 @@ def load_letor(
     if len(y) == 0:
         raise ValueError(f"{path} has no rows.")
     if len(qid) == 0:
-        qid = _groups_beside(path, len(y))
+        sizes = group_sizes(path, len(y))
+        qid = np.repeat(np.arange(len(sizes)), sizes)
     if len(qid) != len(y):
         raise ValueError(f"{path} has {len(y)} rows, and {len(qid)} of them name a qid.")
     if not sparse:
         X = X.toarray()
     return RankingData(X, y, qid, description=f"Read from {path.name}.")
-
-
-def _groups_beside(path: Path, n_rows: int) -> np.ndarray:
-    """Query numbers from a file of group sizes."""
-    name, sizes = group_sizes(path)
-    if sizes.sum() != n_rows:
-        raise ValueError(
-            f"The group sizes in {name} sum to {sizes.sum()}, but {path.name} has {n_rows} rows."
-        )
-    return np.repeat(np.arange(len(sizes)), sizes)

@@ -77,10 +77,6 @@ class LabelMixture:
         y_score : array-like of shape (n_rows,)
         ties : str, default="average"
             As in :func:`skcalrank.metrics.measure_score`.
-
-        Returns
-        -------
-        value : float
         """
         # One scale for all intents, whichever label is the largest of each.
         measure = get_measure(measure).scaled_to(self.labels)
@@ -98,10 +94,6 @@ class LabelMixture:
         measure : str or PositionalMeasure
             Sorting by the expected targets is best for these; for others finding the
             best ranking is a hard problem.
-
-        Returns
-        -------
-        value : float
         """
         measure = get_measure(measure)
         if measure.shape != "documents":

@@ -166,7 +166,7 @@ def sample_sessions(
     shown, ptr = _orders(scores, queries, query, n_shown, rng)
     clicked = _first_true(rng.random_sample(len(shown)) < p[shown], ptr)
     rows = shown if queries.order is None else queries.order[shown]
-    return ClickSessions._of(qid, rows, ptr, clicked)
+    return ClickSessions.unchecked(qid, rows, ptr, clicked)
 
 
 def _orders(scores, queries, query, n_shown, rng):

@@ -82,10 +82,6 @@ class OrderMixture:
             Higher is better; the scores of positions are ``-positions``.
         ties : str, default="average"
             As in :func:`skcalrank.metrics.measure_score`.
-
-        Returns
-        -------
-        value : float
         """
         values = [
             measure_score(
@@ -147,10 +143,6 @@ class OrderMixture:
         ----------
         measure : str or Measure, default="kendall"
             As in :meth:`bayes_positions`.
-
-        Returns
-        -------
-        value : float
         """
         return self.value(measure, -self.bayes_positions(measure))
 
