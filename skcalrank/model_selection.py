@@ -235,7 +235,7 @@ def train_test_query_split(
     check_consistent_length(*arrays, qid)
     # The target stands second; a matrix there is the label-ranking form.
     second = arrays[1] if len(arrays) > 1 else None
-    carrier = next((a for a in arrays if _carries(a)), second)
+    carrier = next((array for array in arrays if carried_qid(array) is not None), second)
     if test_size is None and train_size is None:
         test_size = 0.25
     splitter = QueryShuffleSplit(
@@ -244,7 +244,3 @@ def train_test_query_split(
     train, test = next(splitter.split(arrays[0], carrier, qid=qid))
     arrays = arrays if qid is None else (*arrays, qid)
     return [_safe_indexing(array, rows) for array in arrays for rows in (train, test)]
-
-
-def _carries(array) -> bool:
-    return carried_qid(array) is not None

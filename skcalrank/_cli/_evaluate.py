@@ -11,7 +11,6 @@ import numpy as np
 
 from ..data import check_queries
 from ..datasets import read_text
-from ..measures import get_measure
 from ..metrics import evaluate as evaluate_measures
 from . import _trec
 from ._models import load_ranker, output, scores_of
@@ -62,7 +61,8 @@ def _wants_run(args) -> bool:
 
 def _of_run(args) -> Values:
     level = 1.0 if args.relevance_level is None else args.relevance_level
-    measures = _measures(args.measures or TREC_MEASURES, level, args.gain)
+    names = args.measures or TREC_MEASURES
+    measures = {name: make_measure(name, level, args.gain) for name in names}
     for name, measure in measures.items():
         if not measure.top_only:
             raise ValueError(
@@ -78,30 +78,21 @@ def _of_run(args) -> Values:
     return Values(judged.names, judged.evaluate(measures, args.empty), note)
 
 
-def _measures(names, level, gain):
-    measures = {}
-    for name in names:
-        measure = make_measure(name, level)
-        if gain is not None and measure.has_gain:
-            measure = get_measure(name, gain=gain)
-        measures[name] = measure
-    return measures
-
-
 # -- labels of a file --------------------------------------------------------------
 
 
 def _of_file(args) -> Values:
-    measures = _measures(args.measures or MEASURES, args.relevance_level, args.gain)
+    level, names = args.relevance_level, args.measures or MEASURES
+    measures = {name: make_measure(name, level, args.gain) for name in names}
     y, qid, scores = _scored(args)
-    kept = without_binary(measures, y, args.relevance_level, args.measures)
+    kept = without_binary(measures, y, level, args.measures)
     note = ""
     if len(kept) < len(measures):
         note = "Binary measures are left out: --relevance-level brings them in."
     measures = {name: measures[name] for name in kept}
     values = evaluate_measures(y, scores, measures, qid=qid, empty=args.empty, average=False)
-    names: Any = check_queries(qid, len(y)).names
-    return Values(names.tolist(), values, note)
+    queries: Any = check_queries(qid, len(y)).names
+    return Values(queries.tolist(), values, note)
 
 
 def _scored(args):

@@ -52,14 +52,8 @@ def fit(args) -> str:
         n_rows += len(part.qid)
         queries.update(np.unique(part.qid).tolist())
     seconds = time.perf_counter() - start
-    save_model(
-        ranker,
-        path,
-        ranker=args.ranker,
-        trained_on=Path(args.train).name,
-        n_rows=n_rows,
-        n_queries=len(queries),
-    )
+    notes = {"ranker": args.ranker, "trained_on": Path(args.train).name}
+    save_model(ranker, path, **notes, n_rows=n_rows, n_queries=len(queries))
     say("")
     return paragraphs(
         f"Fitted {args.ranker} to {n_rows:,} rows of {len(queries):,} queries, "

@@ -83,12 +83,15 @@ def make_ranker(name, relevance_level=None):
     return ranker
 
 
-def make_measure(name, relevance_level=None):
-    """A measure by its scorer name; the relevance level is for those that read one."""
+def make_measure(name, relevance_level=None, gain=None):
+    """Return a measure by its scorer name; options are for those measures that have them."""
     measure = get_measure(name)
-    if relevance_level is None or not measure.is_binary:
-        return measure
-    return get_measure(name, relevance_level=relevance_level)
+    options = {}
+    if relevance_level is not None and measure.is_binary:
+        options["relevance_level"] = relevance_level
+    if gain is not None and measure.has_gain:
+        options["gain"] = gain
+    return get_measure(name, **options)
 
 
 def calibration_mark(ranker, measure) -> str:

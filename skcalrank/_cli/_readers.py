@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..data import CHUNK_ROWS, WHOLE_BYTES
 from ..datasets import OPENERS, Columns, Form, read_chunks, read_table, table_format
-from ._terminal import RowCounter, say
+from ._terminal import say
 
 __all__ = ["LETOR", "RATIO", "Part", "Reader", "reading"]
 
@@ -75,10 +76,12 @@ class Reader:
         self._whole = whole
 
     def __iter__(self) -> Iterator[Part]:
-        counter = RowCounter(f"reading {self.path}")
+        n_rows, start = 0, time.perf_counter()
         with reading(self.path, "" if self.table else LETOR):
             for part in self._table() if self.table else self._letor():
-                counter.add(len(part.qid))
+                n_rows += len(part.qid)
+                rate = n_rows / max(time.perf_counter() - start, 1e-9)
+                say(f"reading {self.path}: {n_rows:,} rows, {rate:,.0f} rows/s")
                 yield part
 
     def _rows_at_a_time(self):

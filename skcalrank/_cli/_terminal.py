@@ -5,30 +5,14 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
-import time
 
-__all__ = ["RowCounter", "paragraphs", "say", "width"]
+__all__ = ["paragraphs", "say", "width"]
 
 
 def say(text):
     """One line on a terminal, over the one before; nothing in a pipe."""
     if sys.stderr is not None and sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-
-class RowCounter:
-    """Says how many rows went by, and how fast."""
-
-    def __init__(self, doing):
-        self.doing = doing
-        self.n_rows = 0
-        self._start = time.perf_counter()
-
-    def add(self, n_rows):
-        """Count rows, and say so."""
-        self.n_rows += n_rows
-        rate = self.n_rows / max(time.perf_counter() - self._start, 1e-9)
-        say(f"{self.doing}: {self.n_rows:,} rows, {rate:,.0f} rows/s")
 
 
 def width() -> int:

@@ -109,13 +109,8 @@ def _newton(part, penalty, tol, max_iter):
         )
         change = part.largest(np.abs(edges @ step))
         moved = np.where(moved <= tol, moved, change)
-        scores += step * queries.repeat(_shortened(change))
+        scores += step * queries.repeat(safe_divide(np.log1p(change), change, 1.0))
         if (moved <= tol).all():
             break
     means = queries.repeat(queries.mean(scores))
     return scores - means, moved <= tol
-
-
-def _shortened(change):
-    """log(1 + R)/R, 1 at R = 0."""
-    return safe_divide(np.log1p(change), change, 1.0)

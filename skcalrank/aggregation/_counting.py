@@ -222,13 +222,4 @@ def _matrices(tally, upper, lower, sparse):
 def _sparse_matrices(tally, upper, lower):
     ends = np.concatenate([tally.first, tally.second]), np.concatenate([tally.second, tally.first])
     whole = csr_matrix((np.concatenate([upper, lower]), ends), shape=(tally.queries.n_rows,) * 2)
-    return [_block(whole, start, stop) for start, stop in pairwise(tally.queries.ptr)]
-
-
-def _block(whole, start, stop):
-    """A diagonal block, outside of which its rows have no entries."""
-    entries = slice(whole.indptr[start], whole.indptr[stop])
-    ptr = whole.indptr[start : stop + 1] - whole.indptr[start]
-    size = int(stop - start)
-    columns = whole.indices[entries] - start
-    return csr_matrix((whole.data[entries], columns, ptr), shape=(size, size))
+    return [whole[start:stop, start:stop] for start, stop in pairwise(tally.queries.ptr)]

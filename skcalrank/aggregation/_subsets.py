@@ -52,7 +52,8 @@ def mean_over_subsets(
         scores = structure_scores(structure, target, queries, options)
         return scores if targets is None else targets(scores, queries)
 
-    if order is None or (targets is None and _is_linear(structure, options)):
+    is_linear = structure in (borda, win_rate) and not options.get("conditional")
+    if order is None or (targets is None and is_linear):
         mean = evaluate(y, queries)
         error = np.zeros(len(mean))
     else:
@@ -125,7 +126,3 @@ def _runs(ids, sizes):
     """Queries in runs of about so many documents as are worked on at a time."""
     run = np.cumsum(sizes[ids]) // CHUNK_ROWS
     return np.split(ids, np.flatnonzero(run[1:] != run[:-1]) + 1) if len(ids) else []
-
-
-def _is_linear(structure, options):
-    return structure in (borda, win_rate) and not options.get("conditional")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import warnings
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,14 +18,6 @@ _TYPES = ("soc", "soi", "toc", "toi")
 _HEADER = re.compile(r"#+\s*([A-Z][A-Z ]*?)(?: (\d+))?\s*:\s*(.*)")
 _GROUP = r"(?:\d+|\{\d+(?:,\d+)*\})"
 _LINE = re.compile(rf"(\d+):({_GROUP}(?:,{_GROUP})*)")
-
-
-class _Header(NamedTuple):
-    title: str
-    data_type: str | None
-    n_alternatives: int | None
-    n_voters: int | None
-    names: dict
 
 
 def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
@@ -93,28 +84,29 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
         (f"{path.name}, line {number}", line.strip())
         for number, line in enumerate(read_text(path).splitlines(), start=1)
     ]
-    header = _read_header(path, lines)
+    header, names = _read_header(lines)
+    data_type = _data_type(path, header.get("DATA TYPE"))
     counts, orders = _read_orders(path, lines)
-    r = _n_alternatives(path, header, orders)
+    r = _n_alternatives(path, header.get("NUMBER ALTERNATIVES"), names, orders)
     column_of = {number: number - 1 for number in range(1, r + 1)}
     for where, groups in orders:
-        _check_order(where, groups, header.data_type, r)
-    _warn_of_lost_voters(path, header, counts)
+        _check_order(where, groups, data_type, r)
+    _warn_of_lost_voters(path, header.get("NUMBER VOTERS"), counts)
     positions = positions_of_orders([groups for _, groups in orders], column_of)
     if expand:
         positions = np.repeat(positions, counts, axis=0)
     return LabelRankingData(
         np.ones((len(positions), 1)),
         positions,
-        item_names=[header.names.get(number, str(number)) for number in column_of],
+        item_names=[names.get(number, str(number)) for number in column_of],
         feature_names=["constant"],
         weights=None if expand else np.array(counts, dtype=float),
-        description=f"{header.title or 'Orders'}, read from {path.name}.",
+        description=f"{header.get('TITLE') or 'Orders'}, read from {path.name}.",
     )
 
 
-def _read_header(path, lines):
-    """What the header lines say; other comments are passed over."""
+def _read_header(lines):
+    """Return the values of the header by key, and the names; other comments are passed over."""
     values, names = {}, {}
     for where, line in lines:
         match = _HEADER.fullmatch(line)
@@ -129,13 +121,7 @@ def _read_header(path, lines):
             values[key] = int(value)
         elif key in ("TITLE", "DATA TYPE"):
             values[key] = value
-    return _Header(
-        values.get("TITLE", ""),
-        _data_type(path, values.get("DATA TYPE")),
-        values.get("NUMBER ALTERNATIVES"),
-        values.get("NUMBER VOTERS"),
-        names,
-    )
+    return values, names
 
 
 def _data_type(path, said):
@@ -175,12 +161,12 @@ def _shortened(line):
     return line if len(line) <= 60 else line[:57] + "..."
 
 
-def _n_alternatives(path, header, orders):
-    """From the header, else the largest number that is named or ranked."""
-    r = header.n_alternatives
+def _n_alternatives(path, said, names, orders):
+    """Return the number in the header, else the largest that is named or ranked."""
+    r = said
     if r is None:
         ranked = (item for _, groups in orders for group in groups for item in group)
-        r = max([*header.names, *ranked])
+        r = max([*names, *ranked])
     if r < 2:
         raise ValueError(f"{path} has {r} alternatives: there is nothing to rank below 2.")
     return r
@@ -201,10 +187,10 @@ def _check_order(where, groups, data_type, r):
         )
 
 
-def _warn_of_lost_voters(path, header, counts):
-    if header.n_voters not in (None, sum(counts)):
+def _warn_of_lost_voters(path, said, counts):
+    if said not in (None, sum(counts)):
         warnings.warn(
             f"{path.name} has the orders of {sum(counts)} voters, its header says "
-            f"{header.n_voters}: it may have been cut off or edited.",
+            f"{said}: it may have been cut off or edited.",
             stacklevel=3,
         )
