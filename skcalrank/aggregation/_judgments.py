@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..data import ClickSessions, PreferenceTarget, Queries
+from ..data import ClickSessions, PreferenceTarget, Queries, valid_sessions
 from ._tally import Tally
 
 __all__ = ["Judgments", "judgments_of", "places", "tally_of"]
@@ -167,7 +167,7 @@ class SessionJudgments(Judgments):
         query = queries.codes[y.shown_rows[y.ptr[:-1]]]
         ptr = np.append(0, np.cumsum(np.bincount(query, minlength=queries.n_queries)))
         grouped = Queries(queries.ptr, names=queries.names)
-        sessions = ClickSessions._of(grouped.codes, place[y.shown_rows], y.ptr, y.clicked_position)
+        sessions = valid_sessions(grouped.codes, place[y.shown_rows], y.ptr, y.clicked_position)
         return cls(grouped, ptr, _choose_sessions(sessions, np.argsort(query, kind="stable")))
 
     def keep(self, ids):
@@ -176,9 +176,7 @@ class SessionJudgments(Judgments):
         chosen, ptr = places(self.ptr, ids)
         out = _choose_sessions(self.sessions, chosen)
         moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(out.ptr[ptr]))
-        out = ClickSessions._of(
-            queries.codes, out.shown_rows + moved, out.ptr, out.clicked_position
-        )
+        out = valid_sessions(queries.codes, out.shown_rows + moved, out.ptr, out.clicked_position)
         return SessionJudgments(queries, ptr, out)
 
     def choose(self, chosen):
@@ -260,4 +258,4 @@ def _by_judgment(query, judgment):
 
 def _choose_sessions(y, chosen):
     shown, ptr = places(y.ptr, chosen)
-    return ClickSessions._of(y.qid, y.shown_rows[shown], ptr, y.clicked_position[chosen])
+    return valid_sessions(y.qid, y.shown_rows[shown], ptr, y.clicked_position[chosen])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ._arrays import safe_divide as safe_divide
 from ._atomic import all_or_nothing as all_or_nothing
 from ._clicks import ClickSessions
+from ._clicks import valid_sessions as valid_sessions
 from ._exceptions import MissingQidError
 from ._lazy import is_lazy as is_lazy
 from ._lazy import refuse_lazy as refuse_lazy

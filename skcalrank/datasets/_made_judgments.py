@@ -10,13 +10,13 @@ from sklearn.utils import check_random_state
 
 from ..data import (
     CHUNK_ROWS,
-    ClickSessions,
     PreferenceTarget,
     Queries,
     carried_qid,
     check_count,
     check_qid,
     check_target,
+    valid_sessions,
 )
 
 __all__ = ["sample_comparisons", "sample_sessions"]
@@ -150,7 +150,7 @@ def sample_sessions(
     shown, ptr = _orders(scores, queries, query, n_shown, rng)
     clicked = _first_true(rng.random_sample(len(shown)) < p[shown], ptr)
     rows = shown if queries.order is None else queries.order[shown]
-    return ClickSessions._of(qid, rows, ptr, clicked)
+    return valid_sessions(qid, rows, ptr, clicked)
 
 
 def _orders(scores, queries, query, n_shown, rng):
