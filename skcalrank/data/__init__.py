@@ -9,7 +9,6 @@ from __future__ import annotations
 from ._arrays import safe_divide as safe_divide
 from ._atomic import all_or_nothing as all_or_nothing
 from ._clicks import ClickSessions
-from ._clicks import valid_sessions as valid_sessions
 from ._exceptions import MissingQidError
 from ._lazy import is_lazy as is_lazy
 from ._lazy import refuse_lazy as refuse_lazy
@@ -53,7 +52,9 @@ from ._types import ArrayLike as ArrayLike
 from ._types import Bools as Bools
 from ._types import Floats as Floats
 from ._types import Ints as Ints
+from ._types import Labels as Labels
 from ._types import Matrix as Matrix
+from ._types import Seed as Seed
 from ._validation import carried_qid as carried_qid
 from ._validation import check_alpha as check_alpha
 from ._validation import check_count as check_count

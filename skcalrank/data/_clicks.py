@@ -78,6 +78,22 @@ class ClickSessions(Judgments):
         self._check_one_query()
         self._check_shown_once()
 
+    @classmethod
+    def unchecked(
+        cls, qid: Array, shown_rows: Ints, ptr: Ints, clicked_position: Ints
+    ) -> ClickSessions:
+        """Return sessions that are known to be valid, from the arrays of the attributes.
+
+        Parameters
+        ----------
+        qid, shown_rows, ptr, clicked_position : ndarray
+            As in the attributes. They are not copied.
+        """
+        out = cls.__new__(cls)
+        out.qid, out.shown_rows, out.ptr = qid, shown_rows, ptr
+        out.clicked_position = clicked_position
+        return out
+
     def _check_one_query(self) -> None:
         codes = self.queries().codes
         first = self.shown_rows[self.ptr[:-1]]
@@ -129,7 +145,7 @@ class ClickSessions(Judgments):
         position[session[clicked]] = np.cumsum(left)[clicked] - before[session[clicked]]
         sizes = np.bincount(session[left], minlength=self.n_sessions)
         ptr = np.append(0, np.cumsum(sizes[sizes > 0]))
-        return valid_sessions(self.qid[rows], shown[left], ptr, position[sizes > 0])
+        return self.unchecked(self.qid[rows], shown[left], ptr, position[sizes > 0])
 
     def _arrays(self) -> tuple[Array, ...]:
         return self.shown_rows, self.ptr, self.clicked_position
@@ -248,13 +264,3 @@ def _positions(clicked_position: ArrayLike, sizes: Ints) -> Ints:
             f"{sizes[session]} documents: positions count from 1, and 0 stands for no click."
         )
     return position.astype(np.intp)
-
-
-def valid_sessions(
-    qid: Array, shown_rows: Ints, ptr: Ints, clicked_position: Ints
-) -> ClickSessions:
-    """Return sessions that are known to be valid, so that they are not checked."""
-    out = ClickSessions.__new__(ClickSessions)
-    out.qid, out.shown_rows, out.ptr = qid, shown_rows, ptr
-    out.clicked_position = clicked_position
-    return out
