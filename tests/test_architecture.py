@@ -94,18 +94,8 @@ def test_imports_are_seen():
 
 # -- rooms know of each other what is public, and ask for capabilities, not for classes ----
 
-# Until displays/ follows.
-NOT_YET = {"displays"}
-
-# Private names of other rooms that are still read.
-STILL_READ = {
-    "dask": {
-        *("_can_add_chunks", "_check_chunks", "_check_params", "_inner", "_meta", "_moments"),
-        *("_one_target", "_require_qid", "_scored_by", "_seen", "_solve"),
-    },
-    "inspection": {"_has_qid"},
-    "persistence": {"_seen"},
-}
+# Private names of libraries that are read: dask keeps an empty block there.
+OF_LIBRARIES = {"_meta"}
 
 
 def bases(cls):
@@ -165,9 +155,8 @@ def options_asked_for(tree):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_capabilities_are_asked_for_not_classes(path):
     room, tree = room_of(path), ast.parse(path.read_text())
-    if room not in NOT_YET:
-        assert not type_checks(tree, room)
-        assert room == "measures" or not list(options_asked_for(tree))
+    assert not type_checks(tree, room)
+    assert room == "measures" or not list(options_asked_for(tree))
 
 
 @pytest.mark.parametrize(
@@ -211,8 +200,7 @@ def private_imports(names, room):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_import_of_what_is_private_in_another_room(path):
-    if room_of(path) not in NOT_YET:
-        assert not list(private_imports(imported(path), room_of(path)))
+    assert not list(private_imports(imported(path), room_of(path)))
 
 
 def test_private_imports_are_seen():
@@ -252,8 +240,7 @@ def foreign_names(trees):
 @pytest.mark.parametrize("room", sorted(LEVEL_OF))
 def test_no_private_attribute_of_another_room(room):
     trees = [ast.parse(path.read_text()) for path in FILES if room_of(path) == room]
-    if room not in NOT_YET:
-        assert set(foreign_names(trees)) <= STILL_READ.get(room, set())
+    assert set(foreign_names(trees)) <= OF_LIBRARIES
 
 
 def test_private_attributes_are_seen():
