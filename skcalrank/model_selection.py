@@ -185,12 +185,7 @@ class QueryShuffleSplit(_QuerySplitter):
         self.random_state = random_state
 
     def _splitter(self):
-        return ShuffleSplit(
-            self.n_splits,
-            test_size=self.test_size,
-            train_size=self.train_size,
-            random_state=self.random_state,
-        )
+        return ShuffleSplit(**vars(self))
 
 
 def train_test_query_split(

@@ -112,9 +112,8 @@ def _scored(args):
 
 def _read_scores(path, n_rows, file):
     with reading(path, "wanted is one score per line"):
-        scores = np.array(
-            [float(line) for line in read_text(Path(path)).split("\n") if line.strip()]
-        )
+        lines = read_text(Path(path)).split("\n")
+        scores = np.array([float(line) for line in lines if line.strip()])
     if len(scores) != n_rows:
         raise ValueError(f"{path} holds {len(scores)} scores, but {file} has {n_rows} rows")
     return scores

@@ -139,10 +139,7 @@ def lightgbm_objective(
         ``"eru"``, ``"auc"``, ``"spearman"``, calibrated without conditions; ``"map"``,
         ``"err"`` and ``"neg_pairwise_disagreement"`` under those of their score-based rankers.
     loss : str or Loss, default="pairwise_squared"
-        ``"squared"``, ``"logistic"``, ``"exponential"``, ``"squared_hinge"``,
-        ``"differentiable_hinge"``, ``"pairwise_squared"``, ``"pairwise_logistic"``,
-        ``"pairwise_exponential"``, ``"bregman_kl"``, ``"bregman_logistic"``, or an object of
-        :mod:`skcalrank.losses`.
+        A name in :data:`skcalrank.losses.LOSSES`, or an object of :mod:`skcalrank.losses`.
     eta, threshold, smoothing : float, default=None
         Of the loss, where it has them; ``eta=None`` is the largest target of the training set, for
         "bregman_kl" the largest sum of the targets of a query.

@@ -122,11 +122,6 @@ class LabelDistribution:
         random_state : int, RandomState instance or None, default=None
 
 
-        Raises
-        ------
-        ValueError
-            If a number is too small, or ``n_labels`` too large.
-
         Examples
         --------
         >>> from skcalrank.calibration import LabelDistribution
@@ -289,10 +284,6 @@ class LabelDistribution:
             Documents with equal scores: the mean over all orders of them, the order of the
             documents, or the one order that is worst or best in expectation.
 
-        Returns
-        -------
-        value : float or ndarray of shape (n,)
-
         Examples
         --------
         >>> from skcalrank.calibration import LabelDistribution
@@ -338,10 +329,6 @@ class LabelDistribution:
             As in :meth:`value`.
         ties : {"average", "stable", "worst", "best"}, default="worst"
             As in :meth:`value`. Regret bounds hold for the worst.
-
-        Returns
-        -------
-        regret : float or ndarray of shape (n,)
         """
         return self.bayes_value(measure) - self.value(measure, scores, ties=ties)
 

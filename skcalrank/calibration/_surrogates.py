@@ -25,13 +25,7 @@ from ..losses import (
 )
 from ..measures import PairwiseDisagreement
 from ..preds import PREDS
-from ._cones import (
-    algorithm_cones,
-    distance_to_cone,
-    minimise_hinge,
-    minimise_smooth,
-    sorted_cones,
-)
+from ._cones import algorithm_cones, distance_to_cone, minimise_hinge, minimise_smooth, sorted_cones
 from ._orders import all_positions, documents_in_order, pooled
 
 __all__ = ["SURROGATES", "ConditionalRisk", "conditional_risk"]
@@ -180,10 +174,7 @@ class PairRisk(ConditionalRisk):
 
 
 # Prediction maps beside the exact ones whose cones are known, by their keys.
-_NEAREST = {
-    "map_diagonal": PairRisk.diagonal,
-    "disagreement_topological": PairRisk.topological,
-}
+_NEAREST = {"map_diagonal": PairRisk.diagonal, "disagreement_topological": PairRisk.topological}
 
 
 class _SharpHinge(PreferenceHinge):

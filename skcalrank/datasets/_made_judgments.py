@@ -132,10 +132,6 @@ def sample_sessions(
         orders are equally likely.
     random_state : int, RandomState instance or None, default=None
 
-    Returns
-    -------
-    sessions : ClickSessions
-
     Raises
     ------
     ValueError

@@ -84,15 +84,8 @@ class OrderMixture:
             As in :func:`skcalrank.metrics.measure_score`.
         """
         values = [
-            measure_score(
-                measure,
-                -self.orders[self.types, k],
-                y_score,
-                ties=ties,
-                empty="zero",
-                average=False,
-            )
-            for k in range(self.orders.shape[1])
+            measure_score(measure, labels, y_score, ties=ties, empty="zero", average=False)
+            for labels in (-orders[self.types] for orders in self.orders.swapaxes(0, 1))
         ]
         return float(np.mean(np.sum(self.probabilities[self.types].T * values, axis=0)))
 

@@ -163,10 +163,8 @@ def _shortened(line):
 
 def _n_alternatives(path, said, names, orders):
     """Return the number in the header, else the largest that is named or ranked."""
-    r = said
-    if r is None:
-        ranked = (item for _, groups in orders for group in groups for item in group)
-        r = max([*names, *ranked])
+    ranked = (item for _, groups in orders for group in groups for item in group)
+    r = max([*names, *ranked]) if said is None else said
     if r < 2:
         raise ValueError(f"{path} has {r} alternatives: there is nothing to rank below 2.")
     return r
