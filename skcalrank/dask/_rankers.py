@@ -86,7 +86,7 @@ class _Fitted(NamedTuple):
 def fit_by_partition(ranker, X, y, qid, sample_weight):
     """Fit a score ranker to the sum of the statistics of all partitions."""
     ranker._check_params()
-    inner = ranker._given_regressor()
+    inner = ranker.estimator
     if not is_closed_form(inner):
         raise ValueError(
             f"X is a dask collection, and {type(inner).__name__} has no statistics that partitions "
@@ -110,7 +110,8 @@ def fit_by_partition(ranker, X, y, qid, sample_weight):
     vars(ranker).pop("feature_names_in_", None)
     vars(ranker).update(learnt)
     names = frozenset(found.owners if ranker._can_add_chunks() else ())
-    ranker.record_ = replace(ranker.record_, names=names, alpha=ranker._penalty())
+    alpha = float(ranker.alpha) if inner is None else None
+    ranker.record_ = replace(ranker.record_, names=names, alpha=alpha)
     return ranker
 
 
