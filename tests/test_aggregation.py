@@ -149,7 +149,7 @@ def test_no_comparisons_no_order(name):
 
 @every_pair_structure
 @pytest.mark.filterwarnings("ignore:Query:UserWarning")
-def test_weight_zero_states_nothing(name, rng):
+def test_weight_zero_states_nothing(name):
     # But its judgement was made: it counts for the empirical law.
     winner, loser, weight = [0, 1, 1, 3], [1, 0, 2, 0], [1.0, 2.0, 1.0, 0.0]
     y = PreferenceTarget.from_comparisons(winner, loser, np.zeros(4), weight=weight)

@@ -173,7 +173,7 @@ def test_capabilities_are_asked_for_not_classes(path):
 
 
 @pytest.mark.parametrize(
-    "code, found",
+    ("code", "found"),
     [
         ("isinstance(m, NDCG)", {"NDCG"}),
         ("isinstance(m, (str, Measure))", {"Measure"}),
@@ -297,19 +297,20 @@ def test_every_loss_of_preferences_is_reachable(name):
     assert {f"preference_{name}", f"margin_{name}"} <= set(SURROGATES)
 
 
-@pytest.mark.parametrize("name, cls", all_rankers())
-def test_every_ranker_of_one_measure_is_reachable(name, cls):
+@pytest.mark.parametrize("cls", dict(all_rankers()).values(), ids=dict(all_rankers()))
+def test_every_ranker_of_one_measure_is_reachable(cls):
     # Those that name no measure of their own, or ask for more than features, have no short name.
     general = not issubclass(cls, ScoreRanker) or "measure" in inspect.signature(cls).parameters
     assert bool(cls.short_names) != general
     for short in cls.short_names:
         assert type(make_ranker(short)) is cls
         assert parsed("fit", "f", "--model", "m", "--ranker", short).ranker == short
-        assert short in RANKERS and short in DEMO_RANKERS
+        assert short in RANKERS
+        assert short in DEMO_RANKERS
         assert short in COMPARE_RANKERS or cls.short_names[short]
 
 
-@pytest.mark.parametrize("command, names", [("evaluate", MEASURES), ("fit", RANKERS)])
+@pytest.mark.parametrize(("command", "names"), [("evaluate", MEASURES), ("fit", RANKERS)])
 def test_help_names_what_is_registered(capsys, command, names):
     with pytest.raises(SystemExit):
         parsed(command, "--help")

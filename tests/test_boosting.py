@@ -153,7 +153,8 @@ def test_weights_of_rows(loss, labels, scores, rng):
     np.testing.assert_allclose(gradient, slopes(function, scores), atol=1e-7)
     assert (curvature >= bends(function, scores) - 1e-6).all()
     # It is ranked, and moves no leaf.
-    assert gradient[2] == 0 and 0 < curvature[2] < 1e-30
+    assert gradient[2] == 0
+    assert 0 < curvature[2] < 1e-30
 
 
 @pytest.mark.parametrize("level", [0.0, 3.0, 100.0, 1e6])
@@ -223,13 +224,14 @@ def test_options_reach_measure_and_loss(way, labels, scores):
     assert made != lightgbm_objective("dcg", "squared_hinge", gain="linear")
 
 
-def test_documents_without_influence_train(labels):
+def test_documents_without_influence_train():
     # One document alone, a query of equal labels, a query without a relevant document.
     y = np.array([2.0, 1, 1, 1, 0, 0, 0, 1, 0])
     sizes = [1, 3, 3, 2]
     for loss in LOSSES:
         gradient, curvature = lightgbm_objective(loss=loss)(y, np.zeros(9), None, sizes)
-        assert np.isfinite(gradient).all() and (curvature > 0).all()
+        assert np.isfinite(gradient).all()
+        assert (curvature > 0).all()
         if loss in PAIRWISE:
             assert gradient[0] == 0
             np.testing.assert_allclose(gradient[1:7], 0, atol=1e-12)
@@ -314,8 +316,10 @@ def test_objectives_can_be_copied_and_pickled(make, again, labels, scores):
         objective(labels, scores, None, SIZES)
         assert len(objective._known) == 1
     other = again(objective)
-    assert other == objective and hash(other) == hash(objective)
-    assert not other._known and other._known is not objective._known
+    assert other == objective
+    assert hash(other) == hash(objective)
+    assert not other._known
+    assert other._known is not objective._known
     assert "SquaredHinge(eta=None, threshold=2.0)" in repr(other)
 
 
@@ -389,7 +393,8 @@ def test_rankers_with_an_objective_are_cloned(made):
     ranker = lightgbm.LGBMRanker(objective=lightgbm_objective(), n_estimators=3, **LIGHT)
     ranker.fit(X, y, group=group_sizes(qid))
     again = clone(ranker)
-    assert again.objective == ranker.objective and again.objective is not ranker.objective
+    assert again.objective == ranker.objective
+    assert again.objective is not ranker.objective
     again.fit(X, y, group=group_sizes(qid))
     np.testing.assert_array_equal(ranker.predict(X), again.predict(X))
     np.testing.assert_array_equal(pickled(ranker).predict(X), ranker.predict(X))

@@ -87,7 +87,7 @@ def new(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "argv, ranker",
+    ("argv", "ranker"),
     [
         ([], NDCGRanker(GramRidge())),
         (["--ranker", "ndcg@3", "--alpha", "100"], NDCGRanker(GramRidge(100.0), k=3)),
@@ -131,7 +131,7 @@ def test_fit_chooses_a_penalty(capsys, path, new):
         assert f"alpha {alpha:<5g} {score:.4f}{mark}" in out
 
 
-@pytest.mark.parametrize("limit, n_parts", [(1 << 28, 1), (100, 30)])
+@pytest.mark.parametrize(("limit", "n_parts"), [(1 << 28, 1), (100, 30)])
 def test_large_files_are_read_in_chunks(path, monkeypatch, limit, n_parts):
     monkeypatch.setattr(_readers, "WHOLE_BYTES", limit)
     monkeypatch.setattr(_readers, "CHUNK_ROWS", 1)
@@ -145,7 +145,8 @@ def test_large_files_are_read_in_chunks(path, monkeypatch, limit, n_parts):
 def test_options_of_reading(capsys, path, new):
     run(capsys, "fit", path("train.txt"), "--model", new, "--n-features", "9", "--dtype", "float32")
     ranker = load_model(new)
-    assert ranker.n_features_in_ == 9 and not ranker.coef_[6:].any()
+    assert ranker.n_features_in_ == 9
+    assert not ranker.coef_[6:].any()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
@@ -244,7 +245,7 @@ def test_models_of_pairs_see_whole_queries(capsys, path, new):
     np.testing.assert_allclose([float(line) for line in out.split()], scores, rtol=1e-9)
 
 
-def test_what_fails_leaves_the_output_as_it_was(capsys, path, model, tmp_path):
+def test_what_fails_leaves_the_output_as_it_was(capsys, model, tmp_path):
     output, bad = tmp_path / "scores.txt", tmp_path / "bad.txt"
     output.write_text("before")
     bad.write_text("1 qid:1 1:1\n1 qid:2 1:1\n1 qid:3 1:x\n")
@@ -305,7 +306,8 @@ def test_evaluate(capsys, path, model, tmp_path, source):
         found = values[name][~np.isnan(values[name])]
         error = found.std(ddof=1) / np.sqrt(len(found))
         assert rows[name] == [f"{found.mean():.4f}", f"{error:.4f}", str(len(found))]
-    assert rows["ndcg@10"][2] == "29" and rows["spearman"][2] == "30"
+    assert rows["ndcg@10"][2] == "29"
+    assert rows["spearman"][2] == "30"
 
 
 def test_evaluate_per_query(capsys, path, model, tmp_path):
@@ -315,7 +317,8 @@ def test_evaluate_per_query(capsys, path, model, tmp_path):
     argv = ["evaluate", file, path("test.txt"), "--measures", *NAMES, "--per-query"]
     text = run(capsys, *argv)
     head, *rows = csv.reader(io.StringIO(text))
-    assert head == ["qid", *NAMES] and [row[0] for row in rows] == list(map(str, range(30, 60)))
+    assert head == ["qid", *NAMES]
+    assert [row[0] for row in rows] == list(map(str, range(30, 60)))
     found = np.array([[float(cell or "nan") for cell in row[1:]] for row in rows]).T
     np.testing.assert_allclose(found, [values[name] for name in NAMES], rtol=1e-9)
     assert rows[-1][1] == ""
@@ -326,7 +329,9 @@ def test_evaluate_per_query(capsys, path, model, tmp_path):
 def test_evaluate_leaves_binary_measures_out(capsys, path, model):
     argv = ["evaluate", model[0], path("test.txt")]
     out = run(capsys, *argv)
-    assert "ndcg@10" in out and "map" not in out and "--relevance-level brings" in out
+    assert "ndcg@10" in out
+    assert "map" not in out
+    assert "--relevance-level brings" in out
     assert "map" in run(capsys, *argv, "--relevance-level", "2")
     assert "--relevance-level L" in fail(capsys, *argv, "--measures", "map")
 
@@ -379,7 +384,7 @@ def test_info_of_other_models(capsys, path, new, frames):
 
 
 @pytest.mark.parametrize(
-    "argv, words",
+    ("argv", "words"),
     [
         (["fit", "TRAIN"], "--model"),
         (["fit", "TRAIN", "--model", "NOWHERE/m"], "there is no folder"),
@@ -435,7 +440,8 @@ def test_bad_input(capsys, path, model, new, tmp_path, argv, words):
     nowhere = str(tmp_path / "nowhere")
     argv = [names.get(word, word.replace("NOWHERE", nowhere)) for word in argv]
     message = fail(capsys, *argv)
-    assert "skcalrank: error: " in message and words in message
+    assert "skcalrank: error: " in message
+    assert words in message
     assert not (tmp_path / "new.skops").exists()
 
 
@@ -447,7 +453,8 @@ def test_features_must_be_those_of_the_model(capsys, path, model, frames, new, t
     frames["train"].to_csv(file, index=False)
     run(capsys, "fit", file, "--model", new, *COLUMNS)
     message = fail(capsys, "predict", new, path("test.txt"))
-    assert "numbered features" in message and "f0, f1" in message
+    assert "numbered features" in message
+    assert "f0, f1" in message
     frames["test"].drop(columns="f3").to_csv(file, index=False)
     assert "no column 'f3'" in fail(capsys, "predict", new, file, *COLUMNS)
     # A model without names takes the columns of numbers as they stand.
@@ -520,7 +527,9 @@ def test_warnings_are_one_line(capsys, path, model):
         warnings.simplefilter("default")
         assert main(["predict", model[0], path("test.txt")]) == 0
     err = capsys.readouterr().err
-    assert err.startswith("skcalrank: warning: ") and "0.99" in err and err.count("skcalrank:") == 1
+    assert err.startswith("skcalrank: warning: ")
+    assert "0.99" in err
+    assert err.count("skcalrank:") == 1
 
 
 def test_names_that_a_run_cannot_hold(capsys, frames, new, tmp_path):
@@ -549,7 +558,8 @@ def test_rows_without_a_query_in_a_table(capsys, frames, new, tmp_path):
     file, frame = str(tmp_path / "train.csv"), frames["train"]
     frame.assign(query=frame["query"].map({0: "NA", 1: "007"})).to_csv(file, index=False)
     message = fail(capsys, "fit", file, "--model", new, *COLUMNS)
-    assert "no value in column 'query'" in message and "NA" in message
+    assert "no value in column 'query'" in message
+    assert "NA" in message
 
 
 def test_words_among_numbers_are_named(capsys, frames, new, tmp_path):
@@ -565,7 +575,8 @@ def test_words_among_numbers_are_named(capsys, frames, new, tmp_path):
 def test_an_index_is_no_feature(capsys, frames, new, tmp_path):
     frames["train"].to_csv(tmp_path / "train.csv")
     message = fail(capsys, "fit", str(tmp_path / "train.csv"), "--model", new, *COLUMNS)
-    assert "has no name" in message and "index=False" in message
+    assert "has no name" in message
+    assert "index=False" in message
 
 
 def test_labels_are_not_read_to_predict(capsys, frames, new, tmp_path):
@@ -609,11 +620,12 @@ def test_progress_on_a_terminal_only(capsys, path, model, monkeypatch):
     assert main(argv) == 0
     seen = capsys.readouterr()
     assert seen.out == quiet
-    assert "rows/s" in seen.err and seen.err.endswith("\r\x1b[K")
+    assert "rows/s" in seen.err
+    assert seen.err.endswith("\r\x1b[K")
 
 
 def test_interrupt(capsys, path, new, monkeypatch):
-    def stop(*args, **kwargs):
+    def stop(*_args, **_kwargs):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_models, "save_model", stop)
@@ -634,4 +646,5 @@ def test_nobody_reads(path, model):
 def test_help(capsys, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "100")
     out = run(capsys, command, "--help")
-    assert "example" in out and max(map(len, out.split("\n"))) <= 100
+    assert "example" in out
+    assert max(map(len, out.split("\n"))) <= 100

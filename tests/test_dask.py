@@ -89,7 +89,7 @@ def unknown(array):
 def forbidden(X):
     """A collection that nobody may compute."""
 
-    def fail(block):
+    def fail(_block):
         raise AssertionError("this was not to be computed")
 
     return da.from_array(X, chunks=(5, X.shape[1])).map_blocks(fail, dtype=X.dtype, meta=X[:0])
@@ -183,7 +183,8 @@ def test_every_regressor_of_moments(regressor, loss, rng):
 def test_no_estimator_stands_for_gram_ridge(rng):
     X, y, qid = sorted_data(rng)
     ranker = NDCGRanker().fit(*as_dask(whole_queries(qid), X, y, qid))
-    assert isinstance(ranker.estimator_, GramRidge) and ranker.estimator is None
+    assert isinstance(ranker.estimator_, GramRidge)
+    assert ranker.estimator is None
     check_same(ranker, NDCGRanker().fit(X, y, qid))
 
 
@@ -327,7 +328,8 @@ def test_data_frames(rng):
         assert isinstance(found, dd.Series)
         computed = found.compute()
         np.testing.assert_allclose(computed, expected, **EXACT)
-        assert computed.index.equals(frame.index) and found.dtype == computed.dtype
+        assert computed.index.equals(frame.index)
+        assert found.dtype == computed.dtype
     found = ours.score(lazy[features], lazy["y"], lazy["qid"])
     assert found == pytest.approx(local.score(frame[features], y, qid))
     with pytest.raises(ValueError, match=r"y is in memory.*to_dask_array\(lengths=True\)"):
@@ -382,22 +384,22 @@ def with_qid(y, qid):
 
 
 BAD = {
-    "X in memory": (lambda X, y, q: (np.ones((62, 4)), y, q), r"X is in memory: pass y\.compute"),
+    "X in memory": (lambda _X, y, q: (np.ones((62, 4)), y, q), r"X is in memory: pass y\.compute"),
     "a vector": (lambda X, y, q: (X[:, 0], y, q), r"1 dimensions: give a dask array of shape"),
     "shorter": (lambda X, y, q: (X, y[:-1], q), r"y has 50 rows, X has 51"),
-    "shorter in memory": (lambda X, y, q: (X, y, np.ones(3)), r"qid has 3 rows, X has 51"),
+    "shorter in memory": (lambda X, y, _q: (X, y, np.ones(3)), r"qid has 3 rows, X has 51"),
     "judgements": (
-        lambda X, y, q: (X, PreferenceTarget.from_relevance(np.arange(51), np.ones(51)), None),
+        lambda X, _y, _q: (X, PreferenceTarget.from_relevance(np.arange(51), np.ones(51)), None),
         "y is of type PreferenceTarget beside a dask X",
     ),
     "clicks": (
-        lambda X, y, q: (X, ClickSessions(np.ones(51), [[0, 1]], [1]), None),
+        lambda X, _y, _q: (X, ClickSessions(np.ones(51), [[0, 1]], [1]), None),
         "y is of type ClickSessions beside a dask X",
     ),
-    "sparse": (lambda X, y, q: (X, csr_matrix(np.ones((51, 1))), q), "y is of type csr_matrix"),
-    "a string": (lambda X, y, q: (X, "relevance", q), "y has 9 rows, X has 51"),
+    "sparse": (lambda X, _y, q: (X, csr_matrix(np.ones((51, 1))), q), "y is of type csr_matrix"),
+    "a string": (lambda X, _y, q: (X, "relevance", q), "y has 9 rows, X has 51"),
     "one number": (lambda X, y, q: (X, y, q, y.sum()), "sample_weight is of type Array: "),
-    "delayed": (lambda X, y, q: (X, dask.delayed(list)(), q), "y is of type Delayed: give"),
+    "delayed": (lambda X, _y, q: (X, dask.delayed(list)(), q), "y is of type Delayed: give"),
     "NaN": (lambda X, y, q: (X * np.nan, y, q), "NaN"),
     "negative": (lambda X, y, q: (X, -y, q), "label|negative"),
     "missing": (lambda X, y, q: (X, y, q * np.nan), "qid is missing in row"),
@@ -528,10 +530,11 @@ def test_scattered_queries_are_spread(rng):
     qid = rng.permutation(np.repeat(np.arange(400), 10))
     X = forbidden(rng.normal(size=(4000, 2))).rechunk((500, 2))
     chunks = partition_by_query(X, qid, qid)[0].chunks[0]
-    assert len(chunks) == 8 and max(chunks) < 2 * min(chunks)
+    assert len(chunks) == 8
+    assert max(chunks) < 2 * min(chunks)
 
 
-def test_contiguous_queries_are_not_shuffled(rng):
+def test_contiguous_queries_are_not_shuffled():
     qid = np.repeat(np.arange(400), 10)
     X = da.zeros((4000, 2), chunks=(55, 2))
     moved = partition_by_query(X, qid, qid)[0]
@@ -608,8 +611,10 @@ def test_what_comes_to_the_client_does_not_grow_with_the_rows(monkeypatch, rng):
         dX, dy, dq = as_dask(whole_queries(qid), X, y, qid)
         NDCGRanker().fit(dX, dy, dq).score(dX, dy, dq)
     fitted, scored = sizes[::2], sizes[1::2]
-    assert abs(fitted[1] - fitted[0]) < 100 and fitted[1] < 8000
-    assert abs(scored[1] - scored[0]) < 100 and scored[1] < 1000
+    assert abs(fitted[1] - fitted[0]) < 100
+    assert fitted[1] < 8000
+    assert abs(scored[1] - scored[0]) < 100
+    assert scored[1] < 1000
 
 
 # -- other rankers ---------------------------------------------------------------------
@@ -694,7 +699,8 @@ def test_scores_on_a_scale_that_one_partition_does_not_know(rng):
 # -- on a cluster ----------------------------------------------------------------------
 
 
-def test_on_a_cluster(client, rng):
+@pytest.mark.usefixtures("client")
+def test_on_a_cluster(rng):
     X, y, qid = sorted_data(rng, sizes=(6, 1, 9, 4, 7, 5) * 10)
     # Hashes of strings differ from process to process.
     names = np.array([f"query {q}" for q in qid])
@@ -710,7 +716,8 @@ def test_on_a_cluster(client, rng):
         assert ours.score(dX, dy, dq) == pytest.approx(local.score(X, y, names))
 
 
-def test_what_lives_on_a_cluster_stays_there(client, caplog, rng):
+@pytest.mark.usefixtures("client")
+def test_what_lives_on_a_cluster_stays_there(caplog, rng):
     X, y, qid = sorted_data(rng, sizes=(6, 1, 9, 4, 7, 5) * 10)
     rows = rng.permutation(len(y))
     lazy = [a.persist() for a in as_dask(90, X[rows], y[rows], qid[rows])]

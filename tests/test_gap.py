@@ -153,7 +153,8 @@ def test_labels_are_copied():
     labels, probabilities = np.array([[1.0, 0.0]]), np.array([1.0])
     law = LabelDistribution(labels, probabilities)
     labels[:], probabilities[:] = 5.0, 0.0
-    assert law.labels.max() == 1 and law.probabilities.max() == 1
+    assert law.labels.max() == 1
+    assert law.probabilities.max() == 1
 
 
 @pytest.mark.parametrize(
@@ -199,13 +200,13 @@ def test_bad_distributions_are_named(arguments, message):
             lambda law: calibration_gap("pairs", "diagonal", PD, law),
             "pred must be one of 'exact', .*'diagonal'",
         ),
-        (lambda law: find_counterexample("squared", "sort", "ndcg", condition="noise"), "'dag'"),
-        (lambda law: LabelDistribution.random(1), "r=1"),
-        (lambda law: LabelDistribution.random(3, n_labels=0), "n_labels=0: .* 1 to 100"),
-        (lambda law: LabelDistribution.random(3, n_labels=101), "n_labels=101"),
-        (lambda law: LabelDistribution.random(3, n_grades=1), "n_grades=1"),
-        (lambda law: LEMMA_10.bayes_value("ndcg"), "labels are preferences"),
-        (lambda law: LabelDistribution(np.eye(9)).bayes_value("map"), "at most 8"),
+        (lambda _law: find_counterexample("squared", "sort", "ndcg", condition="noise"), "'dag'"),
+        (lambda _law: LabelDistribution.random(1), "r=1"),
+        (lambda _law: LabelDistribution.random(3, n_labels=0), "n_labels=0: .* 1 to 100"),
+        (lambda _law: LabelDistribution.random(3, n_labels=101), "n_labels=101"),
+        (lambda _law: LabelDistribution.random(3, n_grades=1), "n_grades=1"),
+        (lambda _law: LEMMA_10.bayes_value("ndcg"), "labels are preferences"),
+        (lambda _law: LabelDistribution(np.eye(9)).bayes_value("map"), "at most 8"),
     ],
 )
 def test_bad_arguments_are_named(call, message):
@@ -401,7 +402,9 @@ def test_every_order_is_best():
     for surrogate, pred in (("squared", "sort"), ("preference_hinge", "sort"), ("pairs", "exact")):
         law = LabelDistribution([[1, 1, 1]])
         result = calibration_gap(surrogate, pred, PD, law)
-        assert result.gap == np.inf and result.calibrated and result.u is None
+        assert result.gap == np.inf
+        assert result.calibrated
+        assert result.u is None
 
 
 # -- what is known ---------------------------------------------------------------------------------
@@ -421,7 +424,8 @@ def test_lemma_10():
     np.testing.assert_allclose(s - s[0], [0, -1, -1], atol=1e-9)
     for loss in ("hinge", "logistic", "exponential", "squared_hinge"):
         result = calibration_gap(f"preference_{loss}", "sort", PD, LEMMA_10)
-        assert result.gap == 0 and not result
+        assert result.gap == 0
+        assert not result
         assert result.positions.tolist() == [1, 3, 2]
         assert result.regret == pytest.approx(0.15)
     for surrogate in ("squared", "pairwise_squared", "value_regularized"):
@@ -465,7 +469,8 @@ def test_conditions_of_map(rng):
     fails = LabelDistribution([[0, 0, 1, 0], [0, 0, 0, 1], [0, 1, 0, 1]], [0.3, 0.2, 0.5])
     for loss in LOSSES:
         result = calibration_gap(loss, "sort", "map", fails)
-        assert result.gap == 0 and result.positions.tolist() == [4, 3, 2, 1]
+        assert result.gap == 0
+        assert result.positions.tolist() == [4, 3, 2, 1]
         assert result.regret == pytest.approx(1 / 30)
 
 
@@ -484,7 +489,8 @@ def test_conditions_of_pairwise_disagreement(rng):
             assert safe or not condition
             inside[number] += bool(condition)
             outside[number] += not safe
-    assert inside.min() > 3 and outside.min() > 3
+    assert inside.min() > 3
+    assert outside.min() > 3
 
 
 def test_algorithm_1_on_a_cycle_of_four():
@@ -493,7 +499,8 @@ def test_algorithm_1_on_a_cycle_of_four():
     assert topological_positions(law.labels[0]).tolist() == [1, 2, 3, 4]
     assert law.bayes_positions(PD).tolist() == [[3, 4, 1, 2]]
     result = calibration_gap("pairs", "topological", PD, law)
-    assert result.gap == 0 and result.positions.tolist() == [1, 2, 3, 4]
+    assert result.gap == 0
+    assert result.positions.tolist() == [1, 2, 3, 4]
     assert calibration_gap("pairs", "exact", PD, law).calibrated
 
 

@@ -124,7 +124,8 @@ def test_containers(container, fit_intercept, weighted, rng):
 def test_one_target_in_two_dimensions(rng):
     X, y, _ = draw(rng)
     model = GramRidge().fit(X, y[:, None])
-    assert model.coef_.shape == (1, 6) and model.intercept_.shape == (1,)
+    assert model.coef_.shape == (1, 6)
+    assert model.intercept_.shape == (1,)
     np.testing.assert_allclose(model.predict(X)[:, 0], GramRidge().fit(X, y).predict(X), **CLOSE)
 
 
@@ -319,7 +320,7 @@ def test_pickling_between_chunks(rng):
 
 
 @pytest.mark.parametrize(
-    "alpha, message",
+    ("alpha", "message"),
     [
         (-1.0, "'alpha' .*Got -1.0"),
         (np.inf, "'alpha' .*Got inf"),
@@ -411,7 +412,8 @@ def test_moments_within_queries(container, weighted, some, rng):
         moment += len(w) * (x.T * w @ t)
     np.testing.assert_allclose(found.gram, gram, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(found.moment, moment, rtol=1e-6, atol=1e-6)
-    assert not found.gram[2].any() and not found.moment[2].any()
+    assert not found.gram[2].any()
+    assert not found.moment[2].any()
 
 
 def test_rows_out_of_order(rng):

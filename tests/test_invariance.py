@@ -114,7 +114,8 @@ def test_ranks_of_a_frame_keep_its_index(ranker, data):
     X, y, qid = as_pandas(*data)
     ranker = fitted(ranker, X, y, qid)
     places = ranker.rank(X, qid)
-    assert isinstance(places, pandas.Series) and places.name == "rank"
+    assert isinstance(places, pandas.Series)
+    assert places.name == "rank"
     assert places.index.equals(X.index)
     names = ranker.feature_names_in_
     assert np.array_equal(places, ranker.rank(pandas.DataFrame(X.values, columns=names), qid))
@@ -126,7 +127,8 @@ def test_ranks_of_a_frame_in_the_label_form(rng):
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame(rng.normal(size=(4, 2)), columns=["a", "b"], index=list("wxyz"))
     places = SpearmanRanker().fit(X, rng.normal(size=(4, 3))).rank(X)
-    assert isinstance(places, pandas.DataFrame) and places.shape == (4, 3)
+    assert isinstance(places, pandas.DataFrame)
+    assert places.shape == (4, 3)
     assert places.index.equals(X.index)
 
 

@@ -61,7 +61,9 @@ KINDS = [
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("kind, one, two, first, second", KINDS, ids=[k[0] for k in KINDS])
+@pytest.mark.parametrize(
+    ("kind", "one", "two", "first", "second"), KINDS, ids=[k[0] for k in KINDS]
+)
 def test_preflib(kind, one, two, first, second, suffix, tmp_path):
     text = HEADER.format(kind=kind) + f"2: {one}\n1: {two}\n"
     path = write(tmp_path / f"drinks.{kind}{suffix}", text)
@@ -98,7 +100,7 @@ def test_preflib_tolerates(header, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "dropped, names",
+    ("dropped", "names"),
     [
         (["ALTERNATIVE NAME 3"], ["tea", "Coffee: black", "3", "water"]),
         (["ALTERNATIVE NAME 4", "NUMBER ALT"], ["tea", "Coffee: black", "Kaffee süß", "4"]),
@@ -142,7 +144,7 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize("kind, line, message", MALFORMED, ids=[m[1] for m in MALFORMED])
+@pytest.mark.parametrize(("kind", "line", "message"), MALFORMED, ids=[m[1] for m in MALFORMED])
 def test_preflib_names_the_malformed_line(kind, line, message, tmp_path):
     path = write(tmp_path / f"a.{kind}", HEADER.format(kind=kind) + line + "\n")
     with pytest.raises(ValueError, match=r"a\.\w+, line 12") as caught:
@@ -151,7 +153,7 @@ def test_preflib_names_the_malformed_line(kind, line, message, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, message",
+    ("text", "message"),
     [
         ("", "no orders"),
         (HEADER.format(kind="soc"), "no orders"),
@@ -235,7 +237,7 @@ ORDERS = [
 ]
 
 
-@pytest.mark.parametrize("order, positions", ORDERS, ids=[o[0] for o in ORDERS])
+@pytest.mark.parametrize(("order", "positions"), ORDERS, ids=[o[0] for o in ORDERS])
 def test_orders(order, positions, tmp_path):
     path = write(tmp_path / "a.csv", f"ranking,x\na>b>c,1\n{order},2\n")
     np.testing.assert_array_equal(load_label_ranking(path).positions[1], positions)
@@ -268,7 +270,7 @@ BAD_TABLES = [
 ]
 
 
-@pytest.mark.parametrize("text, options, message", BAD_TABLES)
+@pytest.mark.parametrize(("text", "options", "message"), BAD_TABLES)
 def test_label_ranking_names_the_malformed_line(text, options, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         load_label_ranking(write(tmp_path / "a.csv", text), **options)
@@ -324,7 +326,7 @@ def test_sushi_prefectures(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "old, new, message",
+    ("old", "new", "message"),
     [
         ("lived_in_region", "region", "0 columns 'lived_in_region'"),
         ("355", "long", "line 2, column 'answer_duration': 'long'"),
@@ -546,7 +548,7 @@ def test_pairs_reach_what_scores_cannot():
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
         ({"n_samples": 0}, "n_samples=0"),
         ({"n_items": 1}, "n_items=1: choose an integer from 2"),

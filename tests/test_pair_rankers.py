@@ -363,7 +363,8 @@ def test_what_the_methods_return(ranker, data):
     assert [m.shape for m in matrices] == [(len(q), len(q)) for q in queries]
     assert all(isinstance(result, PredResult) for result in results)
     assert positions.shape == scores.shape == y.shape
-    assert scores.dtype == np.float64 and positions.dtype.kind == "i"
+    assert scores.dtype == np.float64
+    assert positions.dtype.kind == "i"
     assert np.array_equal(scores, -positions)
     for rows, result in zip(queries, results, strict=True):
         assert np.array_equal(result.positions, positions[rows])
@@ -586,12 +587,12 @@ def test_degenerate_features(make, features, data):
 # -- queries that are missing ----------------------------------------------------------
 
 METHODS = {
-    "predict": lambda ranker, X, y: ranker.predict(X),
-    "rank": lambda ranker, X, y: ranker.rank(X),
-    "top_k": lambda ranker, X, y: ranker.top_k(X),
+    "predict": lambda ranker, X, _y: ranker.predict(X),
+    "rank": lambda ranker, X, _y: ranker.rank(X),
+    "top_k": lambda ranker, X, _y: ranker.top_k(X),
     "score": lambda ranker, X, y: ranker.score(X, y),
-    "solve": lambda ranker, X, y: ranker.solve(X),
-    "decision_function": lambda ranker, X, y: ranker.decision_function(X),
+    "solve": lambda ranker, X, _y: ranker.solve(X),
+    "decision_function": lambda ranker, X, _y: ranker.decision_function(X),
 }
 every_method = pytest.mark.parametrize("method", METHODS)
 
@@ -648,7 +649,7 @@ def test_processes_change_nothing(make, data, label_data, request):
 
 
 @every_maker
-def test_processes_are_for_much_work(make, data, label_data, monkeypatch):
+def test_processes_are_for_much_work(make, data, monkeypatch):
     used = []
     monkeypatch.setattr(pair_base, "Parallel", lambda n: used.append(n) or list)
     monkeypatch.setattr(pair_base, "delayed", lambda function: function)
@@ -712,7 +713,8 @@ def test_progress(ranker, data, label_data, capsys):
     ranker.fit(*label_data).predict(label_data[0])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"[{name}] ranked 4/40 queries"
-    assert lines[-1] == f"[{name}] ranked 40/40 queries" and len(lines) == 10
+    assert lines[-1] == f"[{name}] ranked 40/40 queries"
+    assert len(lines) == 10
     ranker.set_params(verbose=0).predict(label_data[0])
     assert capsys.readouterr().out == ""
 
@@ -756,7 +758,8 @@ def test_time_limit_gives_positions_with_their_gap(hard):
         results = ranker.solve(X, qid)
     for result in results:
         assert sorted(result.positions) == list(range(1, 36))
-        assert not result.proven and 0 < result.gap < np.inf
+        assert not result.proven
+        assert 0 < result.gap < np.inf
 
 
 @pytest.mark.parametrize("pred", ["topological", "local_search"])
@@ -797,7 +800,7 @@ BAD = {
     "weights": (pd_ranker(), {"weights": "kendall"}, "'weights' .*Got 'kendall'"),
     "features of no shape": (
         pd_ranker(),
-        {"pair_features": lambda first, second: first.sum()},
+        {"pair_features": lambda first, _second: first.sum()},
         r"pair_features returned shape \(\)",
     ),
     "graded": (map_ranker(), {}, "relevance_level"),

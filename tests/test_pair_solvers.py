@@ -205,7 +205,9 @@ def test_bilinear_of_nothing_is_zero(rng):
     problem = Problem(QID["ragged"], rng)
     problem.table[:] = 0.0
     fit = problem.fit_bilinear()
-    assert (fit.coef == 0).all() and fit.n_iter == 0 and fit.residual == 0
+    assert (fit.coef == 0).all()
+    assert fit.n_iter == 0
+    assert fit.residual == 0
     alone = Problem(np.arange(5), rng, diagonal=False)
     assert (alone.fit_bilinear().coef == 0).all()
 
@@ -393,9 +395,9 @@ def test_weight_zero_leaves_the_pairs_of_a_document_out(diagonal, rng):
 # -- bad features ----------------------------------------------------------------------
 
 BAD_FEATURES = {
-    "one dimension": lambda first, second: first[:, 0],
-    "a number": lambda first, second: 3.0,
-    "too few rows": lambda first, second: first[:-1],
+    "one dimension": lambda first, _second: first[:, 0],
+    "a number": lambda _first, _second: 3.0,
+    "too few rows": lambda first, _second: first[:-1],
     "one row": lambda first, second: (first - second).mean(axis=0, keepdims=True),
     "three dimensions": lambda first, second: first[:, :, None] * second[:, None, :],
 }
@@ -411,7 +413,7 @@ def test_bad_features_of_a_callable(features, regressor, rng):
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @named({"ridge": Ridge(), "lasso": Lasso(), "sgd": SGDRegressor()})
 def test_features_that_are_no_numbers(regressor, bad, rng):
-    def features(first, second):
+    def features(first, _second):
         return np.full(first.shape, bad)
 
     with pytest.raises(ValueError, match=r"pair_features|contains (NaN|infinity)"):

@@ -204,7 +204,7 @@ def test_other_files(content, path):
         load_model(path.with_name("missing"))
 
 
-def test_other_archives(data, path):
+def test_other_archives(path):
     with ZipFile(path, "w") as archive:
         archive.writestr("notes.txt", "hello")
     with pytest.raises(ValueError, match="no model file"):
@@ -215,7 +215,7 @@ def test_other_archives(data, path):
         load_model(path)
 
 
-@pytest.mark.parametrize("change", [lambda text: text[: len(text) // 2], lambda text: "{}"])
+@pytest.mark.parametrize("change", [lambda text: text[: len(text) // 2], lambda _text: "{}"])
 def test_damaged(data, path, change):
     save_model(NDCGRanker().fit(*data), path)
     rewrite(path, "schema.json", change)
@@ -224,7 +224,7 @@ def test_damaged(data, path, change):
 
 
 @pytest.mark.parametrize(
-    "change, words",
+    ("change", "words"),
     [
         ({"class": 5}, "'class' is 5, and no str"),
         ({"scikit-learn": None}, "'scikit-learn' is None"),
@@ -342,7 +342,8 @@ def test_a_file_is_complete_or_as_before(data, path, monkeypatch):
     monkeypatch.setattr("os.replace", Mock(side_effect=OSError("full")))
     with pytest.raises(OSError, match="full"):
         save_model(ranker, path, other=1)
-    assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_without_skops(data, path, monkeypatch):

@@ -138,7 +138,8 @@ def test_is_a_grid_search_over_instances(loss, cv, measure, label_data):
     grid = search(X, y, **params)
     check_same(ranker, grid)
     check_best(ranker, grid, X)
-    assert ranker.coef_.shape == (4, 3) and ranker.rank(X).shape == (60, 4)
+    assert ranker.coef_.shape == (4, 3)
+    assert ranker.rank(X).shape == (60, 4)
 
 
 @pytest.mark.parametrize("cv", [KFold(3), KFold(3, shuffle=True, random_state=1)], ids=str)
@@ -184,7 +185,8 @@ def test_of_equal_scores_the_first(data):
     X, y, qid = data
     alphas = [1e-9, 2e-9, 1e-10]
     ranker = LeastSquaresRankerCV(alphas=alphas, cv=QueryKFold(3)).fit(X, y, qid)
-    assert ranker.best_index_ == 0 and ranker.alpha_ == 1e-9
+    assert ranker.best_index_ == 0
+    assert ranker.alpha_ == 1e-9
     assert np.array_equal(ranker.cv_results_["rank_test_score"], [1, 1, 1])
 
 
@@ -316,7 +318,8 @@ def test_what_a_splitter_is_asked(data):
     spy, names = Spy(), np.array([f"q{q}" for q in qid])
     LeastSquaresRankerCV(cv=spy).fit(X, RankingTarget(y, names))
     asked = spy.asked
-    assert np.array_equal(asked[0], X) and np.array_equal(asked[1], y)
+    assert np.array_equal(asked[0], X)
+    assert np.array_equal(asked[1], y)
     assert np.array_equal(asked[2], names)
 
 
@@ -351,7 +354,7 @@ def test_splits_given_as_rows(data):
 
 
 @pytest.mark.parametrize(
-    "params, message",
+    ("params", "message"),
     [
         ({"cv": 1}, r"cv=1 folds of 12 queries"),
         ({"cv": 13}, r"cv=13 folds of 12 queries"),
@@ -461,7 +464,8 @@ def test_inside_scikit_learn(data):
         ranker, {"loss": SQUARED_LOSSES}, cv=GroupKFold(3), scoring=get_scorer("dcg@3")
     ).fit(X, RankingTarget(y, qid), groups=qid)
     assert np.isfinite(grid.best_score_)
-    assert not hasattr(ranker, "partial_fit") and not hasattr(ranker, "estimator")
+    assert not hasattr(ranker, "partial_fit")
+    assert not hasattr(ranker, "estimator")
 
 
 def test_pickling_and_cloning(data):

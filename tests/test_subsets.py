@@ -126,7 +126,7 @@ def test_comparisons_that_are_judgements_of_their_own(rng):
         np.testing.assert_allclose(found.mean[rows], np.mean(values, axis=0), atol=1e-12)
 
 
-def test_label_form_keeps_its_shape(rng):
+def test_label_form_keeps_its_shape():
     # Rows with 3, 2 and 0 judgements of 3 items.
     winner, loser = np.array([0, 1, 2, 3, 3]), np.array([1, 2, 0, 4, 5])
     y = PreferenceTarget(winner, loser, np.ones(5), np.arange(5), 3, None, 3)
@@ -204,7 +204,7 @@ def test_every_subset_is_drawn_equally_often():
     assert chisquare(single).pvalue > 1e-3
 
 
-def test_a_structure_of_ones_own_sees_the_judgements_of_the_subset(y, matrices):
+def test_a_structure_of_ones_own_sees_the_judgements_of_the_subset(y):
     def structure(target):
         sizes.append(target.n_judgments.max())
         net = target.net_preference()
@@ -216,7 +216,7 @@ def test_a_structure_of_ones_own_sees_the_judgements_of_the_subset(y, matrices):
     assert set(sizes) == {2}
 
 
-def test_a_query_can_be_kept_several_times(y, rng):
+def test_a_query_can_be_kept_several_times(y):
     # What a stochastic gradient needs: queries drawn with replacement, a subset of each.
     queries = y.queries()
     judgments = judgments_of(y, queries)

@@ -319,7 +319,8 @@ def test_permutation_importance(data):
     assert carried.importances_mean.argmax() == 0
 
 
-def test_bagging(data, routed):
+@pytest.mark.usefixtures("routed")
+def test_bagging(data):
     X, y, qid = data
     whole = BaggingRegressor(NDCGRanker(), n_estimators=2, bootstrap=False, random_state=0)
     whole.fit(X, y, qid=qid)
@@ -332,7 +333,8 @@ def test_bagging(data, routed):
     assert not np.array_equal(members[0], members[1])
 
 
-def test_stacking_with_a_ranker_on_top(data, routed):
+@pytest.mark.usefixtures("routed")
+def test_stacking_with_a_ranker_on_top(data):
     X, y, qid = data
     below = {"ndcg": NDCGRanker(), "precision": PrecisionRanker(relevance_level=1)}
     stack = StackingRegressor(list(below.items()), final_estimator=DCGRanker(), cv=QueryKFold(3))
@@ -345,7 +347,8 @@ def test_stacking_with_a_ranker_on_top(data, routed):
     assert stack.predict(X).shape == y.shape
 
 
-def test_rfecv(data, routed):
+@pytest.mark.usefixtures("routed")
+def test_rfecv(data):
     X, y, qid = data
     selector = RFECV(NDCGRanker(k=10, estimator=Ridge()), cv=QueryKFold(3), scoring=SCORER, step=1)
     selector.fit(X, y, qid=qid)

@@ -310,7 +310,7 @@ def test_too_few_iterations(rng):
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
         ({"nu": 0}, "'nu' parameter .*Got 0 instead"),
         ({"nu": -1.0}, "'nu' .*Got -1.0"),
