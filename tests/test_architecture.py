@@ -16,8 +16,7 @@ from skcalrank._cli._parser import _make_parser
 from skcalrank._cli._rankers import RANKERS, make_measure, make_ranker
 from skcalrank._cli._shared import COMPARE_RANKERS, DEMO_RANKERS, RUN_MEASURES
 from skcalrank.boosting import lightgbm_metric, lightgbm_objective
-from skcalrank.calibration import LabelDistribution
-from skcalrank.calibration._surrogates import SURROGATES
+from skcalrank.calibration import SURROGATES, LabelDistribution
 from skcalrank.losses import LOSSES, PREFERENCE_LOSSES
 from skcalrank.measures import MEASURES
 from skcalrank.rankers import ScoreRanker

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from cases import make_data
 from scipy.sparse import coo_matrix, csr_matrix
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestRegressor
@@ -53,8 +52,8 @@ PIPELINES = [
 
 
 @pytest.fixture
-def data(rng):
-    X, y, qid = make_data(rng)
+def data(data):
+    X, y, qid = data
     return X + [0.0, 1.0, -3.0, 10.0, 0.5][: X.shape[1]], y, qid
 
 

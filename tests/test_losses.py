@@ -8,8 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from skcalrank.data import CACHE_CELLS, Queries
-from skcalrank.losses import LOSSES, PREFERENCE_LOSSES, PreferenceHinge, get_loss
-from skcalrank.losses._pairwise import PairwiseLogistic
+from skcalrank.losses import LOSSES, PREFERENCE_LOSSES, PairwiseLogistic, PreferenceHinge, get_loss
 
 every_loss = pytest.mark.parametrize("name", LOSSES)
 WEIGHTS = ("none", "constant", "random")

@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 from cases import INSTANCES, draw_labels, grades
-from definitions import (
-    DEFINITIONS,
-    all_positions,
-    definition,
-    orders_of_ties,
-    stable_positions,
-)
+from definitions import DEFINITIONS, all_positions, definition, orders_of_ties, stable_positions
 
 from skcalrank.calibration import LabelDistribution
 from skcalrank.data import Queries

@@ -10,7 +10,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import numpy as np
 import pytest
 import sklearn
-from cases import make_data, rankers
+from cases import rankers
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import (
     GradientBoostingRegressor,
@@ -45,8 +45,8 @@ REGRESSORS = [
 
 
 @pytest.fixture
-def data(rng):
-    return make_data(rng, sizes=(6, 5, 9, 4, 7, 5, 8))
+def sizes():
+    return (6, 5, 9, 4, 7, 5, 8)
 
 
 @pytest.fixture

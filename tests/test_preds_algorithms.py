@@ -1,7 +1,6 @@
 """Each prediction map against what it is defined as."""
 
 import itertools
-import sys
 import time
 from functools import partial
 
@@ -13,13 +12,13 @@ from matrices import MATRICES, acyclic_matrix, assert_one_by_one, chained
 from skcalrank.preds import (
     feedback_arc_positions,
     map_positions,
+    preds_for,
     sort_positions,
     topological_positions,
 )
-from skcalrank.preds._topological import topological_result
 
-feedback_arc_module = sys.modules["skcalrank.preds._feedback_arc"]
 every_kind = pytest.mark.parametrize("kind", MATRICES)
+topological_result = preds_for("disagreement")["topological"].solve
 FUNCTIONS = {"feedback_arc": feedback_arc_positions, "map": map_positions}
 
 
@@ -47,7 +46,7 @@ def least_disagreement(U):
 def solver(request, monkeypatch):
     """Both exact solvers of a strongly connected component."""
     if request.param == "integers":
-        monkeypatch.setattr(feedback_arc_module, "_SUBSETS_UP_TO", 0)
+        monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", 0)
 
 
 @every_kind
@@ -86,7 +85,7 @@ def test_exact_solvers_agree_beyond_brute_force(monkeypatch, rng):
     instances = [MATRICES[kind](r, rng) for kind in MATRICES for r in (10, 13)]
     values = []
     for limit in (14, 0):
-        monkeypatch.setattr(feedback_arc_module, "_SUBSETS_UP_TO", limit)
+        monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", limit)
         results = [feedback_arc_positions(U) for U in instances]
         assert all(result.proven for result in results)
         values.append([result.value for result in results])
@@ -141,7 +140,7 @@ def test_time_limit_that_is_hit_gives_a_gap(rng):
 
 
 def test_bound_of_a_hit_time_limit_is_below_the_best(monkeypatch, rng):
-    monkeypatch.setattr(feedback_arc_module, "_SUBSETS_UP_TO", 0)
+    monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", 0)
     for limit in (1e-9, 0.003, 0.01):
         U = rng.random((13, 13))
         result = feedback_arc_positions(U, time_limit=limit)
@@ -159,7 +158,7 @@ def test_components_in_a_stack_are_solved_side_by_side(rng):
 @pytest.mark.parametrize("limit", [1, 2, 3, 50])
 def test_the_time_limit_is_of_a_query_not_of_the_stack(limit, monkeypatch, rng):
     # A clock that goes on by a second whenever it is read.
-    monkeypatch.setattr(feedback_arc_module.time, "monotonic", itertools.count().__next__)
+    monkeypatch.setattr("skcalrank.preds._feedback_arc.time.monotonic", itertools.count().__next__)
     stack = rng.random((4, 15, 15))
     assert_one_by_one(partial(feedback_arc_positions, time_limit=limit), stack)
     proven = feedback_arc_positions(stack, time_limit=limit).proven

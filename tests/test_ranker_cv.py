@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -34,10 +33,10 @@ from skcalrank import (
     get_scorer,
 )
 from skcalrank._solvers import SQUARED_LOSSES, WithinQueries, pooled_moments
+from skcalrank.data import Queries
 from skcalrank.linear_model import GramRidge
 from skcalrank.measures import DCG, Precision
-
-folds_module = sys.modules["skcalrank.rankers._folds"]
+from skcalrank.rankers._folds import Split, training_moments
 
 ALPHAS = [1e-3, 1.0, 30.0, 1e4]
 SIZES = (6, 1, 9, 4, 7, 5, 8, 3, 12, 2, 6, 5)
@@ -61,8 +60,8 @@ every_loss = pytest.mark.parametrize("loss", SQUARED_LOSSES)
 
 
 @pytest.fixture
-def data(rng):
-    return make_data(rng, SIZES)
+def sizes():
+    return SIZES
 
 
 @pytest.fixture
@@ -199,7 +198,7 @@ def test_moments_of_folds_that_are_made_again(loss, cells, data, monkeypatch):
     X, y, qid = data
     ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS, cv=LeaveOneGroupOut(), loss=loss)
     expected = clone(ranker).fit(X, y, qid)
-    monkeypatch.setattr(folds_module, "KEPT_CELLS", cells)
+    monkeypatch.setattr("skcalrank.rankers._folds.KEPT_CELLS", cells)
     found = ranker.fit(X, y, qid)
     for name in ("mean_test_score", "std_test_score"):
         np.testing.assert_allclose(found.cv_results_[name], expected.cv_results_[name], rtol=1e-12)
@@ -213,7 +212,7 @@ def test_scores_in_parts(cells, form, data, label_data, monkeypatch, rng):
     weight = rng.uniform(0, 2, len(X))
     ranker = LeastSquaresRankerCV(["ndcg@10", "dcg@2"], alphas=ALPHAS, cv=3)
     expected = clone(ranker).fit(X, y, qid, weight).cv_results_
-    monkeypatch.setattr(folds_module, "PART_CELLS", cells)
+    monkeypatch.setattr("skcalrank.rankers._folds.PART_CELLS", cells)
     found = ranker.fit(X, y, qid, weight).cv_results_
     for name in ("mean_test_ndcg@10", "std_test_dcg@2"):
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-12)
@@ -229,13 +228,13 @@ def test_a_fold_that_outweighs_the_others(loss, rng):
     problem = LeastSquaresRankerCV()._check_problem(X, y, qid, None)
     pairwise = loss == "pairwise_squared"
     measures = [DCG()]
-    splits = [folds_module.Split(test, None) for _, test in folds]
-    splits[1:] = [folds_module.Split(np.flatnonzero(qid == q), None) for q in range(13, 22)]
-    _, training = folds_module.training_moments(problem, splits, measures, pairwise)
+    splits = [Split(test, None) for _, test in folds]
+    splits[1:] = [Split(np.flatnonzero(qid == q), None) for q in range(13, 22)]
+    _, training = training_moments(problem, splits, measures, pairwise)
     found = next(iter(training))
     targets = (2.0**y - 1)[:, None]
     if pairwise:
-        queries = folds_module.Queries.from_qid(qid[~large])
+        queries = Queries.from_qid(qid[~large])
         expected = WithinQueries(X[~large], targets[~large], queries).moments()
     else:
         expected = pooled_moments(X[~large], targets[~large])

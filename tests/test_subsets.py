@@ -9,9 +9,16 @@ from scipy.stats import chisquare
 from structures import DEFINITIONS, draw_matrices, draw_sessions, rows_of, target_of
 
 from skcalrank import ClickSessions, PreferenceTarget, RankingTarget, sample_comparisons
-from skcalrank.aggregation import STRUCTURES, borda, cascade, mean_log_odds, win_rate
-from skcalrank.aggregation._judgments import judgments_of, random_subsets
-from skcalrank.aggregation._subsets import mean_over_subsets
+from skcalrank.aggregation import (
+    STRUCTURES,
+    borda,
+    cascade,
+    judgments_of,
+    mean_log_odds,
+    mean_over_subsets,
+    win_rate,
+)
+from skcalrank.aggregation._judgments import random_subsets
 from skcalrank.measures import get_measure
 
 SHAPES = [(4, 5), (1, 0), (3, 4), (2, 3), (3, 1), (5, 0), (3, 2)]

@@ -9,7 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
-from cases import make_data, ranker_id, rankers_and_losses
+from cases import ranker_id, rankers_and_losses
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.ensemble import BaggingRegressor, StackingRegressor
@@ -62,8 +62,8 @@ class Carried:
 
 
 @pytest.fixture
-def data(rng):
-    return make_data(rng, sizes=rng.integers(5, 15, size=24))
+def sizes(rng):
+    return rng.integers(5, 15, size=24)
 
 
 @pytest.fixture(params=[Routed, Carried])

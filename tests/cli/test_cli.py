@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import fail, run, table, write_letor
 from scipy.stats import ttest_rel
-from sklearn.datasets import dump_svmlight_file
 from sklearn.ensemble import HistGradientBoostingRegressor
-from threadpoolctl import threadpool_limits
 
 import skcalrank
 from skcalrank import (
@@ -23,7 +22,6 @@ from skcalrank import (
     QueryKFold,
     load_digits_queries,
     load_letor,
-    make_subset_ranking,
 )
 from skcalrank._cli import main
 from skcalrank._cli._rankers import RANKERS, calibration_mark, make_measure, make_ranker
@@ -38,21 +36,8 @@ SMALL = ["demo", "--queries", "20", "--documents", "12", "--folds", "2"]
 
 @pytest.fixture(autouse=True)
 def surroundings(monkeypatch):
-    """A terminal that takes every table in one block; no threads, which small data wait for."""
+    """A terminal that takes every table in one block."""
     monkeypatch.setenv("COLUMNS", "500")
-    with threadpool_limits(1):
-        yield
-
-
-def write_letor(folder):
-    """A training and a test file with graded labels; the test ends in an empty query."""
-    X, y, qid = make_subset_ranking(60, (3, 12), 6, n_intents=1, n_grades=4, random_state=0)
-    X += np.random.RandomState(0).normal(size=X.shape)
-    y[qid == 59] = 0
-    for name, rows in (("train.txt", qid < 30), ("test.txt", qid >= 30)):
-        path = str(folder / name)
-        dump_svmlight_file(X[rows], y[rows], path, zero_based=False, query_id=qid[rows])
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -62,33 +47,6 @@ def files(tmp_path_factory):
     zipped = folder / "test.txt.gz"
     zipped.write_bytes(gzip.compress((folder / "test.txt").read_bytes()))
     return str(folder / "train.txt"), str(zipped)
-
-
-def run(capsys, *argv):
-    """Output of a command that works, and says nothing on stderr."""
-    assert main(list(argv)) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
-
-
-def fail(capsys, *argv):
-    """Message of a command that does not."""
-    assert main(list(argv)) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "Traceback" not in err
-    return err
-
-
-def table(out):
-    """Heads, and cells by the label of the row."""
-    lines = out.split("\n")
-    rule = next(i for i, line in enumerate(lines) if line and not line.strip("-"))
-    blank = lines.index("", rule)
-    heads = lines[lines.index("", 0) + 1 : rule]
-    rows = [line.replace("fit seconds", "seconds").split() for line in lines[rule + 1 : blank]]
-    return [head.split() for head in heads], {name: cells for name, *cells in rows}
 
 
 def shown(values):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from test_cli import fail, run, table
+from commands import fail, run, table
 
 from skcalrank.measures import MEASURES, PositionalMeasure
 
