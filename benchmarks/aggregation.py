@@ -38,7 +38,9 @@ from threadpoolctl import threadpool_limits
 
 from skcalrank import (
     AggregatedRanker,
+    OrderPreservingRanker,
     PairwiseLogisticRanker,
+    StochasticAggregatedRanker,
     load_letor,
     sample_comparisons,
 )
@@ -117,9 +119,8 @@ def made(n_queries, d=136, seed=0):
 
 
 def regression(order, n, *, lam=LAMBDA, seed=0, **options):
-    return AggregatedRanker(
-        "mean_log_odds", order, MEASURE, loss="squared", alpha=lam * n, random_state=seed
-    ).set_params(**options)
+    ranker = OrderPreservingRanker(MEASURE, loss="squared", alpha=lam * n)
+    return AggregatedRanker(ranker=ranker, order=order, random_state=seed, **options)
 
 
 def learners(n, seed, draws):
@@ -232,7 +233,14 @@ def gap_curve(data, n, k, checkpoints, seed):
     least = risk(exact.coef_, exact.intercept_)
     whole = risk(np.zeros(data.X.shape[1]), 0.0) - least
     out, done = [], 0
-    ranker = regression(k, n, seed=seed, solver="sgd", batch_size=1)
+    ranker = StochasticAggregatedRanker(
+        measure=MEASURE,
+        order=k,
+        loss="squared",
+        alpha=LAMBDA * n,
+        batch_size=1,
+        random_state=seed,
+    )
     for checkpoint in checkpoints:
         ranker.set_params(n_updates=checkpoint - done).partial_fit(data.X, y)
         done = checkpoint

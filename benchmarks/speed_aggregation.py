@@ -25,8 +25,7 @@ from _common import describe_environment, optional, parser, peak_bytes, print_ta
 from threadpoolctl import threadpool_limits
 
 from skcalrank import PreferenceTarget, sample_comparisons
-from skcalrank.aggregation import STRUCTURES, bradley_terry, mean_log_odds
-from skcalrank.aggregation._subsets import mean_over_subsets
+from skcalrank.aggregation import STRUCTURES, bradley_terry, mean_log_odds, mean_over_subsets
 from skcalrank.measures import get_measure
 
 N_QUERIES, N_COMPARISONS = 10_000, 1_600_000

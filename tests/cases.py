@@ -4,7 +4,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
-from skcalrank import LeastSquaresRankerCV
+from skcalrank import (
+    AggregatedRanker,
+    LeastSquaresRankerCV,
+    NDCGRanker,
+    StochasticAggregatedRanker,
+)
 from skcalrank._solvers import SQUARED_LOSSES
 from skcalrank.losses import LOSSES
 from skcalrank.measures import MEASURES
@@ -59,6 +64,9 @@ def rankers(**params):
     """One ranker of every class, with those of the parameters that it has."""
     for _, cls in all_rankers():
         ranker = cls()
+        if cls is StochasticAggregatedRanker:
+            # The cheapest structure: checks of scikit-learn have one query of many documents.
+            ranker.set_params(structure="win_rate", n_updates=50, random_state=0)
         ranker.set_params(**{k: v for k, v in params.items() if k in ranker.get_params(deep=False)})
         if "relevance_level" in ranker.get_params():
             ranker.set_params(relevance_level=1)
@@ -74,13 +82,23 @@ def rankers_and_losses():
     for ranker in rankers(estimator=Ridge(), tol=1e-9):
         if isinstance(ranker, LeastSquaresRankerCV):
             continue
+        if isinstance(ranker, AggregatedRanker):
+            ranker.set_params(ranker=NDCGRanker(Ridge()))
         for loss in losses_of(ranker):
             yield ranker if loss is None else clone(ranker).set_params(loss=loss)
+
+
+def regressor_of(ranker):
+    """Name of the parameter that holds its regressor; None where there is none."""
+    params = ranker.get_params()
+    return next((name for name in ("estimator", "ranker__estimator") if name in params), None)
 
 
 def losses_of(ranker):
     """Names of its losses; None where there is no choice."""
     params = ranker.get_params(deep=False)
+    if isinstance(ranker, StochasticAggregatedRanker):
+        return None, "logistic"
     if "estimator" in params or isinstance(ranker, ScoreRanker):
         return SQUARED_LOSSES
     return tuple(LOSSES) if "measure" in params else (None,)

@@ -4,11 +4,12 @@ import copy
 
 import numpy as np
 import pytest
-from cases import make_data, ranker_id, rankers
+from cases import make_data, ranker_id, rankers, regressor_of
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.linear_model import Ridge, SGDRegressor
 
 from skcalrank import (
+    AggregatedRanker,
     ClickSessions,
     ERRRanker,
     LowRankLossClassifier,
@@ -72,6 +73,7 @@ EVERY = [
     PairwiseDisagreementRanker(surrogate="pairwise"),
     NDCGRanker(SGDRegressor(random_state=0)),
     NDCGRanker(GramRidge()),
+    AggregatedRanker(ranker=NDCGRanker(GramRidge())),
 ]
 every_ranker = pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
 
@@ -94,11 +96,11 @@ def test_a_failed_fit_changes_nothing(ranker, method, bad, rng):
 @every_ranker
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_regressor_that_raises_changes_nothing(ranker, rng):
-    if "estimator" not in ranker.get_params(deep=False):
+    if regressor_of(ranker) is None:
         pytest.skip("fits no regressor of the user's")
     X, y, qid = make_data(rng)
     ranker = clone(ranker).fit(X, y, qid)
-    ranker.set_params(estimator=Raising())
+    ranker.set_params(**{regressor_of(ranker): Raising()})
     if getattr(ranker, "surrogate", None) == "pairwise":
         ranker.set_params(pair_features="concat")
     before, objects = state(ranker), dict(vars(ranker))

@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from cases import ranker_id, rankers
+from cases import ranker_id, rankers, regressor_of
 from fits import EVERY, fitted
 from scipy.sparse import coo_matrix, csr_array, csr_matrix
 from sklearn.base import clone
@@ -27,7 +27,7 @@ every_ranker = pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
 
 def close(ranker):
     """How near two fits are that should be the same: solvers that iterate stop before."""
-    return CLOSE if hasattr(ranker, "estimator") else {"rtol": 1e-4, "atol": 1e-5}
+    return CLOSE if regressor_of(ranker) else {"rtol": 1e-4, "atol": 1e-5}
 
 
 def check_same(ranker, data, other, **tolerance):
@@ -123,8 +123,8 @@ def test_sparse_is_dense(ranker, convert, data):
     X, y, qid = data
     X = X * (np.abs(X) > 0.7)
     ranker, near = clone(ranker), close(ranker)
-    if hasattr(ranker, "estimator"):
-        ranker.set_params(estimator__tol=1e-13)
+    if regressor_of(ranker):
+        ranker.set_params(**{f"{regressor_of(ranker)}__tol": 1e-13})
         near = {"rtol": 1e-6, "atol": 1e-8}
     check_same(ranker, (X, y, qid), (convert(X), y, qid), **near)
 
@@ -182,7 +182,8 @@ def test_parameters_are_left_alone(data):
 def test_constant_weight_changes_nothing(ranker, data):
     X, y, qid = data
     plain = fitted(ranker, X, y, qid)
-    penalty = "estimator__alpha" if hasattr(ranker, "estimator") else "alpha"
+    regressor = regressor_of(ranker)
+    penalty = f"{regressor}__alpha" if regressor else "alpha"
     for c in (7.0, 0.3):
         # The penalty stands against a sum: c times both is the same problem.
         ranker = clone(ranker).set_params(**{penalty: c})
@@ -202,7 +203,7 @@ def test_weight_zero_drops_the_error_of_a_row(ranker, data, rng):
     far = X.copy()
     far[::3] += 100 * rng.normal(size=far[::3].shape)
     one, two = (fitted(ranker, Z, y, qid, sample_weight=weight) for Z in (X, far))
-    near = {"rtol": 1e-7, "atol": 1e-9} if hasattr(ranker, "estimator") else close(ranker)
+    near = {"rtol": 1e-7, "atol": 1e-9} if regressor_of(ranker) else close(ranker)
     np.testing.assert_allclose(two.coef_, one.coef_, **near)
     other = fitted(ranker, far, y, qid, sample_weight=weight + 1e-3)
     assert not np.allclose(other.coef_, one.coef_, rtol=1e-3)
@@ -235,8 +236,9 @@ DEGENERATE = {
 def test_degenerate_features(ranker, features, data):
     X, y, qid = data
     X = DEGENERATE[features](X)
-    choices = [{"estimator": Ridge()}, {"estimator": LinearRegression()}]
-    for params in choices if hasattr(ranker, "estimator") else [{"alpha": 1.0}]:
+    regressor = regressor_of(ranker)
+    choices = [{regressor: Ridge()}, {regressor: LinearRegression()}]
+    for params in choices if regressor else [{"alpha": 1.0}]:
         found = fitted(clone(ranker).set_params(**params), X, y, qid)
         assert np.isfinite(found.predict(X)).all()
         assert np.isfinite(found.score(X, y, qid))

@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
-from skcalrank import AggregatedRanker, NDCGRanker, SpearmanRanker
+from skcalrank import NDCGRanker, SpearmanRanker
 
 WITH_REGRESSOR = [ranker for ranker in EVERY if hasattr(ranker, "estimator")]
 every_ranker_with_a_regressor = pytest.mark.parametrize("ranker", WITH_REGRESSOR, ids=ranker_id)
@@ -64,8 +64,6 @@ def test_pairwise_squared_is_a_regression_on_all_pairs(regressor, n_features, we
 
 @every_ranker_with_a_regressor
 def test_losses_on_the_targets_of_every_measure(ranker, data):
-    if isinstance(ranker, AggregatedRanker):
-        pytest.skip("weighs a query by its number of judgements over that of its documents")
     X, y, qid = data
     ranker = fitted(ranker, X, y, qid)
     targets = fitted(
@@ -103,8 +101,6 @@ def test_default_is_pairwise_squared_ridge(data):
 @every_ranker_with_a_regressor
 @pytest.mark.parametrize("weighted", [False, True])
 def test_label_form_is_a_multi_output_regression(ranker, weighted, rng):
-    if isinstance(ranker, AggregatedRanker):
-        pytest.skip("weighs an instance by its number of judgements over that of the items")
     X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, size=(30, 5)).astype(float)
     weight = rng.uniform(size=30) if weighted else None
     ranker = fitted(ranker, X, y, sample_weight=weight)
