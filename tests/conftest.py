@@ -5,6 +5,18 @@ import pytest
 from cases import make_data
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark as slow what shows nothing new of a product of parameters."""
+    shown = set()
+    for item in items:
+        if item.get_closest_marker("product") and not item.get_closest_marker("slow"):
+            values = {(item.nodeid.partition("[")[0], *v) for v in item.callspec.indices.items()}
+            if values <= shown:
+                item.add_marker("slow")
+            shown |= values
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)

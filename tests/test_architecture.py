@@ -232,7 +232,7 @@ def test_private_imports_are_seen():
 TESTED_INSIDE = {
     "_cli": "a private room, whose door runs whole commands",
     "_solvers._bilinear.fit_bilinear": "no ranker tells its iterations",
-    "aggregation._judgments.random_subsets": "whether subsets are drawn alike is lost in their mean",
+    "aggregation._judgments.random_subsets": "their mean hides which subsets are drawn",
     "boosting._objectives.LONGEST_STEP": "a bound that no option sets",
     "calibration._orders.pooled": "the regression within the gap, against scikit-learn's",
     "calibration._surrogates.conditional_risk": "what the gap is the least value of",

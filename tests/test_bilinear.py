@@ -25,6 +25,7 @@ def materialised(problem, alpha):
     return regressor.coef_.reshape(problem.X.shape[1], -1)
 
 
+@pytest.mark.product
 @every_qid
 @diagonal_or_not
 @weighted_or_not

@@ -209,6 +209,7 @@ SEPARABLE = [
 ]
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("measure", SEPARABLE, ids=repr)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_least_squares_reaches_the_bayes_value(measure, loss):

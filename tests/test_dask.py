@@ -42,6 +42,7 @@ every_loss = pytest.mark.parametrize("loss", SQUARED_LOSSES)
 # -- fit is the fit in memory ----------------------------------------------------------
 
 
+@pytest.mark.product
 @every_loss
 @every_score_ranker
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -60,6 +61,7 @@ def test_every_score_ranker(ranker, loss, weighted, rng):
     assert ours.score(X, y, qid) == pytest.approx(local.score(X, y, qid), rel=1e-12)
 
 
+@pytest.mark.product
 @every_loss
 @every_score_ranker
 def test_label_form(ranker, loss, rng):
@@ -91,6 +93,7 @@ REGRESSORS = [
 ]
 
 
+@pytest.mark.product
 @every_loss
 @pytest.mark.parametrize("regressor", REGRESSORS, ids=repr)
 def test_every_regressor_of_moments(regressor, loss, rng):

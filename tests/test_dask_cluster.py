@@ -44,6 +44,7 @@ def test_on_a_cluster(rng):
         assert ours.score(dX, dy, dq) == pytest.approx(local.score(X, y, names))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("client")
 def test_what_lives_on_a_cluster_stays_there(caplog, rng):
     X, y, qid = sorted_data(rng, sizes=(6, 1, 9, 4, 7, 5) * 10)

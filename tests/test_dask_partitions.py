@@ -45,6 +45,7 @@ def test_queries_in_two_partitions(rng):
     ranker.predict(dX, dq).compute()
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("kind", ["array", "unknown", "frame"])
 @pytest.mark.parametrize("scattered", [False, True], ids=["contiguous", "scattered"])
 @pytest.mark.parametrize("names", [int, str])

@@ -313,6 +313,7 @@ def test_algorithm_1_on_a_cycle_of_four():
     assert calibration_gap("pairs", "exact", PD, law).calibrated
 
 
+@pytest.mark.product
 @pytest.mark.parametrize(
     ("measure", "weights"), [("kendall", "unit"), ("dcg", "difference"), ("err", "difference")]
 )
@@ -328,6 +329,7 @@ def test_preferences_of_relevances(surrogate, measure, weights, rng):
     )
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("measure", POSITIONAL)
 @pytest.mark.parametrize("surrogate", LOSSES)
 def test_order_preserving_losses_are_calibrated_for_positional_measures(surrogate, measure):

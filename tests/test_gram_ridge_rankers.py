@@ -45,6 +45,7 @@ def with_gram(ranker, loss, alpha=2.0):
     return ranker
 
 
+@pytest.mark.product
 @every_loss
 @every_score_ranker
 def test_rankers_take_it_for_ridge(ranker, loss, rng):
@@ -124,6 +125,7 @@ def chunks_of_queries(qid, rng, n_chunks=3):
         yield rng.permutation(np.flatnonzero(np.isin(qid, names)))
 
 
+@pytest.mark.product
 @every_loss
 @every_score_ranker
 def test_merged_rankers_are_the_whole(ranker, loss, rng):
@@ -173,6 +175,7 @@ def test_what_is_learnt_stays_the_same_over_chunks(changed, rng):
     ranker.partial_fit(X, y, qid + 100)
 
 
+@pytest.mark.product
 @every_loss
 @every_score_ranker
 @pytest.mark.parametrize("container", [np.asarray, csr_matrix], ids=["dense", "sparse"])

@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from cases import ranker_id, rankers, regressor_of
+from cases import first_of_each_class, ranker_id, rankers, regressor_of
 from fits import EVERY, fitted
 from scipy.sparse import coo_matrix, csr_array, csr_matrix
 from sklearn.base import clone
@@ -22,7 +22,7 @@ from skcalrank.measures import NDCG
 from skcalrank.metrics import measure_score
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-11}
-every_ranker = pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
+every_ranker = pytest.mark.parametrize("ranker", first_of_each_class(EVERY), ids=ranker_id)
 
 
 def close(ranker):
@@ -87,6 +87,7 @@ CONTAINERS = {
 }
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("container", CONTAINERS)
 @every_ranker
 def test_containers(ranker, container, data):
@@ -117,6 +118,7 @@ def test_ranks_of_a_frame_in_the_label_form(rng):
     assert places.index.equals(X.index)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("convert", [csr_matrix, csr_array, coo_matrix])
 @every_ranker
 def test_sparse_is_dense(ranker, convert, data):
@@ -231,6 +233,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("features", DEGENERATE)
 @every_ranker
 def test_degenerate_features(ranker, features, data):

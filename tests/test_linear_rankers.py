@@ -72,6 +72,7 @@ def stacked(ranker):
     return np.vstack([coef.T, np.broadcast_to(ranker.intercept_, (1, len(coef)))]).ravel()
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("form", FORMS)
 @every_loss
@@ -192,6 +193,7 @@ def test_every_loss_reaches_the_bayes_value(loss):
     assert best - worst > 0.1 * best
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("form", FORMS)
 @every_loss
 def test_warm_start(loss, form, rng):

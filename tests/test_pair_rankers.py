@@ -122,6 +122,7 @@ def test_without_qid_all_rows_are_one_query(ranker, data):
     assert len(one.decision_function(X)) == 1
 
 
+@pytest.mark.product
 @every_pred
 @pytest.mark.parametrize(
     "estimator",

@@ -84,6 +84,7 @@ def draw_many(draw, r, rng, condition=None, n=40):
     return laws
 
 
+@pytest.mark.product
 @sizes
 @pytest.mark.parametrize("pred", [None, "exact", "auto"])
 def test_map_is_bayes_optimal_under_every_law(r, pred, rng):
@@ -92,6 +93,7 @@ def test_map_is_bayes_optimal_under_every_law(r, pred, rng):
         assert map_regret(law, positions) < 1e-10
 
 
+@pytest.mark.product
 @sizes
 @pytest.mark.parametrize("pred", [None, "exact", "auto"])
 @pytest.mark.parametrize("draw", [draw_dags, draw_orders])

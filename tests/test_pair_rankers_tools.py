@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import make_data
-from pair_cases import EVERY_SETTING, map_ranker, pd_ranker, setting, wins
+from pair_cases import EVERY_SETTING, PREDS, map_ranker, pd_ranker, setting, wins
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
@@ -61,6 +61,7 @@ def scores_by_hand(estimator, scoring, X, y, qid):
     return out
 
 
+@pytest.mark.product
 @every_tool
 @pytest.mark.parametrize("routing", [False, True], ids=["carried", "routed"])
 def test_cross_validation(ranker, scoring, routing, many):
@@ -79,6 +80,7 @@ def fixed_seed(ranker):
     return {} if ranker.estimator is None else {"estimator__random_state": 0}
 
 
+@pytest.mark.product
 @every_tool
 @pytest.mark.parametrize("routing", [False, True], ids=["carried", "routed"])
 def test_grid_search(ranker, scoring, routing, many):
@@ -136,13 +138,23 @@ def test_label_form_in_the_tools(label_data):
 # -- scikit-learn's own checks ---------------------------------------------------------
 
 
-def checked():
+def variants():
     """Every setting but the exact maps, which have no business on 200 rows of one query."""
     for make, pred, features in EVERY_SETTING:
-        if pred != "exact" and features in ("bilinear", "concat", "difference"):
+        if (pred, features) != (None, "bilinear") and pred != "exact" and features in CHECKED:
             yield setting(make, pred, features)
 
 
-@parametrize_with_checks(list(checked()), expected_failed_checks=expected_failed_checks)
+CHECKED = ("bilinear", "concat", "difference")
+DEFAULTS = [setting(make) for make in PREDS]
+
+
+@parametrize_with_checks(DEFAULTS, expected_failed_checks=expected_failed_checks)
 def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(list(variants()), expected_failed_checks=expected_failed_checks)
+def test_estimator_checks_of_variants(estimator, check):
     check(estimator)

@@ -87,6 +87,7 @@ def check_as_if_built(problem, features, function, regressor, **tolerance):
     return model, expected
 
 
+@pytest.mark.product
 @every_feature
 @diagonal_or_not
 @weighted_or_not
@@ -105,6 +106,7 @@ def test_closed_form_is_the_regression_on_all_pairs(
     )
 
 
+@pytest.mark.product
 @every_feature
 @diagonal_or_not
 @weighted_or_not
@@ -301,6 +303,7 @@ RANKERS = {
 }
 
 
+@pytest.mark.product
 @every_qid
 @pytest.mark.parametrize("name", RANKERS)
 @pytest.mark.parametrize("features", ["bilinear", "concat"])

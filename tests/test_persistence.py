@@ -81,6 +81,7 @@ def test_regressors(regressor, data, path):
     np.testing.assert_allclose(twin.predict(data[0]), ranker.predict(data[0]), rtol=1e-12)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("cv", [3, GroupKFold(3), QueryKFold(3)])
 @pytest.mark.parametrize("scoring", [None, "ndcg@5"])
 def test_searches(cv, scoring, data, path):

@@ -112,6 +112,7 @@ def check_best(ranker, grid, X):
 # -- GridSearchCV ----------------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.filterwarnings("ignore:The measure is undefined on every query")
 @pytest.mark.parametrize("measure", ["dcg@3", "spearman", "eru"])
 @pytest.mark.parametrize("cv", QUERY_SPLITTERS.values(), ids=QUERY_SPLITTERS)
@@ -127,6 +128,7 @@ def test_is_a_grid_search_over_queries(loss, cv, measure, data):
     check_best(ranker, grid, X)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("measure", ["ndcg@2", "spearman"])
 @pytest.mark.parametrize("cv", ROW_SPLITTERS.values(), ids=ROW_SPLITTERS)
 @every_loss

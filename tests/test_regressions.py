@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import make_data, ranker_id
+from cases import first_of_each_class, make_data, ranker_id
 from fits import EVERY, fitted
 from sklearn.base import clone
 from sklearn.linear_model import HuberRegressor, Lars, Lasso, LinearRegression, Ridge, RidgeCV
@@ -13,7 +13,9 @@ from sklearn.tree import DecisionTreeRegressor
 from skcalrank import NDCGRanker, SpearmanRanker
 
 WITH_REGRESSOR = [ranker for ranker in EVERY if hasattr(ranker, "estimator")]
-every_ranker_with_a_regressor = pytest.mark.parametrize("ranker", WITH_REGRESSOR, ids=ranker_id)
+every_ranker_with_a_regressor = pytest.mark.parametrize(
+    "ranker", first_of_each_class(WITH_REGRESSOR), ids=ranker_id
+)
 
 
 def ndcg_targets(y, qid, k):
@@ -49,6 +51,7 @@ LINEAR = [
 ]
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("regressor", LINEAR, ids=repr)
 @pytest.mark.parametrize("n_features", [1, 4, 60])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -98,6 +101,7 @@ def test_default_is_pairwise_squared_ridge(data):
     )
 
 
+@pytest.mark.product
 @every_ranker_with_a_regressor
 @pytest.mark.parametrize("weighted", [False, True])
 def test_label_form_is_a_multi_output_regression(ranker, weighted, rng):

@@ -51,6 +51,7 @@ def dense_softmax(s):
 # -- exact means -------------------------------------------------------------------------
 
 
+@pytest.mark.product
 @every_structure
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
 @pytest.mark.parametrize("targets", [None, softmax])

@@ -9,7 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
-from cases import ranker_id, rankers_and_losses
+from cases import first_of_each_class, ranker_id, rankers_and_losses
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.ensemble import BaggingRegressor, StackingRegressor
@@ -284,7 +284,7 @@ def test_a_fold_is_never_one_query(data):
 # -- copies ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ranker", list(rankers_and_losses()), ids=ranker_id)
+@pytest.mark.parametrize("ranker", first_of_each_class(rankers_and_losses()), ids=ranker_id)
 def test_clone_and_pickle(ranker, data):
     X, y, qid = data
     ranker.fit(X, y, qid)
