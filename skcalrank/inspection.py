@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .data import MissingQidError, check_count, check_queries, is_lazy
+from .data import (
+    ArrayLike,
+    Floats,
+    Ints,
+    Matrix,
+    MissingQidError,
+    check_count,
+    check_queries,
+    is_lazy,
+)
 
 __all__ = ["Explanation", "explain_order"]
 
@@ -52,7 +62,7 @@ class Explanation:
     second: str
 
     @property
-    def contributions(self):
+    def contributions(self) -> Floats:
         """What each feature adds to the difference of the scores."""
         return self.weights * (self.values - self.reference)
 
@@ -61,11 +71,11 @@ class Explanation:
         """The difference of the scores: positive where the first stands before the second."""
         return float(self.contributions.sum() + self.constant)
 
-    def order(self):
+    def order(self) -> Ints:
         """Numbers of the features, largest contribution first, whatever its sign."""
         return np.argsort(-np.abs(self.contributions), kind="stable")
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """The table as a pandas DataFrame, largest contribution first.
 
         Returns
@@ -84,17 +94,13 @@ class Explanation:
         index = pd.Index(self.feature_names, name="feature")
         return pd.DataFrame(columns, index=index).iloc[self.order()]
 
-    def to_string(self, n_features=10) -> str:
+    def to_string(self, n_features: int = 10) -> str:
         """The table as text.
 
         Parameters
         ----------
         n_features : int, default=10
             How many features have a line of their own; the others share one.
-
-        Returns
-        -------
-        table : str
         """
         check_count("n_features", n_features)
         by_size, parts = self.order(), self.contributions
@@ -118,12 +124,19 @@ class Explanation:
 
     __str__ = to_string
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Explanation({self.first} against {self.second}: {self.total:+.4g})"
 
 
 def explain_order(
-    ranker, X, first, second=None, *, qid=None, instance=None, feature_names=None
+    ranker: Any,
+    X: Matrix,
+    first: int,
+    second: int | None = None,
+    *,
+    qid: ArrayLike | None = None,
+    instance: int | None = None,
+    feature_names: ArrayLike | None = None,
 ) -> Explanation:
     r"""Why a document stands before another, or where it stands in its query.
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from .data import MissingQidError, Queries, Target, carried_qid, check_queries
+from .data import (
+    ArrayLike,
+    Ints,
+    Labels,
+    MissingQidError,
+    Queries,
+    Seed,
+    Target,
+    carried_qid,
+    check_queries,
+)
 
 __all__ = ["QueryKFold", "QueryShuffleSplit", "train_test_query_split"]
 
@@ -15,13 +28,21 @@ __all__ = ["QueryKFold", "QueryShuffleSplit", "train_test_query_split"]
 class _QuerySplitter:
     """Splits the queries as a splitter of scikit-learn splits rows."""
 
-    def get_metadata_routing(self):
+    _splitter: Callable[[], Any]
+
+    def get_metadata_routing(self) -> MetadataRequest:
         """What scikit-learn should route here: qid."""
         request = MetadataRequest(owner=self)
         request.split.add_request(param="qid", alias=True)
         return request
 
-    def split(self, X, y=None, groups=None, qid=None):
+    def split(
+        self,
+        X: Any,
+        y: Labels | None = None,
+        groups: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+    ) -> Iterator[tuple[Ints, Ints]]:
         """Yield row numbers of the training and of the test part.
 
         Parameters
@@ -61,20 +82,19 @@ class _QuerySplitter:
                 rows[queries.repeat(np.isin(number, test))],
             )
 
-    def get_n_splits(self, X=None, y=None, groups=None, qid=None):
+    def get_n_splits(
+        self, X: object = None, y: object = None, groups: object = None, qid: object = None
+    ) -> int:
         """Number of splits.
 
         Parameters
         ----------
         X, y, groups, qid : ignored
-
-        Returns
-        -------
-        n_splits : int
         """
-        return self._splitter().get_n_splits()
+        n_splits: int = self._splitter().get_n_splits()
+        return n_splits
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         params = ", ".join(f"{k}={v!r}" for k, v in vars(self).items())
         return f"{type(self).__name__}({params})"
 
@@ -119,7 +139,9 @@ class QueryKFold(_QuerySplitter):
     [0 2 1 4] [3]
     """
 
-    def __init__(self, n_splits=5, *, shuffle=False, random_state=None):
+    def __init__(
+        self, n_splits: int = 5, *, shuffle: bool = False, random_state: Seed = None
+    ) -> None:
         self.n_splits = n_splits
         self.shuffle = shuffle
         self.random_state = random_state
@@ -149,7 +171,14 @@ class QueryShuffleSplit(_QuerySplitter):
     [2, 2, 2]
     """
 
-    def __init__(self, n_splits=10, *, test_size=None, train_size=None, random_state=None):
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        test_size: float | None = None,
+        train_size: float | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.n_splits = n_splits
         self.test_size = test_size
         self.train_size = train_size
@@ -164,7 +193,13 @@ class QueryShuffleSplit(_QuerySplitter):
         )
 
 
-def train_test_query_split(*arrays, qid=None, test_size=None, train_size=None, random_state=None):
+def train_test_query_split(
+    *arrays: Any,
+    qid: ArrayLike | None = None,
+    test_size: float | None = None,
+    train_size: float | None = None,
+    random_state: Seed = None,
+) -> list[Any]:
     """Split arrays into a training and a test part of whole queries.
 
     Parameters

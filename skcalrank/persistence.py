@@ -17,6 +17,7 @@ import json
 import os
 import re
 import warnings
+from collections.abc import Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -62,7 +63,7 @@ def require_skops() -> Any:
         raise ImportError("Model files need skops: pip install 'skcalrank[files]'.") from error
 
 
-def save_model(ranker, path, /, **notes) -> None:
+def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
     """Write a fitted ranker to a file.
 
     The file is complete or is not there: it takes its name when all is written. The names of the
@@ -148,7 +149,7 @@ def _lean(ranker):
     return ranker
 
 
-def read_header(path) -> dict:
+def read_header(path: str | Path) -> dict[str, Any]:
     """What a model file says about itself, without loading the model.
 
     Parameters
@@ -206,7 +207,7 @@ def _check_types(header):
             raise TypeError(f"{key!r} is {header[key]!r:.50}, and no {kind.__name__}")
 
 
-def load_model(path, *, trusted=()):
+def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> Any:
     """Read a ranker from a file that :func:`save_model` wrote.
 
     Only classes of skcalrank, estimators of scikit-learn, what these are made of, and types that

@@ -99,8 +99,6 @@ NOT_YET = {"displays"}
 
 # Private names of other rooms that are still read.
 STILL_READ = {
-    "aggregation": {"_of"},
-    "datasets": {"_of"},
     "dask": {
         *("_can_add_chunks", "_check_chunks", "_check_params", "_inner", "_meta", "_moments"),
         *("_one_target", "_require_qid", "_scored_by", "_seen", "_solve"),

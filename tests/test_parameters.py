@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from skcalrank import (
+    AggregatedRanker,
     AUCRanker,
     AveragePrecisionRanker,
     DifferenceGraphRanker,
@@ -26,6 +27,7 @@ from skcalrank import (
     PairwiseDisagreementRanker,
     PairwiseHingeRanker,
     RankingTarget,
+    StochasticAggregatedRanker,
     ValueRegularizedRanker,
 )
 from skcalrank.data import OWN_ERROR, check_params
@@ -33,10 +35,7 @@ from skcalrank.linear_model import GramRidge
 from skcalrank.rankers import PairRanker, ScoreRanker
 from skcalrank.testing import all_rankers
 
-# Their constraints are not declared.
-WITHOUT_CONSTRAINTS = {"AggregatedRanker", "StochasticAggregatedRanker"}
-CLASSES = [cls for name, cls in all_rankers() if name not in WITHOUT_CONSTRAINTS]
-CLASSES += [LowRankLossClassifier, GramRidge]
+CLASSES = [cls for _, cls in all_rankers()] + [LowRankLossClassifier, GramRidge]
 PARAMETERS = [(cls, name) for cls in CLASSES for name in inspect.signature(cls).parameters]
 NONSENSE = ["nonsense", -3, [1, 2], object(), float("nan")]
 
@@ -56,24 +55,27 @@ def named(cls):
 # -- signatures ------------------------------------------------------------------------
 
 
-def first_parameter(cls):
-    if cls is GramRidge:
-        return "alpha"
-    if cls is LowRankLossClassifier:
-        return "loss_matrix"
+BY_POSITION = {
+    AggregatedRanker: ["structure", "ranker"],
+    StochasticAggregatedRanker: ["structure", "measure"],
+    LowRankLossClassifier: ["loss_matrix"],
+    GramRidge: ["alpha"],
+}
+
+
+def by_position(cls):
     names = inspect.signature(cls).parameters
-    return next((name for name in ("measure", "estimator") if name in names), None)
+    first = [name for name in ("measure", "estimator") if name in names][:1]
+    return BY_POSITION.get(cls, first)
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=named)
-def test_one_parameter_by_position(cls):
+def test_all_but_the_first_parameters_are_by_keyword(cls):
     kinds = {name: p.kind for name, p in inspect.signature(cls).parameters.items()}
-    first = first_parameter(cls)
-    expected = dict.fromkeys(kinds, inspect.Parameter.KEYWORD_ONLY)
-    if first is not None:
-        expected[first] = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        assert next(iter(kinds)) == first
-    assert kinds == expected
+    first = by_position(cls)
+    assert list(kinds)[: len(first)] == first
+    for name, kind in kinds.items():
+        assert (kind == inspect.Parameter.KEYWORD_ONLY) == (name not in first)
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=named)
@@ -269,7 +271,8 @@ def test_a_parameter_name_means_one_thing():
     for cls in CLASSES:
         names = inspect.signature(cls).parameters
         if "loss" in names:
-            assert issubclass(cls, (ScoreRanker, OrderPreservingRanker))
+            estimator = cls(loss="pairwise_squared")
+            estimator.fit(*arguments(estimator))
         assert "smoothing" not in names or cls is OrderPreservingRanker
     assert "edge_loss" in inspect.signature(DifferenceGraphRanker).parameters
     assert "corner_width" in inspect.signature(PairwiseHingeRanker).parameters

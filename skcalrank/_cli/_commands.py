@@ -87,17 +87,16 @@ def compare(args) -> str:
     rankers = {name: make_ranker(name, level) for name in args.rankers or COMPARE_RANKERS}
     train, test, left_out = _load_pair(args)
     labels = np.union1d(train.y, test.y)
+    own = {name: measure_of(ranker) for name, ranker in rankers.items()}
+    rows = without_binary(measures, labels, level, args.measures)
+    kept = without_binary(own, labels, level, args.rankers)
     note = ""
-    if level is None and not np.isin(labels, (0, 1)).all():
-        measures = {n: measures[n] for n in without_binary(measures, labels, args.measures)}
-        own = {name: measure_of(ranker) for name, ranker in rankers.items()}
-        rankers = {n: rankers[n] for n in without_binary(own, labels, args.rankers)}
-        if not (args.measures and args.rankers):
-            note = "Binary measures and rankers are left out: --relevance-level brings them in."
-    measures = {name: _on_scale(measure, labels) for name, measure in measures.items()}
+    if len(rows) < len(measures) or len(kept) < len(rankers):
+        note = "Binary measures and rankers are left out: --relevance-level brings them in."
+    measures = {name: _on_scale(measures[name], labels) for name in rows}
     results = [
         _fit_and_measure(name, rankers[name], train, test, measures, empty)
-        for name in _with_progress(rankers)
+        for name in _with_progress(kept)
     ]
     columns = results + references(test, measures, empty=empty)
     return paragraphs(

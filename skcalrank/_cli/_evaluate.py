@@ -94,12 +94,11 @@ def _measures(names, level, gain):
 def _of_file(args) -> Values:
     measures = _measures(args.measures or MEASURES, args.relevance_level, args.gain)
     y, qid, scores = _scored(args)
-    labels, note = np.unique(y[np.isfinite(y)]), ""
-    if args.relevance_level is None and not np.isin(labels, (0, 1)).all():
-        kept = without_binary(measures, labels, named=args.measures)
-        if len(kept) < len(measures):
-            note = "Binary measures are left out: --relevance-level brings them in."
-        measures = {name: measures[name] for name in kept}
+    kept = without_binary(measures, y, args.relevance_level, args.measures)
+    note = ""
+    if len(kept) < len(measures):
+        note = "Binary measures are left out: --relevance-level brings them in."
+    measures = {name: measures[name] for name in kept}
     values = evaluate_measures(y, scores, measures, qid=qid, empty=args.empty, average=False)
     names: Any = check_queries(qid, len(y)).names
     return Values(names.tolist(), values, note)

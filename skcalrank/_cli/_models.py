@@ -45,7 +45,8 @@ def fit(args) -> str:
     reader = Reader(args.train, args, whole=not in_chunks, n_features=args.n_features)
     n_rows, queries = 0, set()
     for part in reader:
-        _check_labels(ranker, part.y, args)
+        # The error names the option, where that of the ranker would name its parameter.
+        without_binary({args.ranker: measure_of(ranker)}, part.y, args.relevance_level, True)
         say(f"fitting {args.ranker} to {len(part.qid):,} rows")
         (ranker.partial_fit if in_chunks else ranker.fit)(part.X, part.y, part.qid)
         n_rows += len(part.qid)
@@ -98,13 +99,6 @@ def _of_pairs(ranker, args):
     if args.alpha is not None:
         ranker.set_params(alpha=args.alpha)
     return ranker.set_params(surrogate="pairwise", pred=args.pred)
-
-
-def _check_labels(ranker, y, args):
-    """Tell of the option, where the ranker would tell of its parameter."""
-    labels = np.unique(y[np.isfinite(y)])
-    if args.relevance_level is None and not np.isin(labels, (0, 1)).all():
-        without_binary({args.ranker: measure_of(ranker)}, labels, named=True)
 
 
 def _cross_validated(ranker, args):

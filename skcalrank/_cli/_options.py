@@ -64,9 +64,9 @@ def word(text):
     return text
 
 
-def _add_command(commands, run, name, text, epilog):
+def _add_command(commands, run, text, epilog):
     parser = commands.add_parser(
-        name,
+        run.__name__,
         help=text,
         description=text,
         epilog=epilog,
@@ -74,6 +74,13 @@ def _add_command(commands, run, name, text, epilog):
     )
     parser.set_defaults(run=run)
     return parser
+
+
+def _add_count(parser, option, text, *, lowest=1, default=None, metavar="N"):
+    """Add an option that is an integer."""
+    if default is not None:
+        text = f"{text}; default: {default}"
+    parser.add_argument(option, type=count(lowest), default=default, metavar=metavar, help=text)
 
 
 def _add_names(parser, **defaults):
@@ -124,12 +131,7 @@ def _add_columns(parser):
 def _add_reading(parser):
     """How files are read."""
     group = _add_columns(parser)
-    group.add_argument(
-        "--chunk-rows",
-        type=count(1),
-        metavar="N",
-        help="read about N rows at a time, up to where a query ends",
-    )
+    _add_count(group, "--chunk-rows", "read about N rows at a time, up to where a query ends")
     group.add_argument(
         "--dtype",
         choices=["float32", "float64"],
@@ -145,31 +147,20 @@ def _add_demo(commands):
     parser = _add_command(
         commands,
         demo,
-        "demo",
         "Cross-validate rankers on embedded data: query by example on scikit-learn's digits.",
         f"{_MEASURES}{_RANKERS}{_PEERS}\n"
         "example:\n  skcalrank demo --rankers ndcg ndcg+trees --folds 3\n",
     )
     _add_names(parser, measures=MEASURES, rankers=DEMO_RANKERS)
-    for option, lowest, default, text in (
-        ("folds", 2, 5, "folds of whole queries"),
-        ("queries", 2, 200, "query images"),
-        ("documents", 2, 50, "images to rank for each query"),
-    ):
-        parser.add_argument(
-            f"--{option}",
-            type=count(lowest),
-            default=default,
-            metavar="N",
-            help=f"{text}; default: {default}",
-        )
+    _add_count(parser, "--folds", "folds of whole queries", lowest=2, default=5)
+    _add_count(parser, "--queries", "query images", lowest=2, default=200)
+    _add_count(parser, "--documents", "images to rank for each query", lowest=2, default=50)
 
 
 def _add_compare(commands):
     parser = _add_command(
         commands,
         compare,
-        "compare",
         "Fit rankers on one file, compare them on another, with paired tests against the first.",
         f"{_MEASURES}{_RANKERS}{_PEERS}\n{_FILES}\n"
         "example:\n  skcalrank compare train.txt test.txt.gz --relevance-level 1 \\\n"
@@ -195,7 +186,6 @@ def _add_fit(commands):
     parser = _add_command(
         commands,
         fit,
-        "fit",
         "Fit a ranker to a file and write it to a model file.",
         f"{_RANKERS}\n\n{_FILES}\n{_CHUNKS}"
         "A closed-form ranker learns from chunks exactly what it learns from the whole file.\n\n"
@@ -217,9 +207,7 @@ def _add_fit(commands):
         metavar="A",
         help="penalties of which cross-validation by the measure of the ranker takes the best",
     )
-    parser.add_argument(
-        "--folds", type=count(2), default=5, metavar="N", help="of whole queries; default: 5"
-    )
+    _add_count(parser, "--folds", "of whole queries", lowest=2, default=5)
     _add_relevance_level(parser, "without it labels must be 0 and 1")
     parser.add_argument(
         "--max-grade", type=float, metavar="G", help="of the ranker err: the highest grade"
@@ -231,11 +219,10 @@ def _add_fit(commands):
         f"{', '.join(preds_for('map'))}; of pd and kendall {', '.join(preds_for('disagreement'))}",
     )
     _add_reading(parser)
-    parser.add_argument(
+    _add_count(
+        parser,
         "--n-features",
-        type=count(1),
-        metavar="N",
-        help="of LETOR lines; default: the largest that occurs, for which a file that is read in "
+        "of LETOR lines; default: the largest that occurs, for which a file that is read in "
         "chunks is scanned first",
     )
 
@@ -244,7 +231,6 @@ def _add_predict(commands):
     parser = _add_command(
         commands,
         predict,
-        "predict",
         "Score the documents of a file by a model.",
         f"{_FILES}\n{_CHUNKS}\n"
         "examples:\n  skcalrank predict ndcg.skops test.txt --output scores.txt\n"
@@ -263,14 +249,9 @@ def _add_predict(commands):
         "docid of the comment of a LETOR line or of the column of a table, else the number of the "
         "row; default: scores",
     )
+    _add_count(parser, "--top-k", "of a run: the best K of each query only", metavar="K")
     parser.add_argument(
-        "--top-k", type=count(1), metavar="K", help="of a run: the best K of each query only"
-    )
-    parser.add_argument(
-        "--tag",
-        type=word,
-        default="skcalrank",
-        help="of a run, one word; default: skcalrank",
+        "--tag", type=word, default="skcalrank", help="of a run, one word; default: skcalrank"
     )
     _add_reading(parser)
 
@@ -279,7 +260,6 @@ def _add_evaluate(commands):
     parser = _add_command(
         commands,
         evaluate,
-        "evaluate",
         "Measure a model, scores or a TREC run against labels, with standard errors.",
         f"{_MEASURES}of runs: {' '.join(RUN_MEASURES)};\n"
         f"  default: {' '.join(TREC_MEASURES)}\n\n"
@@ -323,18 +303,11 @@ def _add_info(commands):
     parser = _add_command(
         commands,
         info,
-        "info",
         "Say what is in a model file.",
         "example:\n  skcalrank info ndcg.skops --coefficients 20\n",
     )
     parser.add_argument("model", metavar="MODEL", help="file that fit wrote")
-    parser.add_argument(
-        "--coefficients",
-        type=count(0),
-        default=10,
-        metavar="N",
-        help="how many of the largest are shown; default: 10",
-    )
+    _add_count(parser, "--coefficients", "how many of the largest are shown", lowest=0, default=10)
 
 
 #: What adds each command, in the order of the help.

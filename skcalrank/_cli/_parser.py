@@ -56,18 +56,10 @@ def _make_parser():
 
 
 def main(argv=None) -> int:
-    """Run a command.
+    """Run a command and return the exit code.
 
-    Parameters
-    ----------
-    argv : list of str, default=None
-        Arguments; None = those of the process.
-
-    Returns
-    -------
-    code : int
-        0, or 2 when the input is bad: what is wrong is said on stderr. 1 when nobody reads the
-        output any more, 130 when the user stopped it.
+    It is 0, 2 for bad input, which is described on stderr, 1 when the reader of the output has
+    gone, and 130 when the user stopped the command.
     """
     try:
         args = _make_parser().parse_args(argv)
@@ -107,7 +99,7 @@ def _fail(reason) -> int:
     return 2
 
 
-def _show_warning(message, category, filename, lineno, file=None, line=None):
+def _show_warning(message, *_):
     say("")
     sys.stderr.write(_line("warning", message))
 

@@ -71,17 +71,16 @@ def make_ranker(name, relevance_level=None):
             f"regressor other than Ridge; or {', '.join(PEERS)}."
         )
     ranker = RANKERS[match[1]](REGRESSORS[match[3]]() if match[3] else None)
+    params = ranker.get_params(deep=False)
+    if match[2] and "k" not in params:
+        raise ValueError(
+            f"Ranker {name!r}: {type(ranker).__name__} has no cutoff, drop @{match[2]}."
+        )
     if match[2]:
-        _set_cutoff(ranker, name, int(match[2]))
-    if "relevance_level" in ranker.get_params(deep=False):
+        ranker.set_params(k=int(match[2]))
+    if "relevance_level" in params:
         ranker.set_params(relevance_level=relevance_level)
     return ranker
-
-
-def _set_cutoff(ranker, name, k):
-    if "k" not in ranker.get_params(deep=False):
-        raise ValueError(f"Ranker {name!r}: {type(ranker).__name__} has no cutoff, drop @{k}.")
-    ranker.set_params(k=k)
 
 
 def make_measure(name, relevance_level=None):

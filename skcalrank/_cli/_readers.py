@@ -7,6 +7,7 @@ import sys
 import textwrap
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from lzma import LZMAError
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,43 +29,20 @@ _DOCUMENT = re.compile(rb"#.*?\bdocid\s*=\s*(\S+)")
 
 
 class Part(NamedTuple):
-    """Rows of whole queries.
+    """Rows of whole queries."""
 
-    Attributes
-    ----------
-    X : ndarray, or DataFrame where features have names
-    y : ndarray or None
-    qid : ndarray
-    documents : list of str
-        Names, or where there are none numbers of the rows of the file, from 1.
-    """
-
-    X: Any
+    X: Any  # a DataFrame where features have names
     y: np.ndarray | None
     qid: np.ndarray
-    documents: list[str]
+    documents: list[str]  # names, else the numbers of the rows in the file, from 1
 
 
 class Reader:
-    """The rows of a file, as the options of the command line have it.
+    """Read the rows of a file, as the options of the command line say.
 
-    Parameters
-    ----------
-    path : str
-    args : Namespace
-        With ``chunk_rows``, ``dtype``, ``qid_column``, ``label_column`` and ``doc_column``.
-    model : estimator, default=None
-        The features are those that it was fitted to.
-    labels : bool, default=True
-        Whether labels are read, and a table without them is an error.
-    documents : bool, default=False
-        Whether the names of the documents are asked for.
-    whole : bool, default=False
-        One part of all rows, however large the file.
-    names : list of str, default=None
-        Columns of a table that are the features, where there is no model.
-    n_features : int, default=None
-        Of LETOR files without a model; None = as many as occur.
+    The features are those of `model`. Without a model they are the columns `names` of a table, or
+    the first `n_features` of LETOR lines. With `labels` a table without labels is an error; with
+    `whole` there is one part of all rows, however large the file.
     """
 
     def __init__(
@@ -138,20 +116,16 @@ def _documents(lines, first):
     return [m[1].decode() if m else str(number) for number, m in enumerate(found, first)]
 
 
-class reading:
-    """Errors of reading a file as a ValueError that names it."""
-
-    def __init__(self, path, wanted=LETOR):
-        self.path, self.wanted = path, wanted
-
-    def __enter__(self):
-        say(f"reading {self.path}")
-
-    def __exit__(self, kind, error, traceback):
+@contextmanager
+def reading(path, wanted=LETOR):
+    """Turn errors of reading a file into a ValueError that names it."""
+    say(f"reading {path}")
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, EOFError, LZMAError, zlib.error) as error:
+        reason = textwrap.shorten(str(error), 300)
+        raise ValueError(f"cannot read {path}: {reason}{wanted and f' ({wanted})'}") from error
+    finally:
         say("")
-        if isinstance(error, OSError):
-            raise ValueError(f"cannot read {self.path}: {error.strerror or error}") from error
-        if isinstance(error, (ValueError, EOFError, LZMAError, zlib.error)):
-            reason = textwrap.shorten(str(error), 300)
-            wanted = f" ({self.wanted})" if self.wanted else ""
-            raise ValueError(f"cannot read {self.path}: {reason}{wanted}") from error

@@ -21,18 +21,9 @@ class Column(NamedTuple):
 
 
 def results_table(groups, measures, width, *, baseline=None) -> str:
-    """Measures by rankers.
+    """Return a table of measures by groups of results, each of which shares a column.
 
-    Parameters
-    ----------
-    groups : list of list of Result
-        Results that share a column.
-    measures : dict
-        Measure by name.
-    width : int
-        Columns of text; a wider table is cut into several.
-    baseline : Result, default=None
-        Every other ranker is marked where it differs significantly from this one.
+    Rankers are marked where they differ significantly from the `baseline`, a result.
     """
     columns = [_column(group, measures, baseline) for group in groups]
     labels = list(measures)

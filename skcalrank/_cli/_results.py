@@ -14,23 +14,12 @@ __all__ = ["Result", "group_equal", "measure_scores", "references", "significanc
 
 
 class Result(NamedTuple):
-    """What a ranker, or a reference, reached.
-
-    Attributes
-    ----------
-    name : str
-    values : dict
-        By the name of the measure, one value per query; NaN where it does not count.
-    ranker : estimator or None
-        None for a reference.
-    seconds : float or None
-        That fit took.
-    """
+    """What a ranker, or a reference, reached."""
 
     name: str
-    values: dict[str, np.ndarray]
-    ranker: Any = None
-    seconds: float | None = None
+    values: dict[str, np.ndarray]  # per query, NaN where it does not count; by measure
+    ranker: Any = None  # None for a reference
+    seconds: float | None = None  # that fit took
 
 
 def measure_scores(name, scores, data, measures, *, empty="skip", **more) -> Result:

@@ -51,23 +51,18 @@ DEMO_RANKERS = [
 ]
 
 
-def without_binary(choice, labels, named):
-    """Return the names whose measure takes graded labels; raise if the user named another.
+def without_binary(choice, labels, relevance_level, named):
+    """Return the names of the measures, in a dict, that take the labels.
 
-    Parameters
-    ----------
-    choice : dict
-        Measure by name; None where it is not known.
-    labels : ndarray
-        All labels.
-    named : bool
-        Whether the user named the choice.
+    Measures without a relevance level do not take grades. Raise if the user `named` such a one.
     """
+    grades = np.unique(labels[np.isfinite(labels) & ~np.isin(labels, (0, 1))])
+    if relevance_level is not None or not len(grades):
+        return list(choice)
     binary = [name for name, m in choice.items() if m is not None and m.needs_binary_labels]
     if named and binary:
-        other = labels[~np.isin(labels, (0, 1))][0]
         raise ValueError(
-            f"{binary[0]} is binary, and the labels hold {other:g}: give --relevance-level L, "
+            f"{binary[0]} is binary, and the labels hold {grades[0]:g}: give --relevance-level L, "
             "then documents with a label of at least L are relevant"
         )
     return [name for name in choice if name not in binary]

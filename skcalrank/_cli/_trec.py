@@ -18,16 +18,9 @@ __all__ = ["RunJudgments", "read_judged_run"]
 
 
 class RunJudgments:
-    """Documents of each query: those retrieved in their order, and those judged only.
+    """Labels of the documents, query by query: those retrieved, best first, then the others.
 
-    Parameters
-    ----------
-    names : list of str
-        Of the queries.
-    labels : ndarray of shape (n_documents,)
-        Query by query, the retrieved documents first, best first.
-    sizes, n_retrieved : ndarray of int of shape (n_queries,)
-        Documents of each query, and how many of them were retrieved.
+    Each query has a name, a number of documents, and a number of those that were retrieved.
     """
 
     def __init__(self, names, labels, sizes, n_retrieved):
@@ -63,17 +56,10 @@ class _Retrieved(Ranked):
 
 
 def read_judged_run(run_path, qrels_path, *, complete=False) -> tuple[RunJudgments, str]:
-    """A run beside its judgments, and a sentence about queries that only one of them has.
+    """Return a run beside its judgments, and a sentence on queries that only one of them has.
 
-    Parameters
-    ----------
-    run_path : str
-        Lines ``query Q0 document rank score tag``: sorted by score in single precision, equal
-        scores by document from Z to A, as trec_eval does it; the rank is not read.
-    qrels_path : str
-        Lines ``query 0 document relevance``; negative relevances count 0.
-    complete : bool, default=False
-        Whether judged queries without a line in the run count, with 0.
+    As in trec_eval, the rank is not read, and negative relevances count 0. With `complete` judged
+    queries without a line in the run count, with 0.
     """
     with reading(qrels_path, "wanted are lines 'query 0 document relevance'"):
         qrels = _collect(_lines(qrels_path, 4, 3))

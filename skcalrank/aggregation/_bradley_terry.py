@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from ..data import check_alpha, safe_divide
+from ..data import Floats, PreferenceTarget, check_alpha, safe_divide
 from ._graph import components, n_components, solve_laplacian
 from ._judgments import tally_of
 from ._tally import check_iteration, solve_in_parts, warn_of
@@ -16,7 +16,9 @@ __all__ = ["FALLBACK_ALPHA", "bradley_terry"]
 FALLBACK_ALPHA = 0.1
 
 
-def bradley_terry(y, *, alpha=0.0, tol=1e-8, max_iter=1000):
+def bradley_terry(
+    y: PreferenceTarget, *, alpha: float = 0.0, tol: float = 1e-8, max_iter: int = 1000
+) -> Floats:
     r"""Bradley-Terry abilities by maximum likelihood.
 
     .. math:: s \in \arg\max \sum_{j,l} w_{jl} \log \frac{1}{1 + e^{s_l - s_j}}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import ClickSessions, safe_divide
+from ..data import ClickSessions, Floats, safe_divide
 
 __all__ = ["CascadeEstimate", "cascade"]
 
@@ -32,7 +32,9 @@ class CascadeEstimate(NamedTuple):
     standard_error: np.ndarray
 
 
-def cascade(sessions, *, unexamined=None, return_counts=False):
+def cascade(
+    sessions: ClickSessions, *, unexamined: float | None = None, return_counts: bool = False
+) -> Floats | Any:
     r"""Probability that a document satisfies who examines it, from clicks (DMJ13, section 5.2).
 
     In the cascade model a user reads from the top, clicks the first satisfying document

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ..data import safe_divide
+from ..data import Floats, PreferenceTarget, safe_divide
 from ._judgments import tally_of
 
 __all__ = ["borda", "log_odds", "mean_adjacency", "mean_log_odds", "win_rate"]
 
 
-def mean_adjacency(y, *, sparse=False):
+def mean_adjacency(y: PreferenceTarget, *, sparse: bool = False) -> list[Any]:
     r"""Mean preference matrix of each query: :math:`s = \frac{1}{k} \sum_i Y_i`.
 
     DMJ13, section 5.3. A pair that no judgement compares is 0 both ways. A tie is stated as two
@@ -46,7 +47,9 @@ def mean_adjacency(y, *, sparse=False):
     return _matrices(tally, *tally.law(conditional=False), sparse)
 
 
-def log_odds(y, *, c=None, conditional=False, sparse=False):
+def log_odds(
+    y: PreferenceTarget, *, c: float | None = None, conditional: bool = False, sparse: bool = False
+) -> list[Any]:
     r"""Skew-symmetric matrix of smoothed log-odds of each query (DMJ13, section 5.1).
 
     .. math:: A_{jl} = \log \frac{\hat P(j \succ l) + c}{\hat P(j \prec l) + c}
@@ -89,7 +92,7 @@ def log_odds(y, *, c=None, conditional=False, sparse=False):
     return _matrices(tally, upper, -upper, sparse)
 
 
-def borda(y, *, conditional=False):
+def borda(y: PreferenceTarget, *, conditional: bool = False) -> Floats:
     r"""Borda count: :math:`s = A 1` with :math:`A_{jl} = \hat P(j \succ l) - \hat P(j \prec l)`.
 
     DMJ13, section 5.1. A pair that is not compared, or is even, counts 0. The scores of a query
@@ -122,7 +125,7 @@ def borda(y, *, conditional=False):
     return tally.in_rows(tally.incidence.T @ (win - lose))
 
 
-def win_rate(y, *, conditional=False):
+def win_rate(y: PreferenceTarget, *, conditional: bool = False) -> Floats:
     r"""Probability of winning against a uniformly drawn opponent (DMJ13, section 5.1).
 
     .. math:: s_j = \frac{1}{m-1} \sum_{l \ne j} \hat P(j \succ l)
@@ -161,7 +164,9 @@ def win_rate(y, *, conditional=False):
     return tally.in_rows(safe_divide(wins, met, 0.5))
 
 
-def mean_log_odds(y, *, c=None, conditional=False):
+def mean_log_odds(
+    y: PreferenceTarget, *, c: float | None = None, conditional: bool = False
+) -> Floats:
     r"""Mean log-odds of being preferred to another document (DMJ13, section 6.2).
 
     .. math:: s_j = \frac{1}{m-1} \sum_{l \ne j}
@@ -175,9 +180,7 @@ def mean_log_odds(y, *, c=None, conditional=False):
     Parameters
     ----------
     y : PreferenceTarget
-    c : float, default=None
-        As in :func:`log_odds`.
-    conditional : bool, default=False
+    c, conditional
         As in :func:`log_odds`.
 
     Returns

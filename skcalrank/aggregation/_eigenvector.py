@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..data import Floats, PreferenceTarget
 from ._judgments import tally_of
 from ._tally import check_iteration, solve_in_parts
 
 __all__ = ["principal_eigenvector"]
 
 
-def principal_eigenvector(y, *, c=None, conditional=False, tol=1e-10, max_iter=10_000):
+def principal_eigenvector(
+    y: PreferenceTarget,
+    *,
+    c: float | None = None,
+    conditional: bool = False,
+    tol: float = 1e-10,
+    max_iter: int = 10_000,
+) -> Floats:
     r"""Perron vector of the reciprocal matrix of smoothed odds (DMJ13, section 5.1).
 
     .. math:: A_{jl} = \frac{\hat P(j \succ l) + c}{\hat P(j \prec l) + c}, \qquad A s = \lambda s
@@ -22,9 +30,7 @@ def principal_eigenvector(y, *, c=None, conditional=False, tol=1e-10, max_iter=1
     Parameters
     ----------
     y : PreferenceTarget
-    c : float, default=None
-        As in :func:`log_odds`.
-    conditional : bool, default=False
+    c, conditional
         As in :func:`log_odds`.
     tol : float, default=1e-10
         The power iteration of a query is done when the bounds

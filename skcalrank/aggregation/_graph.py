@@ -38,33 +38,13 @@ def n_components(labels: np.ndarray, queries: Queries) -> np.ndarray:
 
 
 def solve_laplacian(tally: Tally, weight, ridge, right, scale, tol, max_iter):
-    r"""Solve :math:`(E' W E + \lambda) x = b` for each query, by conjugate gradients.
+    """Solve ``(E' W E + ridge) x = right`` for each query, by conjugate gradients.
 
-    All queries take their steps at the same time, each with a step length of its own, and a
-    query that has arrived stands still. The preconditioner is the diagonal.
-
-    Parameters
-    ----------
-    tally : Tally
-        Its incidence matrix is E.
-    weight : ndarray of shape (n_pairs,)
-        W, non-negative.
-    ridge : ndarray of shape (n_documents,)
-        lambda.
-    right : ndarray of shape (n_documents,)
-        b, in the range of the matrix but for rounding.
-    scale : ndarray of shape (n_documents,)
-        Sum of the absolute values of what b is a sum of: a residual that is rounding compared
-        with it is no residual.
-    tol : float or ndarray of shape (n_queries,)
-        Residual to reach, relative to b, in the norm of the preconditioner.
-    max_iter : int
-
-    Returns
-    -------
-    x : ndarray of shape (n_documents,)
-        Where the matrix is singular one of the solutions.
-    converged : ndarray of bool of shape (n_queries,)
+    E is the incidence matrix and W the non-negative `weight` of each pair. All queries take their
+    steps at the same time, each with a step length of its own, until its residual is `tol` of the
+    right side in the norm of the preconditioner, the diagonal, or is rounding compared with
+    `scale`, the absolute values whose sum the right side is. Return one of the solutions, and
+    whether each query has converged.
     """
     queries, upper = tally.queries, tally.upper(weight)
     lower = upper.T

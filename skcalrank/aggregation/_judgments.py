@@ -14,14 +14,9 @@ __all__ = ["Judgments", "judgments_of", "places", "tally_of"]
 
 
 class Judgments(ABC):
-    """The judgements of all queries, in grouped order.
+    """The judgments of all queries: query ``q`` has ``ptr[q]:ptr[q + 1]``, which may be none.
 
-    Attributes
-    ----------
-    queries : Queries
-        The documents; row order is grouped order.
-    ptr : ndarray of shape (n_queries + 1,)
-        Query ``q`` has the judgements ``ptr[q]:ptr[q + 1]``, which may be none.
+    The rows of the documents are in grouped order.
     """
 
     queries: Queries
@@ -53,19 +48,12 @@ class Judgments(ABC):
 
 
 class PairJudgments(Judgments):
-    """Judgements that are sets of preferences.
+    """Judgments that are sets of preferences.
 
-    Attributes
-    ----------
-    first, second : ndarray of shape (n_pairs,)
-        The pairs that are compared, ascending, as places in grouped order.
-    pair_ptr : ndarray of shape (n_queries + 1,)
-        Query ``q`` has the pairs ``pair_ptr[q]:pair_ptr[q + 1]``.
-    slot : ndarray of shape (n_preferences,)
-        Twice the number of the pair, plus one where ``first`` is preferred.
-    weight : ndarray of shape (n_preferences,)
-    preference_ptr : ndarray of shape (n_judgments + 1,)
-        Judgement ``j`` has the preferences ``preference_ptr[j]:preference_ptr[j + 1]``.
+    Query ``q`` compares the pairs ``pair_ptr[q]:pair_ptr[q + 1]`` of ``first`` and ``second``,
+    which are places in grouped order, ascending. Judgment ``j`` has the preferences
+    ``preference_ptr[j]:preference_ptr[j + 1]``, whose ``slot`` is twice the number of the pair,
+    plus one where ``first`` is preferred.
     """
 
     def __init__(self, queries, first, second, slot, weight, preference_ptr, ptr):
@@ -99,7 +87,6 @@ class PairJudgments(Judgments):
         )
 
     def keep(self, ids):
-        """Those of some queries; a query that is named twice becomes two."""
         queries = _queries_of(self.queries, ids)
         pairs, pair_ptr = places(self.pair_ptr, ids)
         judgments, ptr = places(self.ptr, ids)
@@ -119,7 +106,6 @@ class PairJudgments(Judgments):
         )
 
     def choose(self, chosen):
-        """Target of the chosen judgements, which has been counted already."""
         return Chosen(self, chosen)
 
     def tally(self, slot, weight, n_judgments, *, silent=False) -> Tally:
@@ -167,22 +153,22 @@ class SessionJudgments(Judgments):
         query = queries.codes[y.shown_rows[y.ptr[:-1]]]
         ptr = np.append(0, np.cumsum(np.bincount(query, minlength=queries.n_queries)))
         grouped = Queries(queries.ptr, names=queries.names)
-        sessions = ClickSessions._of(grouped.codes, place[y.shown_rows], y.ptr, y.clicked_position)
+        sessions = ClickSessions.unchecked(
+            grouped.codes, place[y.shown_rows], y.ptr, y.clicked_position
+        )
         return cls(grouped, ptr, _choose_sessions(sessions, np.argsort(query, kind="stable")))
 
     def keep(self, ids):
-        """Those of some queries; a query that is named twice becomes two."""
         queries = _queries_of(self.queries, ids)
         chosen, ptr = places(self.ptr, ids)
         out = _choose_sessions(self.sessions, chosen)
         moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(out.ptr[ptr]))
-        out = ClickSessions._of(
+        out = ClickSessions.unchecked(
             queries.codes, out.shown_rows + moved, out.ptr, out.clicked_position
         )
         return SessionJudgments(queries, ptr, out)
 
     def choose(self, chosen):
-        """Target of the chosen sessions."""
         return _choose_sessions(self.sessions, chosen)
 
 
@@ -210,19 +196,7 @@ def tally_of(y, structure: str) -> Tally:
 
 
 def random_subsets(counts, order, rng) -> np.ndarray:
-    """Places of ``order`` of ``counts`` things drawn without replacement, for each of many counts.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n,)
-        None below `order`.
-    order : int
-    rng : RandomState
-
-    Returns
-    -------
-    chosen : ndarray of shape (n, order)
-    """
+    """Draw ``order`` of ``counts`` things without replacement, for each of many counts."""
     things = Queries(np.append(0, np.cumsum(counts)))
     keys = things.extend(rng.random_sample(things.n_rows))
     out = np.empty((len(counts), order), dtype=np.intp)
@@ -260,4 +234,4 @@ def _by_judgment(query, judgment):
 
 def _choose_sessions(y, chosen):
     shown, ptr = places(y.ptr, chosen)
-    return ClickSessions._of(y.qid, y.shown_rows[shown], ptr, y.clicked_position[chosen])
+    return ClickSessions.unchecked(y.qid, y.shown_rows[shown], ptr, y.clicked_position[chosen])

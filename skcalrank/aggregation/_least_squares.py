@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_expit, ndtri_exp
 
-from ..data import check_option
+from ..data import Floats, PreferenceTarget, check_option
 from ._graph import components, n_components, solve_laplacian
 from ._judgments import tally_of
 from ._tally import check_iteration, solve_in_parts, warn_of
@@ -15,7 +15,15 @@ __all__ = ["LINKS", "thurstone_mosteller"]
 LINKS = ("logit", "probit", "linear")
 
 
-def thurstone_mosteller(y, *, link="logit", c=None, conditional=False, tol=1e-12, max_iter=10_000):
+def thurstone_mosteller(
+    y: PreferenceTarget,
+    *,
+    link: str = "logit",
+    c: float | None = None,
+    conditional: bool = False,
+    tol: float = 1e-12,
+    max_iter: int = 10_000,
+) -> Floats:
     r"""Scores whose differences are closest to the observed preferences (DMJ13, eq. 22).
 
     .. math:: s = (D_\Omega - \Omega)^\dagger (\Omega \circ A) 1

@@ -22,17 +22,10 @@ __all__ = ["SubsetMean", "mean_over_subsets", "structure_scores"]
 
 
 class SubsetMean(NamedTuple):
-    """Mean over the subsets, and how far the draws may have missed it.
-
-    Attributes
-    ----------
-    mean : ndarray of shape (n_rows,) or (n, r)
-    standard_error : ndarray of shape (n_rows,) or (n, r)
-        Of the Monte Carlo draws; 0 where the mean is exact, NaN for a single draw.
-    """
+    """Mean over the subsets, and how far the draws may have missed it."""
 
     mean: np.ndarray
-    standard_error: np.ndarray
+    standard_error: np.ndarray  # 0 where the mean is exact, NaN for a single draw
 
 
 def mean_over_subsets(
@@ -44,25 +37,9 @@ def mean_over_subsets(
     where the query has at most `order` judgements (all are used), and where it has at most
     `n_draws` subsets. Otherwise subsets are drawn, independently and uniformly.
 
-    Parameters
-    ----------
-    y : PreferenceTarget or ClickSessions
-    structure : callable
-        A function of this package that gives scores, or another that takes a `PreferenceTarget`
-        (`ClickSessions`) and gives an array of shape (n_rows,).
-    order : int, default=None
-        Number of judgements k; None = all: complete aggregation.
-    targets : callable, default=None
-        From scores to targets: takes scores in grouped order and their `Queries`, as
-        `Measure.score_targets` does. It is called for some queries at a time. None = the scores.
-    n_draws : int, default=20
-    random_state : int, RandomState instance or None, default=None
-    **options
-        Of the structure.
-
-    Returns
-    -------
-    result : SubsetMean
+    The structure may be the user's own. With ``order=None`` all judgments are aggregated. The
+    `targets` are a function of scores in grouped order and their `Queries`, as
+    `Measure.score_targets` is; it is called for some queries at a time.
     """
     if not isinstance(y, (PreferenceTarget, ClickSessions)):
         raise TypeError(f"y must be a PreferenceTarget or ClickSessions, got {type(y).__name__}.")
@@ -86,13 +63,7 @@ def mean_over_subsets(
 
 
 def structure_scores(structure, target, queries, options):
-    """Scores of a structure, which may be the user's own, in grouped order.
-
-    Raises
-    ------
-    ValueError
-        If they are not one finite score for each document.
-    """
+    """Return the scores of a structure in grouped order; raise unless each is one finite number."""
     scores = np.ravel(structure(target, **options))
     name = getattr(structure, "__name__", repr(structure))
     if scores.shape != (queries.n_rows,):

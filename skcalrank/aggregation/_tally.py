@@ -21,24 +21,11 @@ _PART_ROWS = CACHE_CELLS // 8
 
 @dataclass
 class Tally:
-    """Weights of the preferences of each pair of documents, summed over the judgements.
+    """Weights of the preferences of each pair of documents, summed over the judgments.
 
-    Everything is in grouped order.
-
-    Attributes
-    ----------
-    queries : Queries
-    first, second : ndarray of shape (n_pairs,)
-        The pairs that are seen, i.e. compared with a positive weight, each once and ascending,
-        ``first < second``.
-    wins, losses : ndarray of shape (n_pairs,)
-        Weight with which the first document beat the second, and was beaten by it.
-    n_judgments : ndarray of shape (n_queries,)
-        Number of distinct judgements.
-    n_items : int or None
-        Number of items in the label-ranking form.
-    silent : bool
-        Whether to say nothing about queries that lack comparisons.
+    Everything is in grouped order. The pairs are those compared with a positive weight, each once
+    and ascending, with ``first < second``. The first document beat the second with the weight
+    ``wins``, and was beaten by it with the weight ``losses``.
     """
 
     queries: Queries
@@ -46,9 +33,9 @@ class Tally:
     second: np.ndarray
     wins: np.ndarray
     losses: np.ndarray
-    n_judgments: np.ndarray
-    n_items: int | None = None
-    silent: bool = False
+    n_judgments: np.ndarray  # of each query
+    n_items: int | None = None  # in the label-ranking form
+    silent: bool = False  # whether queries that lack comparisons are not warned about
 
     # -- shape --------------------------------------------------------------------
 
@@ -173,20 +160,10 @@ def warn_of(tally: Tally, which, text: str, category=UserWarning, stacklevel=4):
 
 
 def solve_in_parts(tally: Tally, solve: Callable, max_iter: int) -> np.ndarray:
-    """Run an iteration on some queries at a time, and warn of those that it left unfinished.
+    """Return values of the documents, solved for some queries at a time.
 
-    Parameters
-    ----------
-    tally : Tally
-    solve : callable
-        Takes the tally of some queries, and which queries and which pairs they are (slices); gives
-        one value for each of their documents, and whether each query has converged.
-    max_iter : int
-        For the warning.
-
-    Returns
-    -------
-    values : ndarray of shape (n_documents,)
+    The function takes the tally of some queries, and the slices of these queries and their pairs;
+    it returns the values, and whether each query has converged. Warn of those that have not.
     """
     values = np.zeros(tally.queries.n_rows)
     converged = np.ones(tally.queries.n_queries, dtype=bool)

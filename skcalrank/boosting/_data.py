@@ -6,26 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import MissingQidError, Queries, check_qid, plain, qid_array
+from ..data import ArrayLike, Ints, MissingQidError, Queries, check_qid, plain, qid_array
 
 __all__ = ["Handed", "from_lightgbm", "from_xgboost", "group_sizes"]
 
 
 class Handed(NamedTuple):
-    """Rows whose queries stand together.
-
-    Attributes
-    ----------
-    labels, scores : array-like of shape (n_rows,)
-    weight : array-like of shape (n_rows,) or None
-    sizes : ndarray of shape (n_queries,)
-        Numbers of documents, in row order.
-    """
+    """Rows whose queries stand together."""
 
     labels: Any
     scores: np.ndarray
-    weight: Any
-    sizes: np.ndarray
+    weight: Any  # of each row, or None
+    sizes: np.ndarray  # numbers of documents of the queries, in row order
 
     @property
     def qid(self) -> np.ndarray:
@@ -69,7 +61,7 @@ def _handed(labels, scores, weight, sizes):
     return Handed(labels, scores, weight, sizes)
 
 
-def group_sizes(qid) -> np.ndarray:
+def group_sizes(qid: ArrayLike) -> Ints:
     """Numbers of documents of the queries, for ``group=`` of LightGBM and XGBoost.
 
     Parameters

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ..measures import Measure
 from ..metrics import get_scorer, measure_score
@@ -58,8 +60,13 @@ class XGBoostMetric(_Metric):
 
 
 def lightgbm_metric(
-    measure="ndcg@10", *, ties="average", empty="skip", name=None, **measure_options
-):
+    measure: str | Measure = "ndcg@10",
+    *,
+    ties: str = "average",
+    empty: str = "skip",
+    name: str | None = None,
+    **measure_options: Any,
+) -> Callable[..., Any]:
     """An evaluation function for LightGBM, equal to :func:`skcalrank.metrics.measure_score`.
 
     Parameters
@@ -106,8 +113,13 @@ def lightgbm_metric(
 
 
 def xgboost_metric(
-    measure="ndcg@10", *, ties="average", empty="skip", name=None, **measure_options
-):
+    measure: str | Measure = "ndcg@10",
+    *,
+    ties: str = "average",
+    empty: str = "skip",
+    name: str | None = None,
+    **measure_options: Any,
+) -> Callable[..., Any]:
     """An evaluation function for XGBoost, equal to :func:`skcalrank.metrics.measure_score`.
 
     Parameters

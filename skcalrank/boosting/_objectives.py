@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -121,14 +122,14 @@ class XGBoostObjective(_Objective):
 
 
 def lightgbm_objective(
-    measure="ndcg@10",
-    loss="pairwise_squared",
+    measure: str | Measure = "ndcg@10",
+    loss: str | Loss = "pairwise_squared",
     *,
-    eta=None,
-    threshold=None,
-    smoothing=None,
-    **measure_options,
-):
+    eta: float | None = None,
+    threshold: float | None = None,
+    smoothing: float | None = None,
+    **measure_options: Any,
+) -> Callable[..., Any]:
     """A calibrated ranking objective for LightGBM.
 
     Parameters
@@ -184,14 +185,14 @@ def lightgbm_objective(
 
 
 def xgboost_objective(
-    measure="ndcg@10",
-    loss="pairwise_squared",
+    measure: str | Measure = "ndcg@10",
+    loss: str | Loss = "pairwise_squared",
     *,
-    eta=None,
-    threshold=None,
-    smoothing=None,
-    **measure_options,
-):
+    eta: float | None = None,
+    threshold: float | None = None,
+    smoothing: float | None = None,
+    **measure_options: Any,
+) -> Callable[..., Any]:
     """A calibrated ranking objective for XGBoost.
 
     Parameters

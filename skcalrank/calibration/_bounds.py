@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.utils import check_array
 
-from ..losses import get_loss
-from ..measures import get_measure
+from ..data import ArrayLike
+from ..losses import Loss, get_loss
+from ..measures import Measure, get_measure
 from ..preds import map_positions
 from ._orders import all_positions
 
@@ -22,7 +24,7 @@ _OF_MAX_TARGET = ("pairwise_logistic", "pairwise_exponential")
 _LARGEST_MAP = 20
 
 
-def c_phi(measure, r, p=2):
+def c_phi(measure: str | Measure, r: int, p: float = 2) -> float:
     r"""How much the discount of a positional measure can tell apart (CUG13, eq. 10).
 
     .. math:: C_\phi(p) = \Big(\sum_{i \le \lfloor r/2 \rfloor}
@@ -74,16 +76,16 @@ def c_phi(measure, r, p=2):
 
 
 def regret_bound(
-    measure,
-    loss,
-    surrogate_regret,
+    measure: Any,
+    loss: str | Loss,
+    surrogate_regret: ArrayLike,
     *,
-    r,
-    eta=None,
-    threshold=None,
-    smoothing=None,
-    max_target=None,
-):
+    r: ArrayLike | None,
+    eta: float | None = None,
+    threshold: float | None = None,
+    smoothing: float | None = None,
+    max_target: float | None = None,
+) -> float | Any:
     r"""Largest target regret that a surrogate regret leaves room for.
 
     For a positional measure and an order-preserving loss on its targets, sorted (CUG13,

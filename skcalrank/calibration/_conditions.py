@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
+from ..data import ArrayLike
 from ..preds import widest_cycle
 
 __all__ = [
@@ -35,7 +36,7 @@ class Condition(NamedTuple):
     holds: bool
     margin: float
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.holds
 
 
@@ -52,7 +53,7 @@ def _holds(margin, scale, tol, strict=False):
     return Condition(bool(holds), float(margin))
 
 
-def reinforce_condition(u, *, tol=1e-10):
+def reinforce_condition(u: ArrayLike, *, tol: float = 1e-10) -> Condition:
     r"""P_reinforce of RAT13 (section 6): sorting by the diagonal is enough for MAP.
 
     For all i, j with :math:`u_{ii} \ge u_{jj}`,
@@ -69,9 +70,6 @@ def reinforce_condition(u, *, tol=1e-10):
     tol : float, default=1e-10
         Inequalities may fail by this, relative to the largest entry.
 
-    Returns
-    -------
-    condition : Condition
 
     Examples
     --------
@@ -95,7 +93,7 @@ def reinforce_condition(u, *, tol=1e-10):
     return _holds(margin, np.abs(u).max(), tol)
 
 
-def score_condition(EY, Ef, *, tol=1e-10):
+def score_condition(EY: ArrayLike, Ef: ArrayLike, *, tol: float = 1e-10) -> Condition:
     r"""P_f of RAT13 (Theorem 6): sorting by the scores is enough for pairwise disagreement.
 
     For all i, j, :math:`E[Y_{ij}] > E[Y_{ji}]` implies :math:`E[f_i(Y)] > E[f_j(Y)]`.
@@ -109,9 +107,6 @@ def score_condition(EY, Ef, *, tol=1e-10):
     tol : float, default=1e-10
         Differences up to this, relative to the largest entry, count as none.
 
-    Returns
-    -------
-    condition : Condition
 
     Examples
     --------
@@ -128,7 +123,7 @@ def score_condition(EY, Ef, *, tol=1e-10):
     return _holds(ahead.min(initial=np.inf), np.abs(Ef).max(), tol, strict=True)
 
 
-def dag_condition(EY, *, tol=1e-10):
+def dag_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
     r"""P_DAG of RAT13 (section 7.2): Algorithm 1 is enough for pairwise disagreement.
 
     The graph of :math:`E[Y_{ij}] > E[Y_{ji}]` has no cycle.
@@ -159,7 +154,7 @@ def dag_condition(EY, *, tol=1e-10):
     return Condition(bool(heaviest == 0), float(-heaviest if heaviest > 0 else lightest))
 
 
-def low_noise_condition(EY, *, tol=1e-10):
+def low_noise_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
     r"""Low noise (DMJ10, Definition 8; DMJ13, Definition 4).
 
     With :math:`D_{ij} = (E[Y_{ij}] - E[Y_{ji}])_+`, edges i -> j and j -> k imply
@@ -174,9 +169,6 @@ def low_noise_condition(EY, *, tol=1e-10):
         Inequalities may fail by this, relative to the largest difference: averaged differences
         of relevances meet them with equality.
 
-    Returns
-    -------
-    condition : Condition
 
     Examples
     --------

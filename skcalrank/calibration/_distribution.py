@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
-from ..data import TIES, Queries, Ranked, check_count, check_option, safe_divide
+from ..data import (
+    TIES,
+    ArrayLike,
+    Floats,
+    Ints,
+    Queries,
+    Ranked,
+    Seed,
+    check_count,
+    check_option,
+    safe_divide,
+)
+from ..losses import Loss
 from ..measures import Measure, get_measure
 from ._orders import all_positions, is_best, values_of_scores
 from ._surrogates import conditional_risk
@@ -59,7 +73,7 @@ class LabelDistribution:
     0.0
     """
 
-    def __init__(self, labels, probabilities=None):
+    def __init__(self, labels: ArrayLike, probabilities: ArrayLike | None = None) -> None:
         labels = check_array(
             np.asarray(labels),
             allow_nd=True,
@@ -83,7 +97,15 @@ class LabelDistribution:
         self.n_documents = labels.shape[1]
 
     @classmethod
-    def random(cls, r, *, n_labels=3, n_grades=2, preferences=False, random_state=None):
+    def random(
+        cls,
+        r: int,
+        *,
+        n_labels: int = 3,
+        n_grades: int = 2,
+        preferences: bool = False,
+        random_state: Seed = None,
+    ) -> LabelDistribution:
         """A sparse random distribution, its probabilities in hundredths.
 
         Parameters
@@ -99,9 +121,6 @@ class LabelDistribution:
             its pairs, and weights 1, 2, 4, 8 or 16.
         random_state : int, RandomState instance or None, default=None
 
-        Returns
-        -------
-        LabelDistribution
 
         Raises
         ------
@@ -126,7 +145,7 @@ class LabelDistribution:
         hundredths = 1 + rng.multinomial(100 - n_labels, share)
         return cls(labels, hundredths / 100)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         labels = self.labels
         if (labels == np.rint(labels)).all():
             labels = labels.astype(int)
@@ -134,7 +153,7 @@ class LabelDistribution:
 
     # -- measures -----------------------------------------------------------------
 
-    def expected_targets(self, measure, *, pairs=False):
+    def expected_targets(self, measure: str | Measure, *, pairs: bool = False) -> Floats:
         """Mean targets of a measure: what least squares on them converges to.
 
         Parameters
@@ -164,45 +183,38 @@ class LabelDistribution:
         """
         return np.tensordot(self.probabilities, self.targets(measure, pairs=pairs), 1)
 
-    def targets(self, measure, *, pairs=False):
+    def targets(self, measure: str | Measure, *, pairs: bool = False) -> Floats:
         """Targets of a measure under each outcome.
 
         Parameters
         ----------
-        measure : str or Measure
-        pairs : bool, default=False
+        measure, pairs
             As in :meth:`expected_targets`.
 
         Returns
         -------
         targets : ndarray of shape (m, r), or (m, r, r) with `pairs`
-
-        Raises
-        ------
-        ValueError
-            If the measure has no such targets, or does not fit the labels.
         """
-        measure = self.resolve(measure)
+        measure = cast(Any, self.resolve(measure))
         if pairs and measure.shape != "pairs":
             raise ValueError(f"{measure.name} has no targets of pairs: it does not live on them.")
         if self.labels.ndim == 3:
-            matrices = _preference_targets(self.labels, measure)
+            matrices = self.labels
+            if measure.normalize:
+                matrices = safe_divide(matrices, matrices.sum(axis=(1, 2), keepdims=True))
             return matrices if pairs else matrices.sum(axis=2) - matrices.sum(axis=1)
         y = measure.labels(self.labels.ravel())
         if pairs:
             return measure.pair_targets(y.reshape(self.labels.shape))
         return measure.score_targets(y, self.queries).reshape(self.labels.shape)
 
-    def resolve(self, measure) -> Measure:
+    def resolve(self, measure: str | Measure) -> Measure:
         """The measure, what it reads off all labels together filled in, checked to fit them.
 
         Parameters
         ----------
         measure : str or Measure
 
-        Returns
-        -------
-        measure : Measure
 
         Raises
         ------
@@ -224,7 +236,7 @@ class LabelDistribution:
         """The outcomes as queries of r documents."""
         return Queries.equal(len(self.labels), self.n_documents)
 
-    def order_values(self, measure):
+    def order_values(self, measure: str | Measure) -> Floats:
         """Expected value of every order of the documents.
 
         Outcomes on which the measure is 0/0 count 0.
@@ -238,7 +250,7 @@ class LabelDistribution:
         values : ndarray of shape (r!,)
             In the order of ``itertools.permutations``, as positions of the documents.
         """
-        measure = self.resolve(measure)
+        measure = cast(Any, self.resolve(measure))
         if measure.shape is None:
             return self.probabilities @ [self._evaluate(measure, y) for y in self.labels]
         positions = all_positions(self.n_documents)
@@ -262,7 +274,9 @@ class LabelDistribution:
         undefined = measure.undefined(labels, queries)
         return np.where(undefined, 0.0, measure.evaluate(labels, ranked))
 
-    def value(self, measure, scores, *, ties="average"):
+    def value(
+        self, measure: str | Measure, scores: ArrayLike, *, ties: str = "average"
+    ) -> float | Any:
         """Expected value of the measure for given scores.
 
         Parameters
@@ -290,20 +304,16 @@ class LabelDistribution:
         out = values_of_scores(self.order_values(measure), np.atleast_2d(given), ties)
         return out if given.ndim == 2 else float(out[0])
 
-    def bayes_value(self, measure):
+    def bayes_value(self, measure: str | Measure) -> float:
         """The best expected value that any order of the documents can have.
 
         Parameters
         ----------
         measure : str or Measure
-
-        Returns
-        -------
-        value : float
         """
         return float(self.order_values(measure).max())
 
-    def bayes_positions(self, measure):
+    def bayes_positions(self, measure: str | Measure) -> Ints:
         """All orders of the best expected value.
 
         Parameters
@@ -317,13 +327,15 @@ class LabelDistribution:
         """
         return all_positions(self.n_documents)[is_best(self.order_values(measure))]
 
-    def target_regret(self, measure, scores, *, ties="worst"):
+    def target_regret(
+        self, measure: str | Measure, scores: ArrayLike, *, ties: str = "worst"
+    ) -> float | Any:
         """Best expected value minus the one of the scores.
 
         Parameters
         ----------
-        measure : str or Measure
-        scores : array-like of shape (r,) or (n, r)
+        measure, scores
+            As in :meth:`value`.
         ties : {"average", "stable", "worst", "best"}, default="worst"
             As in :meth:`value`. Regret bounds hold for the worst.
 
@@ -335,7 +347,7 @@ class LabelDistribution:
 
     # -- surrogates ---------------------------------------------------------------
 
-    def surrogate_minimizer(self, surrogate, measure):
+    def surrogate_minimizer(self, surrogate: str | Loss, measure: str | Measure) -> Floats:
         """Surrogate values of the smallest conditional risk.
 
         Parameters
@@ -360,7 +372,9 @@ class LabelDistribution:
         """
         return conditional_risk(surrogate, self, measure).minimizer()
 
-    def surrogate_regret(self, surrogate, measure, u):
+    def surrogate_regret(
+        self, surrogate: str | Loss, measure: str | Measure, u: ArrayLike
+    ) -> float | Any:
         """Conditional risk of surrogate values minus the smallest.
 
         Parameters
@@ -394,13 +408,6 @@ class LabelDistribution:
             raise ValueError(f"u has shape {u.shape}: give {shape}, or a stack of them.")
         regret = np.maximum(risk.risk(u.reshape(-1, *shape)) - risk.infimum, 0.0)
         return float(regret[0]) if u.shape == shape else regret
-
-
-def _preference_targets(matrices, measure):
-    if not measure.normalize:
-        return matrices
-    total = matrices.sum(axis=(1, 2), keepdims=True)
-    return safe_divide(matrices, total)
 
 
 def _random_graphs(n, r, rng):

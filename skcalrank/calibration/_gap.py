@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import check_option
-from ..measures import PairwiseDisagreement, get_measure
+from ..data import Seed, check_option
+from ..losses import Loss
+from ..measures import Measure, PairwiseDisagreement, get_measure
 from ..preds import PREDS, Pred
 from ._conditions import dag_condition, low_noise_condition, reinforce_condition
 from ._distribution import LabelDistribution
@@ -53,11 +55,13 @@ class CalibrationGap(NamedTuple):
         """Whether the gap is positive."""
         return self.gap > 0
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.calibrated
 
 
-def calibration_gap(surrogate, pred, measure, distribution):
+def calibration_gap(
+    surrogate: str | Loss, pred: str | Pred, measure: str | Measure, distribution: LabelDistribution
+) -> CalibrationGap:
     r"""Whether minimising a surrogate leads to the best order, under one distribution.
 
     A surrogate :math:`\psi` and a prediction map are calibrated (Fisher-consistent) for a
@@ -151,35 +155,25 @@ def _check_pred(pred, risk):
     return name
 
 
-def _mean_preferences(distribution, measure):
-    if not measure.reads_preferences:
-        measure = PairwiseDisagreement()
-    return distribution.expected_targets(measure, pairs=True)
-
-
-def _mean_pairs(distribution, measure):
-    return distribution.expected_targets(measure, pairs=True)
-
-
-# By name: the condition, and what it is a condition on.
+# Conditions by name; "reinforce" is on the mean targets of MAP, the others are on preferences.
 _CONDITIONS = {
-    "low_noise": (low_noise_condition, _mean_preferences),
-    "dag": (dag_condition, _mean_preferences),
-    "reinforce": (reinforce_condition, _mean_pairs),
+    "low_noise": low_noise_condition,
+    "dag": dag_condition,
+    "reinforce": reinforce_condition,
 }
 
 
 def find_counterexample(
-    surrogate,
-    pred,
-    measure,
+    surrogate: str | Loss,
+    pred: str | Pred,
+    measure: str | Measure,
     *,
-    r=3,
-    n_tries=1000,
-    condition=None,
-    draw=None,
-    random_state=None,
-):
+    r: int = 3,
+    n_tries: int = 1000,
+    condition: str | None = None,
+    draw: Callable[..., LabelDistribution] | None = None,
+    random_state: Seed = None,
+) -> LabelDistribution | None:
     """Search for a distribution on which a surrogate with a prediction map fails.
 
     Random distributions are tried until one has no calibration gap while the prediction
@@ -229,11 +223,8 @@ def find_counterexample(
     rng = check_random_state(random_state)
     for _ in range(n_tries):
         distribution = _draw(rng, r, measure) if draw is None else draw(rng)
-        if condition is not None:
-            test, statistic = _CONDITIONS[condition]
-            if not test(statistic(distribution, measure)):
-                continue
-        if _fails(surrogate, pred, measure, distribution):
+        holds = _holds(condition, distribution, measure)
+        if holds and _fails(surrogate, pred, measure, distribution):
             return distribution
     return None
 
@@ -246,6 +237,14 @@ def _draw(rng, r, measure):
         preferences=measure.reads_preferences,
         random_state=rng,
     )
+
+
+def _holds(condition, distribution, measure):
+    if condition is None:
+        return True
+    if condition != "reinforce" and not measure.reads_preferences:
+        measure = PairwiseDisagreement()
+    return _CONDITIONS[condition](distribution.expected_targets(measure, pairs=True))
 
 
 def _fails(surrogate, pred, measure, distribution):

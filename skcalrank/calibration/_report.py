@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from ..data import check_option
-from ..preds import get_pred, preds_for
+from ..data import ArrayLike, Matrix, check_option
+from ..preds import Pred, get_pred, preds_for
 from ..rankers import measure_of
 from ._conditions import CONDITIONS
 
@@ -70,7 +72,7 @@ class NoiseReport:
         """Share of queries whose positions are proven best."""
         return float(self.proven.mean())
 
-    def __str__(self):
+    def __str__(self) -> str:
         condition = (f"{self.condition} holds", f"{self.condition_share:.1%}")
         rows = (
             ("queries", f"{self.n_queries}"),
@@ -83,7 +85,14 @@ class NoiseReport:
         return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
 
 
-def noise_report(ranker, X, qid=None, *, pred=None, time_limit=10.0):
+def noise_report(
+    ranker: Any,
+    X: Matrix,
+    qid: ArrayLike | None = None,
+    *,
+    pred: str | Pred | Callable[..., Any] | None = None,
+    time_limit: float = 10.0,
+) -> NoiseReport:
     """Whether the cheap prediction map is safe for what a pairwise ranker has learnt.
 
     On every query the estimated surrogate values are tested for the noise condition under

@@ -38,24 +38,12 @@ __all__ = ["SURROGATES", "ConditionalRisk", "conditional_risk"]
 
 
 class ConditionalRisk(ABC):
-    """Expected surrogate loss under a distribution of the labels, up to a term without u.
+    """Expected surrogate loss under a distribution of the labels, up to a term without u."""
 
-    Attributes
-    ----------
-    objective : str or None
-        Problem that a prediction map from u to an order solves.
-    preds : tuple of str
-        Names of the prediction maps for it whose cones are known.
-    infimum : float
-        Smallest value.
-    error : float
-        Gaps up to this are those of rounding.
-    """
-
-    objective: str | None = "positional"
-    preds: tuple[str, ...] = ("sort",)
+    objective: str | None = "positional"  # of the prediction maps from u to an order
+    preds: tuple[str, ...] = ("sort",)  # names of those maps whose cones are known
     infimum: float = 0.0
-    error: float
+    error: float  # gaps up to this are those of rounding
 
     @abstractmethod
     def risk(self, u):
@@ -156,7 +144,7 @@ class PairRisk(ConditionalRisk):
         self.entries = np.ptp(self.basis, axis=0) > 0
         self.error = 1e-13 * float(self.risk(np.zeros((1, *means.shape)))[0])
         self.objective = measure.objective
-        self._nearest = {"exact": PairRisk._exact} | {
+        self._nearest = {"exact": PairRisk.exact} | {
             PREDS[key].name: nearest
             for key, nearest in _NEAREST.items()
             if PREDS[key].objective == self.objective
@@ -173,19 +161,19 @@ class PairRisk(ConditionalRisk):
         nearest = np.array([self._nearest[pred](self, sigma) for sigma in positions])
         return self.risk(nearest), nearest
 
-    def _exact(self, sigma):
+    def exact(self, sigma):
         """Nearest u for which no order is better than sigma."""
         better = self.measure.pair_basis(sigma) - self.basis
         return distance_to_cone(self.means, better[np.abs(better).max(axis=(1, 2)) > 0])
 
-    def _diagonal(self, sigma):
+    def diagonal(self, sigma):
         """Nearest u of sorted diagonal: the others stay."""
         order = np.argsort(sigma)
         out = self.means.copy()
         out[order, order] = pooled(self.means[order, order][None])[0]
         return out
 
-    def _topological(self, sigma):
+    def topological(self, sigma):
         """Nearest u from which Algorithm 1 can give sigma."""
         candidates = [distance_to_cone(self.means, cone) for cone in algorithm_cones(sigma)]
         return candidates[np.argmin(self.risk(np.array(candidates)))]
@@ -193,8 +181,8 @@ class PairRisk(ConditionalRisk):
 
 # Prediction maps beside the exact ones whose cones are known, by their keys.
 _NEAREST = {
-    "map_diagonal": PairRisk._diagonal,
-    "disagreement_topological": PairRisk._topological,
+    "map_diagonal": PairRisk.diagonal,
+    "disagreement_topological": PairRisk.topological,
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -23,7 +23,7 @@ from ._blocks import (
 __all__ = ["partition_by_query"]
 
 
-def partition_by_query(X, y, qid, sample_weight=None):
+def partition_by_query(X: Any, y: Any, qid: Any, sample_weight: Any = None) -> tuple[Any, ...]:
     """Move rows between partitions so that every query lies in one.
 
     A query that lies in several partitions moves to the one that has most of its rows; of several

@@ -52,7 +52,9 @@ from ._types import ArrayLike as ArrayLike
 from ._types import Bools as Bools
 from ._types import Floats as Floats
 from ._types import Ints as Ints
+from ._types import Labels as Labels
 from ._types import Matrix as Matrix
+from ._types import Seed as Seed
 from ._validation import carried_qid as carried_qid
 from ._validation import check_alpha as check_alpha
 from ._validation import check_count as check_count

@@ -79,8 +79,16 @@ class ClickSessions(Judgments):
         self._check_shown_once()
 
     @classmethod
-    def _of(cls, qid: Array, shown_rows: Ints, ptr: Ints, clicked_position: Ints) -> ClickSessions:
-        """Sessions that are known to be right."""
+    def unchecked(
+        cls, qid: Array, shown_rows: Ints, ptr: Ints, clicked_position: Ints
+    ) -> ClickSessions:
+        """Return sessions that are known to be valid, from the arrays of the attributes.
+
+        Parameters
+        ----------
+        qid, shown_rows, ptr, clicked_position : ndarray
+            As in the attributes. They are not copied.
+        """
         out = cls.__new__(cls)
         out.qid, out.shown_rows, out.ptr = qid, shown_rows, ptr
         out.clicked_position = clicked_position
@@ -137,7 +145,7 @@ class ClickSessions(Judgments):
         position[session[clicked]] = np.cumsum(left)[clicked] - before[session[clicked]]
         sizes = np.bincount(session[left], minlength=self.n_sessions)
         ptr = np.append(0, np.cumsum(sizes[sizes > 0]))
-        return self._of(self.qid[rows], shown[left], ptr, position[sizes > 0])
+        return self.unchecked(self.qid[rows], shown[left], ptr, position[sizes > 0])
 
     def _arrays(self) -> tuple[Array, ...]:
         return self.shown_rows, self.ptr, self.clicked_position

@@ -12,17 +12,7 @@ __all__ = ["refuse_cut_queries", "whole_queries"]
 def whole_queries(parts: Iterable, n_rows: int) -> Iterator:
     """Cut the rows of all parts anew: `n_rows` rows at a time, and on to where a query ends.
 
-    Parameters
-    ----------
-    parts : iterable of named tuple
-        Columns of equal length, arrays or None, of which ``qid`` names the query of each row. No
-        part has more than `n_rows` rows.
-    n_rows : int
-
-    Yields
-    ------
-    part : named tuple
-        All chunks but the last have `n_rows` rows or more.
+    Parts are named tuples of columns, arrays or None, with at most `n_rows` rows and a ``qid``.
     """
     held = None
     for part in parts:

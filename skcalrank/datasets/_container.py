@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from ..data import Array, Floats
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["LabelRankingData", "RankingData"]
 
@@ -35,14 +40,23 @@ class RankingData(_Triple):
     feature_names: list | None
     law: Any
 
-    def __new__(cls, X, y, qid, *, description="", feature_names=None, law=None):
+    def __new__(
+        cls,
+        X: Any,
+        y: Array,
+        qid: Array,
+        *,
+        description: str = "",
+        feature_names: list[str] | None = None,
+        law: Any = None,
+    ) -> Self:
         out = super().__new__(cls, X, y, qid)
         out.description = description
         out.feature_names = feature_names
         out.law = law
         return out
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"RankingData({self.X.shape[0]} rows, {self.X.shape[1]} features, "
             f"{len(np.unique(self.qid))} queries)"
@@ -91,15 +105,15 @@ class LabelRankingData(_Pair):
 
     def __new__(
         cls,
-        X,
-        positions,
+        X: Any,
+        positions: Floats,
         *,
-        item_names,
-        description="",
-        feature_names=None,
-        weights=None,
-        law=None,
-    ):
+        item_names: list[str],
+        description: str = "",
+        feature_names: list[str] | None = None,
+        weights: Array | None = None,
+        law: Any = None,
+    ) -> Self:
         out = super().__new__(cls, X, positions)
         out.description = description
         out.item_names = item_names
@@ -108,14 +122,10 @@ class LabelRankingData(_Pair):
         out.law = law
         return out
 
-    def __reduce__(self):
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
         # Pickling and copying would call __new__ without the names.
-        return _rebuild, (type(self), tuple(self), vars(self))
+        return tuple(self), vars(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n, r = self.positions.shape
         return f"LabelRankingData({n} rows, {self.X.shape[1]} features, {r} items)"
-
-
-def _rebuild(cls, values, attributes):
-    return cls(*values, **attributes)

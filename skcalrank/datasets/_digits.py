@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import check_count
+from ..data import Seed, check_count
 from ._container import RankingData
 
 __all__ = ["load_digits_queries"]
@@ -19,7 +19,9 @@ three similarities of the whole images.
 """
 
 
-def load_digits_queries(n_queries=200, n_documents=50, *, random_state=0):
+def load_digits_queries(
+    n_queries: int = 200, n_documents: int = 50, *, random_state: Seed = 0
+) -> RankingData:
     """Real, small, offline: retrieval of images that show the digit of a query image.
 
     Parameters
@@ -46,11 +48,8 @@ def load_digits_queries(n_queries=200, n_documents=50, *, random_state=0):
     from sklearn.datasets import load_digits  # takes a while, and most users never need it
 
     images, digits = load_digits(return_X_y=True)
-    for name, value, most in (
-        ("n_queries", n_queries, len(images)),
-        ("n_documents", n_documents, len(images) - 1),
-    ):
-        check_count(name, value, most=most)
+    check_count("n_queries", n_queries, most=len(images))
+    check_count("n_documents", n_documents, most=len(images) - 1)
     rng = check_random_state(random_state)
     queries = rng.permutation(len(images))[:n_queries]
     documents = np.empty((n_queries, n_documents), dtype=np.intp)
@@ -74,16 +73,8 @@ def _compare(a, b):
     distance = np.linalg.norm(a - b, axis=1)
     cosine = (a * b).sum(axis=1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
     overlap = np.minimum(a, b).sum(axis=1) / np.maximum(a, b).sum(axis=1)
-    return np.column_stack(
-        [
-            np.abs(a - b),
-            np.abs(rows_a - rows_b),
-            np.abs(columns_a - columns_b),
-            distance,
-            cosine,
-            overlap,
-        ]
-    )
+    pixels, rows, columns = np.abs(a - b), np.abs(rows_a - rows_b), np.abs(columns_a - columns_b)
+    return np.column_stack([pixels, rows, columns, distance, cosine, overlap])
 
 
 def _feature_names():

@@ -9,7 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["OPENERS", "open_bytes", "plain_or_compressed", "read_bytes", "read_text"]
+__all__ = [
+    "OPENERS",
+    "open_bytes",
+    "plain_or_compressed",
+    "read_bytes",
+    "read_text",
+    "without_packing",
+]
 
 #: How to open a file, by its suffix; all others are plain.
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
@@ -19,6 +26,11 @@ def plain_or_compressed(path: Path) -> Path | None:
     """Return the file of that name, plain or with a suffix of ``OPENERS``; None without one."""
     candidates = (path.with_name(path.name + suffix) for suffix in ("", *OPENERS))
     return next((file for file in candidates if file.exists()), None)
+
+
+def without_packing(path: Path) -> Path:
+    """Return a path without the suffix of a compression."""
+    return path.with_suffix("") if path.suffix in OPENERS else path
 
 
 def open_bytes(path: Path):

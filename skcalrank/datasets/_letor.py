@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..data import check_count
 from ._container import RankingData
@@ -14,7 +16,14 @@ from ._letor_lines import Form, group_sizes, parse, read_chunks
 __all__ = ["load_letor"]
 
 
-def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False, chunk_rows=None):
+def load_letor(
+    path: str | Path,
+    *,
+    n_features: int | None = None,
+    dtype: DTypeLike = np.float64,
+    sparse: bool = False,
+    chunk_rows: int | None = None,
+) -> RankingData | Any:
     """Read lines ``relevance qid:Q feature:value # comment``, with any number of features.
 
     Parameters
@@ -82,19 +91,10 @@ def load_letor(path, *, n_features=None, dtype=np.float64, sparse=False, chunk_r
     if len(y) == 0:
         raise ValueError(f"{path} has no rows.")
     if len(qid) == 0:
-        qid = _groups_beside(path, len(y))
+        sizes = group_sizes(path, len(y))
+        qid = np.repeat(np.arange(len(sizes)), sizes)
     if len(qid) != len(y):
         raise ValueError(f"{path} has {len(y)} rows, and {len(qid)} of them name a qid.")
     if not sparse:
         X = X.toarray()
     return RankingData(X, y, qid, description=f"Read from {path.name}.")
-
-
-def _groups_beside(path: Path, n_rows: int) -> np.ndarray:
-    """Query numbers from a file of group sizes."""
-    name, sizes = group_sizes(path)
-    if sizes.sum() != n_rows:
-        raise ValueError(
-            f"The group sizes in {name} sum to {sizes.sum()}, but {path.name} has {n_rows} rows."
-        )
-    return np.repeat(np.arange(len(sizes)), sizes)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ._chunks import refuse_cut_queries, whole_queries
 from ._container import RankingData
-from ._files import OPENERS, open_bytes, plain_or_compressed, read_bytes
+from ._files import open_bytes, plain_or_compressed, read_bytes, without_packing
 
 __all__ = ["Form", "group_sizes", "parse", "read_chunks"]
 
@@ -39,10 +39,9 @@ def parse(content: bytes, form: Form):
             raise ValueError(f"{error}: a qid has 64 bits, and a feature 31") from error
 
 
-def group_sizes(path: Path) -> tuple[str, np.ndarray]:
-    """Name and content of the file of group sizes beside a file."""
-    stem = path.with_suffix("") if path.suffix in OPENERS else path
-    beside = Path(f"{stem}.query")
+def group_sizes(path: Path, n_rows: int | None = None) -> np.ndarray:
+    """Return the group sizes in the file beside a file; raise unless they sum to its rows."""
+    beside = Path(f"{without_packing(path)}.query")
     found = plain_or_compressed(beside)
     if found is None:
         raise ValueError(
@@ -55,7 +54,13 @@ def group_sizes(path: Path) -> tuple[str, np.ndarray]:
         raise ValueError(
             f"{found} holds {bad[0].decode(errors='replace')!r}, which is no group size."
         )
-    return found.name, np.array(words, dtype=np.intp)
+    sizes = np.array(words, dtype=np.intp)
+    if n_rows is not None and sizes.sum() != n_rows:
+        raise ValueError(
+            f"The group sizes in {found.name} sum to {sizes.sum()}, but {path.name} has {n_rows} "
+            "rows."
+        )
+    return sizes
 
 
 # -- chunks ------------------------------------------------------------------------
@@ -79,16 +84,10 @@ def read_chunks(path, form: Form, chunk_rows) -> Iterator[tuple[RankingData, lis
         raise ValueError(
             f"{path} is a pipe or a device, and a file is read more than once: save it first."
         )
-    sizes = None
-    if not _names_qid(path):
-        source, sizes = group_sizes(path)
+    sizes = None if _names_qid(path) else group_sizes(path)
     if form.n_features is None or sizes is not None:
         n_rows, n_features = _scan(path)
-        if sizes is not None and sizes.sum() != n_rows:
-            raise ValueError(
-                f"The group sizes in {source} sum to {sizes.sum()}, but {path.name} has "
-                f"{n_rows} rows."
-            )
+        sizes = None if sizes is None else group_sizes(path, n_rows)
         form = form._replace(n_features=form.n_features or n_features)
     return _chunks(path, form, chunk_rows, sizes)
 

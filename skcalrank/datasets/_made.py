@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import Queries, check_count
-from ..measures import get_measure
+from ..data import Array, ArrayLike, Floats, Queries, Seed, check_count
+from ..measures import Measure, get_measure
 from ..metrics import measure_score
 from ._container import RankingData
 
@@ -38,12 +40,12 @@ class LabelMixture:
     True
     """
 
-    def __init__(self, labels, probabilities, qid):
+    def __init__(self, labels: Array, probabilities: Floats, qid: Array) -> None:
         self.labels = labels
         self.probabilities = probabilities
         self.qid = qid
 
-    def expected_targets(self, measure):
+    def expected_targets(self, measure: str | Measure) -> Floats:
         """Mean targets of a measure: what its least-squares surrogate converges to.
 
         Parameters
@@ -63,7 +65,7 @@ class LabelMixture:
         ]
         return queries.ungroup(self.probabilities @ np.array(targets))
 
-    def value(self, measure, y_score, *, ties="average"):
+    def value(self, measure: str | Measure, y_score: ArrayLike, *, ties: str = "average") -> float:
         """Expected value of the measure for given scores.
 
         Queries count as they do in the metric with ``empty="zero"``, so that the mean
@@ -75,10 +77,6 @@ class LabelMixture:
         y_score : array-like of shape (n_rows,)
         ties : str, default="average"
             As in :func:`skcalrank.metrics.measure_score`.
-
-        Returns
-        -------
-        value : float
         """
         # One scale for all intents, whichever label is the largest of each.
         measure = get_measure(measure).scaled_to(self.labels)
@@ -88,7 +86,7 @@ class LabelMixture:
         ]
         return float(self.probabilities @ values)
 
-    def bayes_value(self, measure):
+    def bayes_value(self, measure: str | Measure) -> float:
         """The best expected value that any ranking of the documents can have.
 
         Parameters
@@ -96,10 +94,6 @@ class LabelMixture:
         measure : str or PositionalMeasure
             Sorting by the expected targets is best for these; for others finding the
             best ranking is a hard problem.
-
-        Returns
-        -------
-        value : float
         """
         measure = get_measure(measure)
         if measure.shape != "documents":
@@ -111,15 +105,15 @@ class LabelMixture:
 
 
 def make_subset_ranking(
-    n_queries=100,
-    n_documents=10,
-    n_features=10,
+    n_queries: int = 100,
+    n_documents: Any = 10,
+    n_features: int = 10,
     *,
-    n_types=8,
-    n_intents=3,
-    n_grades=3,
-    random_state=None,
-):
+    n_types: int = 8,
+    n_intents: int = 3,
+    n_grades: int = 3,
+    random_state: Seed = None,
+) -> RankingData:
     """Queries of documents with dependent relevances of known conditional law.
 
     A document is of one of ``n_types`` types, and its features are those of its type.
@@ -178,6 +172,6 @@ def make_subset_ranking(
         features[types],
         labels[intents[qid], np.arange(len(qid))],
         qid,
-        description=make_subset_ranking.__doc__.splitlines()[0],
+        description=str(make_subset_ranking.__doc__).splitlines()[0],
         law=LabelMixture(labels, probabilities, qid),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -10,9 +11,11 @@ from sklearn.utils import check_random_state
 
 from ..data import (
     CHUNK_ROWS,
+    ArrayLike,
     ClickSessions,
     PreferenceTarget,
     Queries,
+    Seed,
     carried_qid,
     check_count,
     check_qid,
@@ -22,7 +25,14 @@ from ..data import (
 __all__ = ["sample_comparisons", "sample_sessions"]
 
 
-def sample_comparisons(y, qid=None, *, n_comparisons=1000, temperature=1.0, random_state=None):
+def sample_comparisons(
+    y: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    n_comparisons: int = 1000,
+    temperature: float = 1.0,
+    random_state: Seed = None,
+) -> PreferenceTarget:
     r"""Comparisons of documents drawn by the Bradley-Terry-Luce model (DMJ13, section 6.2).
 
     For each, a query is drawn uniformly among those with two documents or more, then a pair of its
@@ -93,8 +103,14 @@ def sample_comparisons(y, qid=None, *, n_comparisons=1000, temperature=1.0, rand
 
 
 def sample_sessions(
-    p, qid=None, *, n_sessions=1000, n_shown=None, order_scores=None, random_state=None
-):
+    p: Any,
+    qid: ArrayLike | None = None,
+    *,
+    n_sessions: int = 1000,
+    n_shown: int | None = None,
+    order_scores: ArrayLike | None = None,
+    random_state: Seed = None,
+) -> ClickSessions:
     r"""Click sessions drawn by the cascade model (DMJ13, section 5.2).
 
     For each, a query is drawn uniformly and documents of it are put in order. The user reads
@@ -150,7 +166,7 @@ def sample_sessions(
     shown, ptr = _orders(scores, queries, query, n_shown, rng)
     clicked = _first_true(rng.random_sample(len(shown)) < p[shown], ptr)
     rows = shown if queries.order is None else queries.order[shown]
-    return ClickSessions._of(qid, rows, ptr, clicked)
+    return ClickSessions.unchecked(qid, rows, ptr, clicked)
 
 
 def _orders(scores, queries, query, n_shown, rng):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import Queries, check_count
-from ..measures import get_measure
+from ..data import Array, ArrayLike, Floats, Ints, Queries, Seed, check_count
+from ..measures import Measure, get_measure
 from ..metrics import measure_score
 from ..preds import feedback_arc_positions, sort_positions
 from ._container import LabelRankingData
@@ -42,12 +44,12 @@ class OrderMixture:
     True
     """
 
-    def __init__(self, orders, probabilities, types):
+    def __init__(self, orders: Array, probabilities: Floats, types: Ints) -> None:
         self.orders = orders
         self.probabilities = probabilities
         self.types = types
 
-    def expected_preferences(self):
+    def expected_preferences(self) -> Floats:
         """Probability that item i is before item j: what the unit preferences are in the mean.
 
         Returns
@@ -58,7 +60,7 @@ class OrderMixture:
         before = self.orders[..., :, None] < self.orders[..., None, :]
         return np.einsum("tk,tkij->tij", self.probabilities, before)[self.types]
 
-    def expected_positions(self):
+    def expected_positions(self) -> Floats:
         """Mean position of each item: what a regression of positions converges to.
 
         Returns
@@ -68,7 +70,7 @@ class OrderMixture:
         """
         return np.einsum("tk,tkr->tr", self.probabilities, self.orders)[self.types]
 
-    def value(self, measure, y_score, *, ties="average"):
+    def value(self, measure: str | Measure, y_score: ArrayLike, *, ties: str = "average") -> float:
         """Expected value of the measure for given scores, with ``-positions`` as relevances.
 
         Parameters
@@ -80,10 +82,6 @@ class OrderMixture:
             Higher is better; the scores of positions are ``-positions``.
         ties : str, default="average"
             As in :func:`skcalrank.metrics.measure_score`.
-
-        Returns
-        -------
-        value : float
         """
         values = [
             measure_score(
@@ -98,7 +96,7 @@ class OrderMixture:
         ]
         return float(np.mean(np.sum(self.probabilities[self.types].T * values, axis=0)))
 
-    def bayes_positions(self, measure="kendall"):
+    def bayes_positions(self, measure: str | Measure = "kendall") -> Ints:
         """Positions of the best expected value for every instance.
 
         Parameters
@@ -117,7 +115,7 @@ class OrderMixture:
         ValueError
             For other measures.
         """
-        measure = get_measure(measure)
+        measure = cast(Any, get_measure(measure))
         if measure.objective == "disagreement":
             targets = self._mean(measure.pair_targets(-self.orders.astype(float)))
             best = [feedback_arc_positions(matrix).positions for matrix in targets]
@@ -138,31 +136,27 @@ class OrderMixture:
         weights = self.probabilities.reshape(*self.probabilities.shape, *[1] * (values.ndim - 2))
         return (weights * values).sum(axis=1)
 
-    def bayes_value(self, measure="kendall"):
+    def bayes_value(self, measure: str | Measure = "kendall") -> float:
         """The best expected value that any positions can have.
 
         Parameters
         ----------
         measure : str or Measure, default="kendall"
             As in :meth:`bayes_positions`.
-
-        Returns
-        -------
-        value : float
         """
         return self.value(measure, -self.bayes_positions(measure))
 
 
 def make_label_ranking(
-    n_samples=100,
-    n_items=5,
-    n_features=10,
+    n_samples: int = 100,
+    n_items: int = 5,
+    n_features: int = 10,
     *,
-    n_types=8,
-    n_orders=3,
-    cyclic=False,
-    random_state=None,
-):
+    n_types: int = 8,
+    n_orders: int = 3,
+    cyclic: bool = False,
+    random_state: Seed = None,
+) -> LabelRankingData:
     """Instances that order the same items, by a known conditional law.
 
     An instance is of one of ``n_types`` types, and its features are those of its type: with
@@ -236,7 +230,7 @@ def make_label_ranking(
         orders[types, shown].astype(float),
         item_names=[f"item {i}" for i in range(n_items)],
         feature_names=[f"feature {i}" for i in range(n_features)],
-        description=make_label_ranking.__doc__.splitlines()[0],
+        description=str(make_label_ranking.__doc__).splitlines()[0],
         law=OrderMixture(orders, probabilities, types),
     )
 

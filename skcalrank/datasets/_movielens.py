@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import Bunch
 
+from ..data import Array
 from ._container import RankingData
 from ._files import plain_or_compressed, read_bytes
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["MovieLensData", "load_movielens"]
 
@@ -57,8 +61,18 @@ class MovieLensData(RankingData):
 
     # The defaults are for copies and pickles, which set the attributes afterwards.
     def __new__(
-        cls, X, y, qid, *, user=None, film=None, time=None, users=None, films=None, **about
-    ):
+        cls,
+        X: Array,
+        y: Array,
+        qid: Array,
+        *,
+        user: Any = None,
+        film: Any = None,
+        time: Any = None,
+        users: Any = None,
+        films: Any = None,
+        **about: Any,
+    ) -> Self:
         out = super().__new__(cls, X, y, qid, **about)
         out.user, out.film, out.time = user, film, time
         out.users, out.films = users, films
@@ -71,7 +85,7 @@ class MovieLensData(RankingData):
         )
 
 
-def load_movielens(path):
+def load_movielens(path: str | Path) -> MovieLensData:
     """Read MovieLens-100K: 100,000 ratings that 943 users gave to 1,682 films.
 
     Rows stand in the order of the file. X holds the genres of the film and nothing more: features

@@ -10,15 +10,7 @@ __all__ = ["check_groups", "positions_of_orders"]
 
 
 def check_groups(groups, where):
-    """Raise, naming the place in the file, where an order has no item or one item twice.
-
-    Parameters
-    ----------
-    groups : list of list
-        Tied items, the best group first.
-    where : str
-        File and line.
-    """
+    """Raise, naming the place in the file, where an order has an empty item or one item twice."""
     counts = Counter(item for group in groups for item in group)
     if "" in counts:
         raise ValueError(f"{where}: the order names an empty item.")
@@ -28,21 +20,10 @@ def check_groups(groups, where):
 
 
 def positions_of_orders(orders, column_of):
-    """Positions from 1; tied items share the mean of theirs, NaN is unranked.
+    """Return positions from 1, one row per order; tied items share the mean, NaN is unranked.
 
-    With mean positions the net preference of a complete order is
-    ``r + 1 - 2 * position``, ties or not.
-
-    Parameters
-    ----------
-    orders : list of list of list
-        Groups of tied items of each row, best first.
-    column_of : dict
-        Column of each item.
-
-    Returns
-    -------
-    positions : ndarray of float of shape (n, r)
+    An order is a list of groups of tied items, the best first. With mean positions the net
+    preference of a complete order is ``r + 1 - 2 * position``, ties or not.
     """
     positions = np.full((len(orders), len(column_of)), np.nan)
     for row, groups in zip(positions, orders):

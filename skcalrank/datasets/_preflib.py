@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._container import LabelRankingData
-from ._files import OPENERS, read_text
+from ._files import read_text, without_packing
 from ._orders import check_groups, positions_of_orders
 
 __all__ = ["load_preflib"]
@@ -29,7 +29,7 @@ class _Header(NamedTuple):
     names: dict
 
 
-def load_preflib(path, *, expand=True):
+def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     """Read the orders of a PrefLib file: ``.soc``, ``.soi``, ``.toc`` or ``.toi``.
 
     The format of 2022: header lines ``# KEY: value``, then lines ``count: order`` with the
@@ -140,8 +140,7 @@ def _read_header(path, lines):
 
 def _data_type(path, said):
     """From the header, else from the name of the file, else None."""
-    stem = path.with_suffix("") if path.suffix in OPENERS else path
-    kind = (said or stem.suffix.lstrip(".")).lower()
+    kind = (said or without_packing(path).suffix.lstrip(".")).lower()
     if said and kind not in _TYPES:
         raise ValueError(
             f"{path.name} has the data type {said!r}: this reads orders, {', '.join(_TYPES)}."

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +31,9 @@ class _Table(NamedTuple):
             yield f"{self.name}, line {line}, column {name!r}", row[number]
 
 
-def load_label_ranking(path, *, ranking="ranking", item_names=None):
+def load_label_ranking(
+    path: str | Path, *, ranking: str = "ranking", item_names: Sequence[str] | None = None
+) -> LabelRankingData:
     """Read a table of numeric features and orders such as ``a>c>b``.
 
     A csv file with a header. The order stands best first; ``=`` ties items (``a>b=c``), and an
@@ -78,7 +82,9 @@ def load_label_ranking(path, *, ranking="ranking", item_names=None):
     table = _read_table(path, needed=[ranking])
     orders = [_order(where, cell) for where, cell in table.column(ranking)]
     found = {item for groups in orders for group in groups for item in group}
-    names = _sorted_names(found) if item_names is None else _check_names(item_names)
+    names = _sorted_names(found) if item_names is None else list(item_names)
+    if len(set(names)) < len(names):
+        raise ValueError(f"item_names={names!r} holds a name twice.")
     for (where, _), groups in zip(table.column(ranking), orders):
         unknown = [item for group in groups for item in group if item not in names]
         if unknown:
@@ -135,13 +141,6 @@ def _sorted_names(names):
     return sorted(names, key=(lambda name: (int(name), name)) if numeric else None)
 
 
-def _check_names(names):
-    names = list(names)
-    if len(set(names)) < len(names):
-        raise ValueError(f"item_names={names!r} holds a name twice.")
-    return names
-
-
 def _numbers(table, columns):
     """Columns as a matrix; a missing value is NaN."""
     X = np.empty((len(table.rows), len(columns)))
@@ -165,16 +164,8 @@ _SUSHI_FILE = "sushi3a_users_rankings.csv"
 
 #: Item set A, by the letters of the orders.
 _SUSHI = {
-    "a": "shrimp",
-    "b": "sea eel",
-    "c": "tuna",
-    "d": "squid",
-    "e": "sea urchin",
-    "f": "salmon roe",
-    "g": "egg",
-    "h": "fatty tuna",
-    "i": "tuna roll",
-    "j": "cucumber roll",
+    **{"a": "shrimp", "b": "sea eel", "c": "tuna", "d": "squid", "e": "sea urchin"},
+    **{"f": "salmon roe", "g": "egg", "h": "fatty tuna", "i": "tuna roll", "j": "cucumber roll"},
 }
 
 _SUSHI_DESCRIPTION = """SUSHI preference data (T. Kamishima, KDD 2003), item set A.
@@ -184,7 +175,7 @@ live and have lived longest until they were 15.
 """
 
 
-def load_sushi(path, *, prefectures=False):
+def load_sushi(path: str | Path, *, prefectures: bool = False) -> LabelRankingData:
     """Read the SUSHI preference data: the orders that 5,000 people gave to ten sushi.
 
     The features, in this order:
@@ -251,7 +242,12 @@ def load_sushi(path, *, prefectures=False):
     places = [f"{time}_region" for time in times]
     places += [f"{time}_prefecture" for time in times]
     table = _read_table(_sushi_file(Path(path)), needed=[*numeric, *times, *places, "ranking"])
-    blocks = [(_numbers(table, numeric), numeric), *(_western(table, time) for time in times)]
+    # The number of a half of Japan is 1 for the west.
+    halves = [[_place(*cell)[0] for cell in table.column(time)] for time in times]
+    blocks = [
+        (_numbers(table, numeric), numeric),
+        (np.array(halves, dtype=float).T, [f"{time}=Western_Japan" for time in times]),
+    ]
     kinds = ("region", "prefecture") if prefectures else ("region",)
     blocks += [block for kind in kinds for block in _one_hot(table, kind)]
     return LabelRankingData(
@@ -273,14 +269,10 @@ def _sushi_file(path):
 
 
 def _sushi_positions(table):
-    orders = []
-    for where, cell in table.column("ranking"):
-        groups = _order(where, cell)
-        if len(groups) != len(_SUSHI) or {item for group in groups for item in group} != set(
-            _SUSHI
-        ):
+    orders = [_order(where, cell) for where, cell in table.column("ranking")]
+    for (where, cell), groups in zip(table.column("ranking"), orders):
+        if sorted(chain.from_iterable(groups)) != list(_SUSHI) or len(groups) != len(_SUSHI):
             raise ValueError(f"{where}: {cell!r} is no order of the letters a to j.")
-        orders.append(groups)
     return positions_of_orders(orders, {letter: i for i, letter in enumerate(_SUSHI)})
 
 
@@ -292,19 +284,11 @@ def _place(where, cell):
     return int(number), name
 
 
-def _western(table, time):
-    """1 for the western half of Japan."""
-    halves = [_place(where, cell)[0] for where, cell in table.column(time)]
-    return np.array(halves, dtype=float)[:, None], [f"{time}=Western_Japan"]
-
-
 def _one_hot(table, kind):
     """Columns of 0 and 1 of childhood and of today, for the places of either."""
     columns = [f"lived_in_{kind}", f"lives_in_{kind}"]
     cells = [[_place(*cell) for cell in table.column(column)] for column in columns]
     places = sorted({place for of_column in cells for place in of_column})
     for column, of_column in zip(columns, cells):
-        values = np.array(
-            [[place == other for other in places] for place in of_column], dtype=float
-        )
-        yield values, [f"{column}={name}" for _, name in places]
+        hot = np.array([[place == other for other in places] for place in of_column], dtype=float)
+        yield hot, [f"{column}={name}" for _, name in places]

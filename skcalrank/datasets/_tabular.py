@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,23 +18,13 @@ __all__ = ["TABLES", "Columns", "TablePart", "read_table", "table_format"]
 
 
 class Columns(NamedTuple):
-    """Which columns mean what.
-
-    Attributes
-    ----------
-    qid, label, document : str
-        Names of columns. The document may be missing.
-    features : list of str or None
-        None = all other columns that hold numbers.
-    labelled : bool
-        Whether the label is read, and must be there.
-    """
+    """Names of the columns of a table."""
 
     qid: str = "qid"
     label: str = "label"
-    document: str = "docid"
-    features: list[str] | None = None
-    labelled: bool = True
+    document: str = "docid"  # may be missing
+    features: list[str] | None = None  # None = all other columns that hold numbers
+    labelled: bool = True  # whether the label is read, and must be there
 
 
 class TablePart(NamedTuple):
@@ -46,30 +38,9 @@ class TablePart(NamedTuple):
 
 
 def read_table(path, columns: Columns, *, chunk_rows=None, dtype=np.float64):
-    """Names of the features, and an iterator over the rows.
+    """Return the names of the features, and an iterator over ``TablePart``.
 
-    Parameters
-    ----------
-    path : Path
-        A suffix of ``TABLES``; text may be compressed as ``.gz`` or ``.xz``.
-    columns : Columns
-    chunk_rows : int, default=None
-        About so many rows at a time, up to where a query ends; None = all at once.
-    dtype : dtype, default=float64
-        Of the features.
-
-    Returns
-    -------
-    names : list of str
-    parts : iterator of TablePart
-
-    Raises
-    ------
-    ImportError
-        If pandas or pyarrow is missing.
-    ValueError
-        If there are no rows, columns are missing, or a feature is no number; with `chunk_rows`
-        also if a query of an earlier chunk comes again.
+    A part has about `chunk_rows` rows, up to where a query ends; None = all rows at once.
     """
     kind = table_format(path)
     if kind is None:
@@ -112,11 +83,7 @@ def _csv_frames(path, columns, chunk_rows, separator=","):
         yield from frames
 
 
-def _tsv_frames(path, columns, chunk_rows):
-    return _csv_frames(path, columns, chunk_rows, "\t")
-
-
-def _parquet_frames(path, columns, chunk_rows):
+def _parquet_frames(path, _, chunk_rows):
     _needs("pandas")
     with _needs("pyarrow.parquet").ParquetFile(path) as file:
         if chunk_rows is None:
@@ -127,15 +94,10 @@ def _parquet_frames(path, columns, chunk_rows):
 
 
 class TableFormat(NamedTuple):
-    """A format of tables.
+    """A format of tables, by a function that reads DataFrames.
 
-    Attributes
-    ----------
-    frames : callable
-        Given the path, the Columns and a number of rows: an iterator over DataFrames of at most
-        so many rows; None = one of all rows.
-    packed : bool
-        Whether the format compresses, so that the table is larger than the file.
+    The function takes the path, the columns, and the largest number of rows of a DataFrame; None =
+    one of all rows. A table is larger than its file where the format is `packed`.
     """
 
     frames: Callable[[Any, Columns, Any], Iterator[Any]]
@@ -145,7 +107,7 @@ class TableFormat(NamedTuple):
 #: Formats of tables by suffix; a new one is an entry here.
 TABLES = {
     ".csv": TableFormat(_csv_frames),
-    ".tsv": TableFormat(_tsv_frames),
+    ".tsv": TableFormat(partial(_csv_frames, separator="\t")),
     ".parquet": TableFormat(_parquet_frames, packed=True),
     ".pq": TableFormat(_parquet_frames, packed=True),
 }
@@ -185,15 +147,13 @@ def _feature_names(path, frame, columns: Columns) -> list[str]:
 
 def _parts(path, first, frames, names, columns, dtype) -> Iterator[TablePart]:
     n_rows = 0
-    frame = first
-    while frame is not None:
+    for frame in chain([first], frames):
         where = f"{path}, rows {n_rows + 1} to {n_rows + len(frame)}"
         try:
             yield _part(frame, names, columns, dtype)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{where}: {error}") from error
         n_rows += len(frame)
-        frame = next(frames, None)
 
 
 def _part(frame, names, columns, dtype) -> TablePart:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Collection
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils import check_array
 
 __all__ = ["Display", "check_regret", "draw_band", "draw_line", "draw_zeros", "drawn"]
 __all__ += ["measure_label", "styled"]
+
+Shown = TypeVar("Shown")
 
 
 def check_matplotlib_support(caller: str) -> None:
@@ -23,7 +26,12 @@ def check_matplotlib_support(caller: str) -> None:
         ) from error
 
 
-def drawn(plot, *, options_of=None, without=()):
+def drawn(
+    plot: Callable[..., Any],
+    *,
+    options_of: Callable[..., Any] | None = None,
+    without: Collection[str] = (),
+) -> Callable[[Callable[..., Shown]], Callable[..., Shown]]:
     """Return a decorator of constructors: the display is drawn as soon as it is made.
 
     The constructor takes what its arrays are computed from, and returns the display. Its signature

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..data import check_count
+from typing import Any
+
+from ..data import Matrix, check_count
 from ..inspection import Explanation, explain_order
 from ._base import Display, drawn, styled
 
@@ -46,11 +48,18 @@ class ContributionDisplay(Display):
     >>> plt.show()
     """
 
-    def __init__(self, *, explanation: Explanation, name=None):
+    def __init__(self, *, explanation: Explanation, name: str | None = None) -> None:
         self.explanation = explanation
         self.name = name
 
-    def plot(self, ax=None, *, name=None, n_features=10, bar_kwargs=None):
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        n_features: int = 10,
+        bar_kwargs: dict[str, Any] | None = None,
+    ) -> ContributionDisplay:
         """Draw the bars.
 
         Parameters
@@ -103,7 +112,16 @@ class ContributionDisplay(Display):
 
     @classmethod
     @drawn(plot, options_of=explain_order)
-    def from_estimator(cls, estimator, X, first, second=None, *, name=None, **options):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Matrix,
+        first: int,
+        second: int | None = None,
+        *,
+        name: str | None = None,
+        **options: Any,
+    ) -> ContributionDisplay:
         """Explain an order of a fitted ranker, and draw it.
 
         Parameters
@@ -128,7 +146,9 @@ class ContributionDisplay(Display):
 
     @classmethod
     @drawn(plot)
-    def from_explanation(cls, explanation, *, name=None):
+    def from_explanation(
+        cls, explanation: Explanation, *, name: str | None = None
+    ) -> ContributionDisplay:
         """Draw an explanation.
 
         Parameters

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ..data import (
+    ArrayLike,
+    Floats,
+    Ints,
+    Labels,
+    Matrix,
     PreferenceTarget,
     carried_qid,
     check_cutoff,
@@ -15,7 +21,7 @@ from ..data import (
     check_target,
     query_weights,
 )
-from ..measures import MEASURES, get_measure
+from ..measures import MEASURES, Measure, get_measure
 from ..metrics import evaluate, predict_with_queries
 from ._base import Display, draw_band, draw_line, drawn
 
@@ -23,8 +29,16 @@ __all__ = ["MeasureAtKDisplay"]
 
 
 def _curve(
-    y, scores, *, qid=None, measure="ndcg", k=20, ties="average", empty="skip", sample_weight=None
-):
+    y: Labels,
+    scores: ArrayLike,
+    *,
+    qid: ArrayLike | None = None,
+    measure: str | Measure = "ndcg",
+    k: int | None = 20,
+    ties: str = "average",
+    empty: str = "skip",
+    sample_weight: ArrayLike | None = None,
+) -> dict[str, Any]:
     """Return the measure at every cutoff, as the parameters of a display."""
     measure = _open_measure(measure)
     check_cutoff(k)
@@ -35,7 +49,7 @@ def _curve(
     cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
     # One sort serves all cutoffs once the whole ranking has been asked for.
     measures = {None: measure} | {at: replace(measure, k=int(at)) for at in cutoffs}
-    policies = {"ties": ties, "empty": empty, "sample_weight": sample_weight}
+    policies: dict[str, Any] = {"ties": ties, "empty": empty, "sample_weight": sample_weight}
     values = evaluate(y, scores, measures, qid=qid, average=False, **policies)
     del values[None]
     weight = _weight_of_queries(sample_weight, queries, np.shape(y))
@@ -95,14 +109,30 @@ class MeasureAtKDisplay(Display):
     >>> plt.show()
     """
 
-    def __init__(self, *, k, value, standard_error=None, measure_name=None, name=None):
+    def __init__(
+        self,
+        *,
+        k: Ints,
+        value: Floats,
+        standard_error: Floats | None = None,
+        measure_name: str | None = None,
+        name: str | None = None,
+    ) -> None:
         self.k = k
         self.value = value
         self.standard_error = standard_error
         self.measure_name = measure_name
         self.name = name
 
-    def plot(self, ax=None, *, name=None, band=1.0, curve_kwargs=None, band_kwargs=None):
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        band: float = 1.0,
+        curve_kwargs: dict[str, Any] | None = None,
+        band_kwargs: dict[str, Any] | None = None,
+    ) -> MeasureAtKDisplay:
         """Draw the curve.
 
         Parameters
@@ -130,8 +160,8 @@ class MeasureAtKDisplay(Display):
         self.line_ = draw_line(ax, self.k, self.value, curve_kwargs, label=label, marker=".")
         self.band_ = None
         if band and self.standard_error is not None:
-            edges = self.value + np.outer([-band, band], self.standard_error)
-            self.band_ = draw_band(self.line_, *edges, band_kwargs, alpha=0.15)
+            low, high = self.value + np.outer([-band, band], self.standard_error)
+            self.band_ = draw_band(self.line_, low, high, band_kwargs, alpha=0.15)
         ax.set(xlabel="k", ylabel=f"{self.measure_name or 'measure'}@k")
         ax.margins(x=0.02)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
@@ -141,7 +171,16 @@ class MeasureAtKDisplay(Display):
 
     @classmethod
     @drawn(plot, options_of=_curve)
-    def from_estimator(cls, estimator, X, y, *, qid=None, name=None, **options):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Matrix,
+        y: Labels,
+        *,
+        qid: ArrayLike | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> MeasureAtKDisplay:
         """Rank with an estimator and draw the measure against its cutoff.
 
         Parameters
@@ -180,7 +219,14 @@ class MeasureAtKDisplay(Display):
 
     @classmethod
     @drawn(plot, options_of=_curve)
-    def from_predictions(cls, y_true, y_score, *, name=None, **options):
+    def from_predictions(
+        cls,
+        y_true: Labels,
+        y_score: ArrayLike,
+        *,
+        name: str | None = None,
+        **options: Any,
+    ) -> MeasureAtKDisplay:
         """Draw the measure of given scores against its cutoff.
 
         Parameters

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import _safe_indexing, check_array
 
-from ..data import check_queries, plain
+from ..data import ArrayLike, Floats, Ints, check_queries, plain
 from ..inspection import unwrapped
 from ._base import Display, drawn, styled
 
@@ -66,7 +68,15 @@ class PairMatrixDisplay(Display):
     >>> plt.show()
     """
 
-    def __init__(self, *, matrix, positions, item_names=None, difference=False, name=None):
+    def __init__(
+        self,
+        *,
+        matrix: Floats,
+        positions: Ints,
+        item_names: ArrayLike | None = None,
+        difference: bool = False,
+        name: str | None = None,
+    ) -> None:
         self.matrix = matrix
         self.positions = positions
         self.item_names = item_names
@@ -74,7 +84,7 @@ class PairMatrixDisplay(Display):
         self.name = name
 
     @property
-    def n_against(self):
+    def n_against(self) -> int:
         """Number of pairs that are against the order."""
         return len(self._against())
 
@@ -84,7 +94,15 @@ class PairMatrixDisplay(Display):
         ranked = self.matrix[np.ix_(order, order)]
         return np.argwhere(np.tril(ranked > ranked.T, -1))
 
-    def plot(self, ax=None, *, name=None, colorbar=True, im_kwargs=None, frame_kwargs=None):
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        colorbar: bool = True,
+        im_kwargs: dict[str, Any] | None = None,
+        frame_kwargs: dict[str, Any] | None = None,
+    ) -> PairMatrixDisplay:
         """Draw the heat map.
 
         Parameters
@@ -152,8 +170,16 @@ class PairMatrixDisplay(Display):
     @classmethod
     @drawn(plot)
     def from_estimator(
-        cls, ranker, X, *, qid=None, query=None, difference=False, item_names=None, name=None
-    ):
+        cls,
+        ranker: Any,
+        X: Any,
+        *,
+        qid: ArrayLike | None = None,
+        query: Any = None,
+        difference: bool = False,
+        item_names: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> PairMatrixDisplay:
         """Draw the pairs of one query as a pairwise ranker sees them, in the order it predicts.
 
         Parameters
@@ -209,12 +235,20 @@ class PairMatrixDisplay(Display):
             X = step.transform(X)
         matrix, positions = _values_and_positions(ranker, X, qid)
         name = type(ranker).__name__ if name is None else name
-        shown = {"item_names": names, "difference": difference, "name": name}
+        shown: dict[str, Any] = {"item_names": names, "difference": difference, "name": name}
         return cls(matrix=matrix, positions=positions, **shown)
 
     @classmethod
     @drawn(plot)
-    def from_predictions(cls, u, positions=None, *, difference=False, item_names=None, name=None):
+    def from_predictions(
+        cls,
+        u: ArrayLike,
+        positions: ArrayLike | None = None,
+        *,
+        difference: bool = False,
+        item_names: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> PairMatrixDisplay:
         """Draw a predicted matrix.
 
         Parameters
@@ -259,7 +293,7 @@ class PairMatrixDisplay(Display):
                 f"positions={positions!r}: give the position, from 1 to {r}, of each document."
             )
         names = None if item_names is None else _names(item_names, r)
-        shown = {"item_names": names, "difference": difference, "name": name}
+        shown: dict[str, Any] = {"item_names": names, "difference": difference, "name": name}
         return cls(matrix=u, positions=positions.astype(int).ravel(), **shown)
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ..calibration import LabelDistribution, regret_bound
-from ..data import Queries, check_count, check_option, safe_divide
-from ..losses import get_loss
-from ..measures import get_measure
+from ..data import ArrayLike, Floats, Queries, Seed, check_count, check_option, safe_divide
+from ..losses import Loss, get_loss
+from ..measures import Measure, get_measure
 from ..preds import get_pred
 from ._base import Display, check_regret, draw_line, draw_zeros, drawn, measure_label, styled
 
@@ -63,18 +65,33 @@ class RegretBoundDisplay(Display):
     >>> plt.show()
     """
 
-    def __init__(self, *, surrogate_regret, target_regret, bound=None, name=None):
+    def __init__(
+        self,
+        *,
+        surrogate_regret: Floats,
+        target_regret: Floats,
+        bound: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> None:
         self.surrogate_regret = surrogate_regret
         self.target_regret = target_regret
-        self.bound = bound
+        self.bound: Any = bound
         self.name = name
 
     @property
-    def largest_ratio(self):
+    def largest_ratio(self) -> float:
         """Largest ratio of a target regret to its bound; above 1 a point breaks the bound."""
         return float(_ratio(self.target_regret, self.bound(self.surrogate_regret)).max())
 
-    def plot(self, ax=None, *, name=None, scale="log", scatter_kwargs=None, bound_kwargs=None):
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        scale: str = "log",
+        scatter_kwargs: dict[str, Any] | None = None,
+        bound_kwargs: dict[str, Any] | None = None,
+    ) -> RegretBoundDisplay:
         """Draw the points and the bound.
 
         Parameters
@@ -136,7 +153,14 @@ class RegretBoundDisplay(Display):
 
     @classmethod
     @drawn(plot)
-    def from_regrets(cls, surrogate_regret, target_regret, *, bound=None, name=None):
+    def from_regrets(
+        cls,
+        surrogate_regret: ArrayLike,
+        target_regret: ArrayLike,
+        *,
+        bound: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> RegretBoundDisplay:
         """Draw given regrets.
 
         Parameters
@@ -162,17 +186,17 @@ class RegretBoundDisplay(Display):
     @drawn(plot)
     def from_loss(
         cls,
-        measure,
-        loss,
+        measure: str | Measure,
+        loss: str | Loss,
         *,
-        r=3,
-        n_samples=1000,
-        eta=None,
-        threshold=None,
-        smoothing=None,
-        random_state=None,
-        name=None,
-    ):
+        r: int = 3,
+        n_samples: int = 1000,
+        eta: float | None = None,
+        threshold: float | None = None,
+        smoothing: float | None = None,
+        random_state: Seed = None,
+        name: str | None = None,
+    ) -> RegretBoundDisplay:
         """Draw random scores under random laws of the labels, and the bound of the loss.
 
         Scores are normal around those of the smallest conditional risk, of a spread drawn anew

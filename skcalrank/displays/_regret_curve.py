@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
-from ..data import check_option
-from ..measures import get_measure
+from ..data import Array, ArrayLike, Floats, check_option
+from ..measures import Measure, get_measure
 from ._base import Display, check_regret, draw_band, draw_line, draw_zeros, drawn, measure_label
 from ._samples import best_value, reached_values
 
@@ -69,21 +70,36 @@ class RegretCurveDisplay(Display):
     >>> plt.show()
     """
 
-    def __init__(self, *, n_samples, values, quantity="regret", measure_name=None):
+    def __init__(
+        self,
+        *,
+        n_samples: Array,
+        values: dict[str, Floats],
+        quantity: str = "regret",
+        measure_name: str | None = None,
+    ) -> None:
         self.n_samples = n_samples
         self.values = values
         self.quantity = quantity
         self.measure_name = measure_name
 
     @property
-    def slopes(self):
+    def slopes(self) -> dict[str, float]:
         """By name, the slope of log mean regret over log sample size, by least squares.
 
         NaN where fewer than two sizes have a positive mean.
         """
         return {name: _slope(self.n_samples, values) for name, values in self.values.items()}
 
-    def plot(self, ax=None, *, name=None, band=1.0, curve_kwargs=None, band_kwargs=None):
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: Sequence[str] | None = None,
+        band: float = 1.0,
+        curve_kwargs: dict[str, Any] | list[dict[str, Any]] | None = None,
+        band_kwargs: dict[str, Any] | None = None,
+    ) -> RegretCurveDisplay:
         """Draw the curves.
 
         A mean regret of exactly 0 (every ranking was the best) has no place on a logarithmic
@@ -115,9 +131,11 @@ class RegretCurveDisplay(Display):
         """
         ax = self._open(ax)
         names = _one_each("name", list(self.values) if name is None else name, self.values)
-        styles = curve_kwargs if isinstance(curve_kwargs, (list, tuple)) else None
+        styles: Any = curve_kwargs if isinstance(curve_kwargs, (list, tuple)) else None
         styles = _one_each("curve_kwargs", styles or [curve_kwargs] * len(self.values), self.values)
-        self.lines_, self.bands_, self.zeros_ = [], [], []
+        self.lines_: list[Any] = []
+        self.bands_: list[Any] = []
+        self.zeros_: list[Any] = []
         for label, style, key in zip(names, styles, self.values):
             self._draw(key, label, style, band, band_kwargs)
         regret = self.quantity == "regret"
@@ -148,15 +166,15 @@ class RegretCurveDisplay(Display):
     @drawn(plot, options_of=reached_values, without=["name"])
     def from_estimators(
         cls,
-        estimators,
-        data,
+        estimators: dict[str, Any],
+        data: Any,
         *,
-        test=None,
-        measure="ndcg@10",
-        quantity="regret",
-        n_samples=(50, 100, 200, 400, 800, 1600),
-        **options,
-    ):
+        test: Any = None,
+        measure: str | Measure = "ndcg@10",
+        quantity: str = "regret",
+        n_samples: ArrayLike = (50, 100, 200, 400, 800, 1600),
+        **options: Any,
+    ) -> RegretCurveDisplay:
         """Fit rankers on samples of growing size, and draw by how much they miss the best.
 
         A sample is that many queries of the data, drawn at random without replacement; within a
@@ -240,7 +258,14 @@ class RegretCurveDisplay(Display):
 
     @classmethod
     @drawn(plot)
-    def from_results(cls, n_samples, values, *, quantity="regret", measure_name=None):
+    def from_results(
+        cls,
+        n_samples: ArrayLike,
+        values: Mapping[str, ArrayLike],
+        *,
+        quantity: str = "regret",
+        measure_name: str | None = None,
+    ) -> RegretCurveDisplay:
         """Draw regrets or values that are at hand.
 
         Parameters

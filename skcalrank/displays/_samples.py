@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..data import RankingTarget, check_count, check_queries
+from ..data import RankingTarget, Seed, check_count, check_queries
 from ..datasets import LabelRankingData
+from ..measures import Measure
 from ..metrics import predict_with_queries
 
 __all__ = ["best_value", "reached_values"]
@@ -26,7 +29,15 @@ def best_value(test, measure) -> float:
 
 
 def reached_values(
-    estimators, data, test, measure, sizes, *, n_repeats=10, random_state=None, n_jobs=None
+    estimators: Any,
+    data: Any,
+    test: Any,
+    measure: Measure,
+    sizes: Any,
+    *,
+    n_repeats: int = 10,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Return expected values, of shape (n_estimators, n_sizes, n_repeats)."""
     _law(test)

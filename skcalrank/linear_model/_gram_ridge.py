@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -18,7 +18,16 @@ from .._solvers import (
     ridge,
     ridge_path,
 )
-from ..data import NON_NEGATIVE, all_or_nothing, check_alpha, check_params, check_sample_weight
+from ..data import (
+    NON_NEGATIVE,
+    ArrayLike,
+    Floats,
+    Matrix,
+    all_or_nothing,
+    check_alpha,
+    check_params,
+    check_sample_weight,
+)
 
 __all__ = ["GramRidge"]
 
@@ -93,7 +102,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "fit_intercept": ["boolean"],
     }
 
-    def __init__(self, alpha=1.0, *, fit_intercept=True):
+    def __init__(self, alpha: ArrayLike = 1.0, *, fit_intercept: bool = True) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
 
@@ -103,7 +112,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return tags
 
     @all_or_nothing
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> GramRidge:
         """Fit to the rows, forgetting all before.
 
         Parameters
@@ -126,7 +135,9 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self._add(X, y, sample_weight, first=True)._solve()
 
     @all_or_nothing
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(
+        self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> GramRidge:
         """Add rows to those seen.
 
         Parameters
@@ -190,7 +201,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"dimensional, and the rows before had {before}: all chunks need y of one shape."
             )
 
-    def merge(self, *others):
+    def merge(self, *others: GramRidge) -> GramRidge:
         """A model that has seen the rows of this one and of the others.
 
         Parameters
@@ -240,7 +251,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError("Models of features of different names cannot be merged.")
 
     @cached_property
-    def coef_(self):
+    def coef_(self) -> Floats:
         """Coefficients."""
         check_is_fitted(self, "_moments")
         alpha = np.asarray(self.alpha, dtype=float)
@@ -248,7 +259,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return coef[:, 0] if self._one_target else coef.T
 
     @cached_property
-    def intercept_(self):
+    def intercept_(self) -> float | Any:
         """Intercept; 0 without one."""
         check_is_fitted(self, "_moments")
         return self._intercept_of(self.coef_)
@@ -261,7 +272,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         intercept = level - coef @ self._moments.mean
         return intercept if coef.ndim > 1 else float(intercept)
 
-    def path(self, alphas):
+    def path(self, alphas: ArrayLike) -> tuple[Floats, Floats]:
         """Coefficients and intercepts under many penalties, from one decomposition.
 
         Parameters
@@ -298,7 +309,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         coefs = coefs[:, :, 0] if self._one_target else coefs.transpose(0, 2, 1)
         return coefs, self._intercept_of(coefs)
 
-    def predict(self, X):
+    def predict(self, X: Matrix) -> Floats:
         """Predict the targets.
 
         Parameters

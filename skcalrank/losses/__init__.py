@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 from ._base import EXPONENT as EXPONENT
 from ._base import Loss
@@ -76,7 +77,7 @@ PREFERENCE_LOSSES: dict[str, type[PreferenceLoss]] = {
 }
 
 
-def get_loss(loss, **options) -> Loss:
+def get_loss(loss: str | Loss, **options: Any) -> Loss:
     """An order-preserving loss by its name.
 
     Parameters

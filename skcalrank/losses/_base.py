@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import Queries
+from ..data import Floats, Queries
 
 __all__ = ["EXPONENT", "Loss", "reach"]
 
@@ -93,7 +93,9 @@ class Loss(ABC):
         return self
 
     @abstractmethod
-    def evaluate(self, v, s, queries: Queries, weight=None) -> np.ndarray:
+    def evaluate(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> Floats:
         """Loss of every query.
 
         Parameters
@@ -111,7 +113,9 @@ class Loss(ABC):
         """
 
     @abstractmethod
-    def value_and_gradient(self, v, s, queries: Queries, weight=None):
+    def value_and_gradient(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[float, Floats]:
         """Loss summed over the queries, and its gradient in the scores.
 
         Parameters
@@ -129,7 +133,9 @@ class Loss(ABC):
         """
 
     @abstractmethod
-    def derivatives(self, v, s, queries: Queries, weight=None):
+    def derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         """Gradient and diagonal of the Hessian in the scores: what boosting takes.
 
         Parameters
@@ -146,7 +152,7 @@ class Loss(ABC):
         """
 
     @abstractmethod
-    def infimum(self, v, queries: Queries) -> np.ndarray:
+    def infimum(self, v: Floats, queries: Queries) -> Floats:
         """Smallest loss that any scores can have on every query.
 
         Parameters
@@ -161,7 +167,7 @@ class Loss(ABC):
         """
 
     @abstractmethod
-    def minimizer(self, v, queries: Queries) -> np.ndarray:
+    def minimizer(self, v: Floats, queries: Queries) -> Floats:
         """Scores of the smallest loss.
 
         Parameters

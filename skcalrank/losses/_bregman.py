@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import xlogy
 
+from ..data import Floats, Queries
 from ._base import Loss, check_eta, reach
 from ._pointwise import Logistic
 
@@ -51,10 +52,10 @@ class BregmanLogistic(Logistic):
 
     name: ClassVar[str] = "bregman_logistic"
 
-    def terms(self, v, s):
+    def terms(self, v: Floats, s: Floats) -> Floats:
         return super().terms(v, s) - super().least(v)
 
-    def least(self, v):
+    def least(self, v: Floats) -> Floats:
         return np.zeros(np.shape(v))
 
 
@@ -100,10 +101,10 @@ class BregmanKL(Loss):
     name: ClassVar[str] = "bregman_kl"
     eta: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_eta(self.eta)
 
-    def scaled_to(self, v, queries):
+    def scaled_to(self, v: Floats, queries: Queries) -> Loss:
         super().scaled_to(v, queries)
         return reach(self, queries.sum(v).max(initial=0.0), "sum of the targets of a query")
 
@@ -114,17 +115,23 @@ class BregmanKL(Loss):
         whole = queries.sum(raised) + np.exp(-top)
         return raised / queries.repeat(whole), np.log(whole) + top
 
-    def evaluate(self, v, s, queries, weight=None):
+    def evaluate(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> Floats:
         rest = np.maximum(self.eta - queries.sum(v), 0.0)
         entropy = queries.sum(xlogy(v, v)) + xlogy(rest, rest) - xlogy(self.eta, self.eta)
         loss = entropy - queries.sum(v * s) + self.eta * self._link(s, queries)[1]
         return loss if weight is None else loss * queries.mean(weight)
 
-    def value_and_gradient(self, v, s, queries, weight=None):
+    def value_and_gradient(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[float, Floats]:
         value = self.evaluate(v, s, queries, weight).sum()
         return float(value), self.derivatives(v, s, queries, weight)[0]
 
-    def derivatives(self, v, s, queries, weight=None):
+    def derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         share = self._link(s, queries)[0]
         gradient, curvature = self.eta * share - v, self.eta * share * (1.0 - share)
         if weight is None:
@@ -132,14 +139,14 @@ class BregmanKL(Loss):
         scale = queries.repeat(queries.mean(weight))
         return gradient * scale, curvature * scale
 
-    def infimum(self, v, queries):
+    def infimum(self, v: Floats, queries: Queries) -> Floats:
         return np.zeros(queries.n_queries)
 
-    def minimizer(self, v, queries):
+    def minimizer(self, v: Floats, queries: Queries) -> Floats:
         # Where nothing is left, only differences matter: all documents stand far above 0.
         rest = np.maximum(self.eta - queries.sum(v), 1e-100 * self.eta)
         with np.errstate(divide="ignore"):
             return np.log(v) - queries.repeat(np.log(rest))
 
-    def constant(self, largest=1.0):
+    def constant(self, largest: float = 1.0) -> float:
         return np.sqrt(2.0 * self.eta)

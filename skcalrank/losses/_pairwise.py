@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import CACHE_CELLS, safe_divide
+from ..data import CACHE_CELLS, Floats, Queries, safe_divide
 from ._base import EXPONENT, Loss
 
 __all__ = ["PairwiseExponential", "PairwiseLogistic", "PairwiseSquared"]
@@ -62,32 +62,38 @@ class PairwiseSquared(_PairwiseLoss):
         mean = safe_divide(queries.sum(weight * gap), queries.sum(weight))
         return gap - queries.repeat(mean)
 
-    def evaluate(self, v, s, queries, weight=None):
+    def evaluate(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> Floats:
         centred = self._centred(v, s, queries, weight)
         squares = centred**2 if weight is None else weight * centred**2
         return queries.sizes * queries.sum(squares)
 
-    def value_and_gradient(self, v, s, queries, weight=None):
+    def value_and_gradient(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[float, Floats]:
         centred = self._centred(v, s, queries, weight)
         slope = queries.repeat(queries.sizes) * centred
         if weight is not None:
             slope *= weight
         return float(slope @ centred), 2.0 * slope
 
-    def derivatives(self, v, s, queries, weight=None):
+    def derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         gradient = self.value_and_gradient(v, s, queries, weight)[1]
         if weight is None:
             return gradient, 2.0 * queries.repeat(queries.sizes - 1.0)
         share = safe_divide(weight, queries.repeat(queries.sum(weight)))
         return gradient, 2.0 * queries.repeat(queries.sizes) * weight * (1.0 - share)
 
-    def infimum(self, v, queries):
+    def infimum(self, v: Floats, queries: Queries) -> Floats:
         return np.zeros(queries.n_queries)
 
-    def minimizer(self, v, queries):
+    def minimizer(self, v: Floats, queries: Queries) -> Floats:
         return np.array(v, dtype=float)
 
-    def constant(self, largest=1.0):
+    def constant(self, largest: float = 1.0) -> float:
         return 1.0
 
 
@@ -117,30 +123,36 @@ class PairwiseExponential(_PairwiseLoss):
             own = v * weight**2 * share
         return falling, rising, queries.sum(falling), queries.sum(rising), own
 
-    def evaluate(self, v, s, queries, weight=None):
+    def evaluate(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> Floats:
         _, _, fallen, risen, own = self._factors(v, s, queries, weight)
         return fallen * risen - queries.sum(own)
 
-    def value_and_gradient(self, v, s, queries, weight=None):
+    def value_and_gradient(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[float, Floats]:
         falling, rising, fallen, risen, own = self._factors(v, s, queries, weight)
         falling *= queries.repeat(risen)
         rising *= queries.repeat(fallen)
         return float(fallen @ risen - own.sum()), np.subtract(rising, falling, out=rising)
 
-    def derivatives(self, v, s, queries, weight=None):
+    def derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         falling, rising, fallen, risen, own = self._factors(v, s, queries, weight)
         falling *= queries.repeat(risen)
         rising *= queries.repeat(fallen)
         return rising - falling, rising + falling - 2.0 * own
 
-    def infimum(self, v, queries):
+    def infimum(self, v: Floats, queries: Queries) -> Floats:
         return queries.sum(np.sqrt(v)) ** 2 - queries.sum(v)
 
-    def minimizer(self, v, queries):
+    def minimizer(self, v: Floats, queries: Queries) -> Floats:
         with np.errstate(divide="ignore"):
             return np.log(v) / 2
 
-    def constant(self, largest=1.0):
+    def constant(self, largest: float = 1.0) -> float:
         return 2.0 * np.sqrt(largest)
 
 
@@ -168,14 +180,18 @@ class PairwiseLogistic(_PairwiseLoss):
 
     name: ClassVar[str] = "pairwise_logistic"
 
-    def evaluate(self, v, s, queries, weight=None):
+    def evaluate(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> Floats:
         out = np.zeros(queries.n_queries)
         for block in _blocks(v, s, queries, weight):
             for part, sums in block.parts():
                 out[block.ids] += block.losses(part, sums)
         return out
 
-    def value_and_gradient(self, v, s, queries, weight=None):
+    def value_and_gradient(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[float, Floats]:
         value, gradient = 0.0, np.empty(len(s))
         for block in _blocks(v, s, queries, weight):
             slopes = np.zeros_like(block.rising)
@@ -185,7 +201,9 @@ class PairwiseLogistic(_PairwiseLoss):
             gradient[block.documents] = slopes[block.present]
         return value, gradient
 
-    def derivatives(self, v, s, queries, weight=None):
+    def derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         gradient, curvature = np.empty(len(s)), np.empty(len(s))
         for block in _blocks(v, s, queries, weight):
             slopes, curves = np.zeros_like(block.rising), np.zeros_like(block.rising)
@@ -197,7 +215,7 @@ class PairwiseLogistic(_PairwiseLoss):
             curvature[block.documents] = curves[block.present]
         return gradient, curvature
 
-    def infimum(self, v, queries):
+    def infimum(self, v: Floats, queries: Queries) -> Floats:
         return self.evaluate(v, self._finite_minimizer(v), queries)
 
     @staticmethod
@@ -205,11 +223,11 @@ class PairwiseLogistic(_PairwiseLoss):
         # A target of 0 stands infinitely far below the others, and 1e-100 of them is as far.
         return np.log(np.maximum(v, 1e-100 * max(v.max(initial=0.0), 1e-100)))
 
-    def minimizer(self, v, queries):
+    def minimizer(self, v: Floats, queries: Queries) -> Floats:
         with np.errstate(divide="ignore"):
             return np.log(v)
 
-    def constant(self, largest=1.0):
+    def constant(self, largest: float = 1.0) -> float:
         return 2.0 * np.sqrt(largest)
 
 

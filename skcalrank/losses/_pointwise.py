@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, log1p, xlogy
 
+from ..data import Floats, Queries
 from ._base import EXPONENT, Loss, check_eta, reach
 
 __all__ = [
@@ -65,7 +66,7 @@ class PointwiseLoss(Loss):
     separable: ClassVar[bool] = True
 
     @abstractmethod
-    def terms(self, v, s):
+    def terms(self, v: Floats, s: Floats) -> Floats:
         """Loss of each document.
 
         Parameters
@@ -79,7 +80,7 @@ class PointwiseLoss(Loss):
         """
 
     @abstractmethod
-    def slopes(self, v, s):
+    def slopes(self, v: Floats, s: Floats) -> Floats:
         """First derivatives in the scores.
 
         Parameters
@@ -93,7 +94,7 @@ class PointwiseLoss(Loss):
         """
 
     @abstractmethod
-    def curvatures(self, v, s):
+    def curvatures(self, v: Floats, s: Floats) -> Floats:
         """Second derivatives in the scores.
 
         Parameters
@@ -108,7 +109,7 @@ class PointwiseLoss(Loss):
         """
 
     @abstractmethod
-    def least(self, v):
+    def least(self, v: Floats) -> Floats:
         """Smallest value of each document's term.
 
         Parameters
@@ -121,20 +122,26 @@ class PointwiseLoss(Loss):
         least : ndarray of shape (n_documents,)
         """
 
-    def evaluate(self, v, s, queries, weight=None):
+    def evaluate(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> Floats:
         return queries.sum(_weighted(self.terms(v, s), weight))
 
-    def value_and_gradient(self, v, s, queries, weight=None):
+    def value_and_gradient(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[float, Floats]:
         value = _weighted(self.terms(v, s), weight).sum()
         return float(value), _weighted(self.slopes(v, s), weight)
 
-    def derivatives(self, v, s, queries, weight=None):
+    def derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         return (
             _weighted(self.slopes(v, s), weight),
             _weighted(self.curvatures(v, s), weight),
         )
 
-    def infimum(self, v, queries):
+    def infimum(self, v: Floats, queries: Queries) -> Floats:
         return queries.sum(self.least(v))
 
 
@@ -161,22 +168,22 @@ class Squared(PointwiseLoss):
     family: ClassVar[str | None] = "squared"
     _positive_only: ClassVar[bool] = False
 
-    def terms(self, v, s):
+    def terms(self, v: Floats, s: Floats) -> Floats:
         return (v - s) ** 2
 
-    def slopes(self, v, s):
+    def slopes(self, v: Floats, s: Floats) -> Floats:
         return 2.0 * (s - v)
 
-    def curvatures(self, v, s):
+    def curvatures(self, v: Floats, s: Floats) -> Floats:
         return np.full(np.shape(s), 2.0)
 
-    def least(self, v):
+    def least(self, v: Floats) -> Floats:
         return np.zeros(np.shape(v))
 
-    def minimizer(self, v, queries):
+    def minimizer(self, v: Floats, queries: Queries) -> Floats:
         return np.array(v, dtype=float)
 
-    def constant(self, largest=1.0):
+    def constant(self, largest: float = 1.0) -> float:
         return np.sqrt(2.0)
 
 
@@ -190,10 +197,10 @@ class _TwoSided(PointwiseLoss):
 
     eta: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_eta(self.eta)
 
-    def scaled_to(self, v, queries):
+    def scaled_to(self, v: Floats, queries: Queries) -> Loss:
         super().scaled_to(v, queries)
         return reach(self, v.max(initial=0.0))
 
@@ -231,23 +238,23 @@ class Logistic(_TwoSided):
     name: ClassVar[str] = "logistic"
     family: ClassVar[str | None] = "logistic"
 
-    def terms(self, v, s):
+    def terms(self, v: Floats, s: Floats) -> Floats:
         return self.eta * softplus(s) - v * s
 
-    def slopes(self, v, s):
+    def slopes(self, v: Floats, s: Floats) -> Floats:
         return self.eta * expit(s) - v
 
-    def curvatures(self, v, s):
+    def curvatures(self, v: Floats, s: Floats) -> Floats:
         return self.eta * expit(s) * expit(-s)
 
-    def least(self, v):
+    def least(self, v: Floats) -> Floats:
         return xlogy(self.eta, self.eta) - xlogy(v, v) - xlogy(self.eta - v, self.eta - v)
 
-    def minimizer(self, v, queries):
+    def minimizer(self, v: Floats, queries: Queries) -> Floats:
         with np.errstate(divide="ignore"):
             return np.log(v) - np.log(self.eta - v)
 
-    def constant(self, largest=1.0):
+    def constant(self, largest: float = 1.0) -> float:
         return np.sqrt(self.eta)
 
 
@@ -276,24 +283,24 @@ class Exponential(_TwoSided):
         s = np.clip(s, -EXPONENT, EXPONENT)
         return v * np.exp(-s), (self.eta - v) * np.exp(s)
 
-    def terms(self, v, s):
+    def terms(self, v: Floats, s: Floats) -> Floats:
         falling, rising = self._parts(v, s)
         return falling + rising
 
-    def slopes(self, v, s):
+    def slopes(self, v: Floats, s: Floats) -> Floats:
         falling, rising = self._parts(v, s)
         return rising - falling
 
     curvatures = terms
 
-    def least(self, v):
+    def least(self, v: Floats) -> Floats:
         return 2.0 * np.sqrt(v * (self.eta - v))
 
-    def minimizer(self, v, queries):
+    def minimizer(self, v: Floats, queries: Queries) -> Floats:
         with np.errstate(divide="ignore"):
             return (np.log(v) - np.log(self.eta - v)) / 2
 
-    def constant(self, largest=1.0):
+    def constant(self, largest: float = 1.0) -> float:
         return np.sqrt(self.eta)
 
 
@@ -329,37 +336,37 @@ class SquaredHinge(_TwoSided):
     name: ClassVar[str] = "squared_hinge"
     threshold: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.threshold, Real) or not 0 < self.threshold < np.inf:
             raise ValueError(f"threshold={self.threshold!r}: choose a positive number.")
 
     @property
-    def largest_curvature(self):
+    def largest_curvature(self) -> float:
         """Largest second derivative of a term."""
         return 2.0 * self.eta
 
     def _parts(self, s):
         return np.maximum(self.threshold - s, 0.0), np.maximum(s, 0.0)
 
-    def terms(self, v, s):
+    def terms(self, v: Floats, s: Floats) -> Floats:
         below, above = self._parts(s)
         return v * below**2 + (self.eta - v) * above**2
 
-    def slopes(self, v, s):
+    def slopes(self, v: Floats, s: Floats) -> Floats:
         below, above = self._parts(s)
         return 2.0 * ((self.eta - v) * above - v * below)
 
-    def curvatures(self, v, s):
+    def curvatures(self, v: Floats, s: Floats) -> Floats:
         return 2.0 * (v * (s < self.threshold) + (self.eta - v) * (s > 0))
 
-    def least(self, v):
+    def least(self, v: Floats) -> Floats:
         return self.threshold**2 * v * (self.eta - v) / self.eta
 
-    def minimizer(self, v, queries):
+    def minimizer(self, v: Floats, queries: Queries) -> Floats:
         return self.threshold * v / self.eta
 
-    def constant(self, largest=1.0):
+    def constant(self, largest: float = 1.0) -> float:
         return np.sqrt(2.0 * self.eta) / self.threshold
 
 
@@ -388,51 +395,51 @@ class DifferentiableHinge(_TwoSided):
     name: ClassVar[str] = "differentiable_hinge"
     smoothing: float = 0.5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.smoothing, Real) or not 0 < self.smoothing <= 0.5:
             raise ValueError(f"smoothing={self.smoothing!r}: choose a number from (0, 1/2].")
 
     @property
-    def largest_curvature(self):
+    def largest_curvature(self) -> float:
         """Largest second derivative of a term."""
         return self.eta / self.smoothing
 
-    def terms(self, v, s):
+    def terms(self, v: Floats, s: Floats) -> Floats:
         return v * rounded_hinge(1.0 - s, self.smoothing) + (self.eta - v) * rounded_hinge(
             s, self.smoothing
         )
 
-    def slopes(self, v, s):
+    def slopes(self, v: Floats, s: Floats) -> Floats:
         a = self.smoothing
         return (self.eta - v) * np.clip(s / a, 0.0, 1.0) - v * np.clip((1.0 - s) / a, 0.0, 1.0)
 
-    def curvatures(self, v, s):
+    def curvatures(self, v: Floats, s: Floats) -> Floats:
         a = self.smoothing
         right = (s > 0) & (s < a)
         left = (s > 1.0 - a) & (s < 1.0)
         return ((self.eta - v) * right + v * left) / a
 
-    def least(self, v):
+    def least(self, v: Floats) -> Floats:
         a = self.smoothing
         low, high = np.minimum(v, self.eta - v), np.maximum(v, self.eta - v)
         return low * (1.0 - a / 2) - a * low**2 / (2 * high)
 
-    def minimizer(self, v, queries):
+    def minimizer(self, v: Floats, queries: Queries) -> Floats:
         rest = self.eta - v
         near = self.smoothing * np.minimum(v, rest) / np.maximum(v, rest)
         return np.where(v < rest, near, np.where(v > rest, 1.0 - near, 0.5))
 
-    def constant(self, largest=1.0):
+    def constant(self, largest: float = 1.0) -> float:
         return 4.0 * np.sqrt(self.eta / self.smoothing)
 
 
-def softplus(x):
+def softplus(x: Floats) -> Floats:
     """``log(1 + exp(x))`` for every x."""
     return np.maximum(x, 0.0) + log1p(np.exp(-np.abs(x)))
 
 
-def rounded_hinge(x, a):
+def rounded_hinge(x: Floats, a: float) -> Floats:
     """``max(x, 0)`` with its corner rounded over (0, a)."""
     x = np.maximum(x, 0.0)
     return np.where(x < a, x**2 / (2 * a), x - a / 2)

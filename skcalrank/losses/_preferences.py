@@ -19,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
+from ..data import Array, Floats, Ints
 from ._base import EXPONENT
 from ._pointwise import rounded_hinge, softplus
 
@@ -57,7 +58,7 @@ class PreferenceLoss(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def terms(self, ahead):
+    def terms(self, ahead: Floats) -> Floats:
         """Loss of every preference.
 
         Parameters
@@ -72,7 +73,7 @@ class PreferenceLoss(ABC):
         """
 
     @abstractmethod
-    def slopes(self, ahead):
+    def slopes(self, ahead: Floats) -> Floats:
         """First derivative of each term.
 
         Parameters
@@ -87,7 +88,7 @@ class PreferenceLoss(ABC):
         """
 
     @abstractmethod
-    def curvatures(self, ahead):
+    def curvatures(self, ahead: Floats) -> Floats:
         """Second derivative of each term.
 
         Parameters
@@ -101,7 +102,16 @@ class PreferenceLoss(ABC):
             Not negative.
         """
 
-    def value_and_gradient(self, s, winner, loser, stated, *, factor=None, margin=False):
+    def value_and_gradient(
+        self,
+        s: Floats,
+        winner: Ints,
+        loser: Ints,
+        stated: Floats,
+        *,
+        factor: Floats | None = None,
+        margin: bool = False,
+    ) -> tuple[float, Floats]:
         """Loss summed over the preferences, and its gradient in the scores.
 
         Parameters
@@ -132,7 +142,7 @@ class PreferenceLoss(ABC):
         for values in factors:
             terms *= values
             slopes *= values
-        gradient = np.bincount(winner, slopes, len(s)) - np.bincount(loser, slopes, len(s))
+        gradient: Array = np.bincount(winner, slopes, len(s)) - np.bincount(loser, slopes, len(s))
         return float(terms.sum()), gradient
 
 
@@ -162,17 +172,17 @@ class PreferenceHinge(PreferenceLoss):
     name: ClassVar[str] = "hinge"
     corner_width: float = 1e-3
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.corner_width, Real) or not 0 < self.corner_width <= 1:
             raise ValueError(f"corner_width must be a number in (0, 1], got {self.corner_width!r}.")
 
-    def terms(self, ahead):
+    def terms(self, ahead: Floats) -> Floats:
         return rounded_hinge(1.0 - ahead, self.corner_width)
 
-    def slopes(self, ahead):
+    def slopes(self, ahead: Floats) -> Floats:
         return -np.clip((1.0 - ahead) / self.corner_width, 0.0, 1.0)
 
-    def curvatures(self, ahead):
+    def curvatures(self, ahead: Floats) -> Floats:
         return ((ahead < 1.0) & (ahead > 1.0 - self.corner_width)) / self.corner_width
 
 
@@ -191,13 +201,13 @@ class PreferenceLogistic(PreferenceLoss):
 
     name: ClassVar[str] = "logistic"
 
-    def terms(self, ahead):
+    def terms(self, ahead: Floats) -> Floats:
         return softplus(-ahead)
 
-    def slopes(self, ahead):
+    def slopes(self, ahead: Floats) -> Floats:
         return -expit(-ahead)
 
-    def curvatures(self, ahead):
+    def curvatures(self, ahead: Floats) -> Floats:
         return expit(ahead) * expit(-ahead)
 
 
@@ -211,10 +221,10 @@ class PreferenceExponential(PreferenceLoss):
 
     name: ClassVar[str] = "exponential"
 
-    def terms(self, ahead):
+    def terms(self, ahead: Floats) -> Floats:
         return np.exp(-np.maximum(ahead, -EXPONENT))
 
-    def slopes(self, ahead):
+    def slopes(self, ahead: Floats) -> Floats:
         return -self.terms(ahead)
 
     curvatures = terms
@@ -230,11 +240,11 @@ class PreferenceSquaredHinge(PreferenceLoss):
 
     name: ClassVar[str] = "squared_hinge"
 
-    def terms(self, ahead):
+    def terms(self, ahead: Floats) -> Floats:
         return np.maximum(1.0 - ahead, 0.0) ** 2
 
-    def slopes(self, ahead):
+    def slopes(self, ahead: Floats) -> Floats:
         return -2.0 * np.maximum(1.0 - ahead, 0.0)
 
-    def curvatures(self, ahead):
+    def curvatures(self, ahead: Floats) -> Floats:
         return 2.0 * (ahead < 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -11,6 +12,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 from ..data import (
     PART_CELLS,
     TIES,
+    ArrayLike,
+    Labels,
     PreferenceTarget,
     Ranked,
     carried_qid,
@@ -29,16 +32,16 @@ EMPTY = ("skip", "zero", "one", "nan", "error")
 
 
 def measure_score(
-    measure,
-    y_true,
-    y_score,
+    measure: str | Measure,
+    y_true: Labels,
+    y_score: ArrayLike,
     *,
-    qid=None,
-    ties="average",
-    empty="skip",
-    sample_weight=None,
-    average=True,
-):
+    qid: ArrayLike | None = None,
+    ties: str = "average",
+    empty: str = "skip",
+    sample_weight: ArrayLike | None = None,
+    average: bool = True,
+) -> float | Any:
     """Compute any measure.
 
     Parameters
@@ -92,16 +95,16 @@ def measure_score(
 
 
 def evaluate(
-    y_true,
-    y_score,
-    measures,
+    y_true: Labels,
+    y_score: ArrayLike,
+    measures: Iterable[str | Measure] | Mapping[Any, str | Measure],
     *,
-    qid=None,
-    ties="average",
-    empty="skip",
-    sample_weight=None,
-    average=True,
-):
+    qid: ArrayLike | None = None,
+    ties: str = "average",
+    empty: str = "skip",
+    sample_weight: ArrayLike | None = None,
+    average: bool = True,
+) -> dict[Any, Any]:
     """Compute several measures; the input is validated and sorted once.
 
     Parameters

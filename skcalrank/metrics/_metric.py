@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import fields
-from inspect import Parameter, Signature
+from inspect import Parameter
 from typing import Any
 
 from ..measures import Measure
@@ -105,7 +105,7 @@ def metric_function(
         ``metric(y_true, y_score, *, qid=None, k=None, ...)``.
     """
     options = _options(measure)
-    signature = _signature(options)
+    signature = _signature(measure, options)
 
     def metric(y_true, y_score, **given):
         _check_keywords(name, given, signature)
@@ -135,14 +135,16 @@ def _options(measure):
     return {"k": None} | {field.name: field.default for field in fields(measure)}
 
 
-def _signature(options):
+def _signature(measure, options):
     """Return the parameters of measure_score with the options in place of the measure."""
-    _, y_true, y_score, qid, *policies = inspect.signature(measure_score).parameters.values()
+    whole = inspect.signature(measure_score)
+    _, y_true, y_score, qid, *policies = whole.parameters.values()
+    types = {"k": "int | None"} | {field.name: field.type for field in fields(measure)}
     k, *own = (
-        Parameter(option, Parameter.KEYWORD_ONLY, default=default)
+        Parameter(option, Parameter.KEYWORD_ONLY, default=default, annotation=types[option])
         for option, default in options.items()
     )
-    return Signature([y_true, y_score, qid, k, *policies, *own])
+    return whole.replace(parameters=[y_true, y_score, qid, k, *policies, *own])
 
 
 def _docstring(name, measure, text, y_true):

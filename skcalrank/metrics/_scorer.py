@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ..data import TIES, PreferenceTarget, carried_qid, check_option
-from ..measures import MEASURES, get_measure
+from ..data import TIES, ArrayLike, Labels, Matrix, PreferenceTarget, carried_qid, check_option
+from ..measures import MEASURES, Measure, get_measure
 from ._evaluate import EMPTY, measure_score
 
 __all__ = ["RankingScorer", "get_scorer", "get_scorer_names"]
@@ -32,30 +33,39 @@ class RankingScorer:
         Policies, as in :func:`measure_score`.
     """
 
-    def __init__(self, measure, *, ties="average", empty="skip"):
+    def __init__(
+        self, measure: str | Measure, *, ties: str = "average", empty: str = "skip"
+    ) -> None:
         check_option("ties", ties, TIES)
         check_option("empty", empty, EMPTY)
         self.measure = get_measure(measure)
         self.ties = ties
         self.empty = empty
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"RankingScorer({self.measure!r}, ties={self.ties!r}, empty={self.empty!r})"
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, RankingScorer) and vars(self) == vars(other)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((self.measure, self.ties, self.empty))
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRequest:
         """Return the metadata that scikit-learn should route here: qid and sample_weight."""
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=True)
         request.score.add_request(param="sample_weight", alias=True)
         return request
 
-    def __call__(self, estimator, X, y, qid=None, sample_weight=None):
+    def __call__(
+        self,
+        estimator: Any,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
         """Score the predictions of an estimator.
 
         Parameters
@@ -104,7 +114,7 @@ def predict_with_queries(estimator, X, qid):
     return estimator.predict(X)
 
 
-def get_scorer(name, **metric_options):
+def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
     """Return a scorer by its name.
 
     Parameters
@@ -135,7 +145,7 @@ def get_scorer(name, **metric_options):
     return RankingScorer(get_measure(name, **metric_options), **policies)
 
 
-def get_scorer_names():
+def get_scorer_names() -> list[str]:
     """Return the names that :func:`get_scorer` takes, without cutoff.
 
     Returns

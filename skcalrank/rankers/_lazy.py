@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
+from typing import Concatenate, ParamSpec, TypeVar
 
 from ..data import is_lazy
 
@@ -11,8 +13,14 @@ __all__ = ["lazy_aware"]
 
 _GUEST = "skcalrank.dask._rankers"
 
+Self = TypeVar("Self")
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
 
-def lazy_aware(method):
+
+def lazy_aware(
+    method: Callable[Concatenate[Self, Given], Returned],
+) -> Callable[Concatenate[Self, Given], Returned]:
     """Let a method of a ranker take dask collections.
 
     Arrays in memory go straight to the method. A call with a lazy collection goes to
@@ -20,9 +28,10 @@ def lazy_aware(method):
     """
 
     @wraps(method)
-    def call(self, *args, **kwargs):
+    def call(self: Self, /, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
         if is_lazy(*args, *kwargs.values()):
-            return import_module(_GUEST).run(self, method, *args, **kwargs)
+            lazy: Returned = import_module(_GUEST).run(self, method, *args, **kwargs)
+            return lazy
         return method(self, *args, **kwargs)
 
     return call

@@ -111,7 +111,7 @@ class FitRecord:
             names |= other.names
         return replace(self, names=frozenset(names))
 
-    def _check_settings(self, other, who):
+    def _check_settings(self, other: FitRecord, who: str) -> None:
         """Raise where statistics of different settings would be added up."""
         for name in ("kind", "measure", "loss", "surrogate"):
             own, given = getattr(self, name), getattr(other, name)
@@ -121,7 +121,7 @@ class FitRecord:
                     "only where all settings are the same. Begin with a new ranker."
                 )
 
-    def _check_form(self, chunk):
+    def _check_form(self, chunk: FitRecord) -> None:
         if chunk.n_items != self.n_items:
             raise ValueError(
                 f"y of this chunk has {chunk.n_items or 'no'} items in a row, and y of the chunks "
@@ -137,6 +137,6 @@ class FitRecord:
             )
 
 
-def _any_of(names):
+def _any_of(names: Iterable[Any]) -> Any:
     """Return one of the names, the same in every run where names are ordered."""
     return min(names, key=str)
