@@ -11,7 +11,8 @@ def pytest_collection_modifyitems(items):
     shown = set()
     for item in items:
         if item.get_closest_marker("product") and not item.get_closest_marker("slow"):
-            values = {(item.nodeid.partition("[")[0], *v) for v in item.callspec.indices.items()}
+            given = item.callspec.params.items()
+            values = {(item.nodeid.partition("[")[0], name, id(value)) for name, value in given}
             if values <= shown:
                 item.add_marker("slow")
             shown |= values
