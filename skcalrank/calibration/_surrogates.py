@@ -144,7 +144,7 @@ class PairRisk(ConditionalRisk):
         self.entries = np.ptp(self.basis, axis=0) > 0
         self.error = 1e-13 * float(self.risk(np.zeros((1, *means.shape)))[0])
         self.objective = measure.objective
-        self._nearest = {"exact": PairRisk.exact} | {
+        self._nearest = {"exact": nearest_unbeaten} | {
             PREDS[key].name: nearest
             for key, nearest in _NEAREST.items()
             if PREDS[key].objective == self.objective
@@ -161,28 +161,31 @@ class PairRisk(ConditionalRisk):
         nearest = np.array([self._nearest[pred](self, sigma) for sigma in positions])
         return self.risk(nearest), nearest
 
-    def exact(self, sigma):
-        """Nearest u for which no order is better than sigma."""
-        better = self.measure.pair_basis(sigma) - self.basis
-        return distance_to_cone(self.means, better[np.abs(better).max(axis=(1, 2)) > 0])
 
-    def diagonal(self, sigma):
-        """Nearest u of sorted diagonal: the others stay."""
-        order = np.argsort(sigma)
-        out = self.means.copy()
-        out[order, order] = pooled(self.means[order, order][None])[0]
-        return out
+def nearest_unbeaten(risk: PairRisk, sigma):
+    """Return the nearest u for which no order is better than sigma."""
+    better = risk.measure.pair_basis(sigma) - risk.basis
+    return distance_to_cone(risk.means, better[np.abs(better).max(axis=(1, 2)) > 0])
 
-    def topological(self, sigma):
-        """Nearest u from which Algorithm 1 can give sigma."""
-        candidates = [distance_to_cone(self.means, cone) for cone in algorithm_cones(sigma)]
-        return candidates[np.argmin(self.risk(np.array(candidates)))]
+
+def nearest_sorted(risk: PairRisk, sigma):
+    """Return the nearest u with a sorted diagonal; the other entries stay."""
+    order = np.argsort(sigma)
+    out = risk.means.copy()
+    out[order, order] = pooled(risk.means[order, order][None])[0]
+    return out
+
+
+def nearest_topological(risk: PairRisk, sigma):
+    """Return the nearest u from which Algorithm 1 can give sigma."""
+    candidates = [distance_to_cone(risk.means, cone) for cone in algorithm_cones(sigma)]
+    return candidates[np.argmin(risk.risk(np.array(candidates)))]
 
 
 # Prediction maps beside the exact ones whose cones are known, by their keys.
 _NEAREST = {
-    "map_diagonal": PairRisk.diagonal,
-    "disagreement_topological": PairRisk.topological,
+    "map_diagonal": nearest_sorted,
+    "disagreement_topological": nearest_topological,
 }
 
 

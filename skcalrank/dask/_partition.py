@@ -11,14 +11,7 @@ from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 
 from ..data import Queries, check_qid, is_lazy
-from ._blocks import (
-    as_rows,
-    compute,
-    is_frame,
-    lazy_array,
-    lazy_frame,
-    partitions,
-)
+from ._blocks import as_rows, compute, is_frame, lazy_array, lazy_frame, partitions
 
 __all__ = ["partition_by_query"]
 

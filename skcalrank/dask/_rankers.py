@@ -14,7 +14,6 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._solvers import fit_pooled, is_closed_form
 from ..data import (
     MissingQidError,
     carried_qid,
@@ -24,17 +23,10 @@ from ..data import (
     is_lazy,
     query_weights,
 )
-from ..linear_model import GramRidge
+from ..linear_model import GramRidge, refit
 from ..metrics import measure_score
-from ._blocks import (
-    check_disjoint,
-    collect,
-    compute,
-    disjoint,
-    names_of,
-    partitions,
-    tree,
-)
+from ..rankers import check_partitions, require_qid, scored_by
+from ._blocks import check_disjoint, collect, compute, disjoint, names_of, partitions, tree
 
 __all__ = ["run"]
 
@@ -85,15 +77,7 @@ class _Fitted(NamedTuple):
 
 def fit_by_partition(ranker, X, y, qid, sample_weight):
     """Fit a score ranker to the sum of the statistics of all partitions."""
-    ranker._check_params()
-    inner = ranker._given_regressor()
-    if not is_closed_form(inner):
-        raise ValueError(
-            f"X is a dask collection, and {type(inner).__name__} has no statistics that partitions "
-            "could be added up by: set estimator=GramRidge(alpha=...) of skcalrank.linear_model, "
-            "or compute X."
-        )
-    ranker._check_chunks()
+    inner = check_partitions(ranker)
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
     _check_named(parts, y, qid)
     template = clone(ranker).set_params(
@@ -102,23 +86,31 @@ def fit_by_partition(ranker, X, y, qid, sample_weight):
     found = compute(tree(parts.map(_fit_part, template), _merge))
     if found.ranker is None:
         raise ValueError("X has no rows, or sample_weight is zero on every row.")
-    learnt = {k: v for k, v in vars(found.ranker).items() if k not in ranker.get_params(deep=False)}
-    gram = learnt["estimator_"]._solve()
-    if inner is not None and not hasattr(inner, "_sees_moments_only"):
-        regressor = clone(inner).set_params(fit_intercept=gram.fit_intercept)
-        learnt["estimator_"] = fit_pooled(regressor, gram._moments, gram._one_target)
+    params = ranker.get_params(deep=False)
+    learned = {k: v for k, v in vars(found.ranker).items() if k not in params}
+    learned["estimator_"] = _regressor_of(inner, learned["estimator_"])
     vars(ranker).pop("feature_names_in_", None)
-    vars(ranker).update(learnt)
-    names = frozenset(found.owners if ranker._can_add_chunks() else ())
-    ranker.record_ = replace(ranker.record_, names=names, alpha=ranker._penalty())
+    vars(ranker).update(learned)
+    ranker.record_ = replace(
+        ranker.record_,
+        names=frozenset(found.owners if hasattr(ranker, "partial_fit") else ()),
+        alpha=float(ranker.alpha) if inner is None else None,
+    )
     return ranker
 
 
 def _statistics(inner, alpha):
     """Return a regressor that keeps the statistics that another one sees."""
-    if hasattr(inner, "_sees_moments_only"):
+    if isinstance(inner, GramRidge):
         return clone(inner)
     return GramRidge(alpha, fit_intercept=getattr(inner, "fit_intercept", True))
+
+
+def _regressor_of(inner, gram: GramRidge):
+    """Return the regressor that was asked for, fitted to the statistics of all partitions."""
+    if inner is None or isinstance(inner, GramRidge):
+        return refit(gram)
+    return refit(gram, clone(inner).set_params(fit_intercept=gram.fit_intercept))
 
 
 def _is_weightless(sample_weight):
@@ -151,7 +143,7 @@ def map_partitions(method, ranker, X, qid):
     """Make lazy predictions, or ranks, for which a partition must hold whole queries."""
     check_is_fitted(ranker)
     if method == "rank":
-        ranker._require_qid(qid, method)
+        require_qid(ranker, qid, method)
     parts = partitions(X, lazily=True, qid=qid)
     shared = [_light(ranker), method]
     width = ranker.n_items_
@@ -194,7 +186,7 @@ def _rank_part(ranker, method, named, number, *, X, qid):
 def score_by_partition(ranker, X, y, qid, sample_weight):
     """Compute the mean of the measure over the queries from sums of the partitions."""
     check_is_fitted(ranker)
-    measure, y = ranker._scored_by(y)
+    measure, y = scored_by(ranker, y)
     if not measure.is_scaled:
         raise ValueError(
             f"{measure.name} has max_grade=None, the largest label of all partitions, which one "
@@ -221,7 +213,7 @@ def _score_part(ranker, measure, number, *, X, y, qid, sample_weight):
     if not X.shape[0]:
         return 0.0, 0.0, 0, {}
     qid = carried_qid(y, qid)
-    ranker._require_qid(qid, "score")
+    require_qid(ranker, qid, "score")
     scores = ranker.predict(X, qid)
     values = measure_score(measure, y, scores, qid=qid, average=False)
     label_form = scores.ndim == 2

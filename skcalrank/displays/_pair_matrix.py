@@ -9,6 +9,7 @@ from sklearn.utils import _safe_indexing, check_array
 
 from ..data import ArrayLike, Floats, Ints, check_queries, plain
 from ..inspection import unwrapped
+from ..rankers import reads_diagonal
 from ._base import Display, drawn, styled
 
 __all__ = ["PairMatrixDisplay"]
@@ -310,7 +311,7 @@ def _values_and_positions(ranker, X, qid):
     """Return the values of the pairs of one query, and the positions predicted from them."""
     # In the label-ranking form there is one row of positions as there is one matrix.
     (matrix,) = ranker.decision_function(X, qid)
-    if not ranker._diagonal:
+    if not reads_diagonal(ranker):
         matrix = matrix.copy()
         np.fill_diagonal(matrix, np.nan)
     return matrix, np.ravel(ranker.rank(X, qid))

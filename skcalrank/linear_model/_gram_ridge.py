@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._solvers import (
     Moments,
     check_features,
+    fit_pooled,
     merge_all,
     pooled_moments,
     product_of_rows,
@@ -29,7 +30,7 @@ from ..data import (
     check_sample_weight,
 )
 
-__all__ = ["GramRidge"]
+__all__ = ["GramRidge", "fit_to_moments", "refit"]
 
 _X_CHECKS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 
@@ -37,7 +38,7 @@ _X_CHECKS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Exact ridge regression from sufficient statistics.
 
-    Minimises the objective of :class:`sklearn.linear_model.Ridge`,
+    Minimizes the objective of :class:`sklearn.linear_model.Ridge`,
 
     .. math:: \min_{w, b} \sum_i s_i (t_i - x_i' w - b)^2 + \alpha \|w\|^2 ,
 
@@ -60,7 +61,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Penalty, of all targets or of each. With 0, the coefficients of least squares; where
         several are best, those of least norm.
     fit_intercept : bool, default=True
-        Whether there is an intercept, which is not penalised.
+        Whether there is an intercept, which is not penalized.
 
     Attributes
     ----------
@@ -94,7 +95,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    # Rankers then hand it statistics instead of centred rows, see skcalrank._solvers.
+    # Rankers then pass statistics instead of centered rows, see skcalrank._solvers.
     _sees_moments_only = True
 
     _parameter_constraints: ClassVar[dict] = {
@@ -182,14 +183,14 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
 
     def _learn(self, moments: Moments, one_target: bool):
-        """Take the statistics of all rows for one's own."""
+        """Replace the statistics by those of all rows."""
         self._moments, self._one_target = moments, one_target
         for name in ("coef_", "intercept_"):
             self.__dict__.pop(name, None)
         return self
 
     def _solve(self):
-        """Solve for the coefficients now: prediction is to change nothing about an estimator."""
+        """Solve for the coefficients now, so that predictions do not change the estimator."""
         _ = self.coef_, self.intercept_
         return self
 
@@ -202,17 +203,17 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
 
     def merge(self, *others: GramRidge) -> GramRidge:
-        """A model that has seen the rows of this one and of the others.
+        """Return a model that has seen the rows of this one and of the others.
 
         Parameters
         ----------
         *others : GramRidge
-            Fitted to the same features and targets of other rows.
+            Models fitted to the same features and targets of other rows.
 
         Returns
         -------
         merged : GramRidge
-            A new one with the parameters of this one; this one and the others stay as they are.
+            A new model with the parameters of this one; no model is changed.
 
         Raises
         ------
@@ -324,3 +325,22 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **_X_CHECKS)
         return product_of_rows(X, self.coef_.T) + self.intercept_
+
+
+def fit_to_moments(model: GramRidge, moments: Moments, one_target: bool) -> GramRidge:
+    """Fit a model, in place, to all rows that moments were made of.
+
+    ``one_target`` says whether y was one-dimensional.
+    """
+    model.n_features_in_ = len(moments.mean)
+    return model._learn(moments, one_target)._solve()
+
+
+def refit(model: GramRidge, regressor=None):
+    """Return another regressor, fitted to the rows that a fitted model has seen.
+
+    It must be one that depends on rows through their moments only, as `Ridge` does. None is the
+    model itself, with its coefficients solved for.
+    """
+    model._solve()
+    return model if regressor is None else fit_pooled(regressor, model._moments, model._one_target)

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from inspect import isabstract
 
+from ._access import check_partitions as check_partitions
+from ._access import is_ranker as is_ranker
+from ._access import measure_of as measure_of
+from ._access import reads_diagonal as reads_diagonal
+from ._access import require_qid as require_qid
+from ._access import scored_by as scored_by
+from ._access import why_weights_do_not_repeat as why_weights_do_not_repeat
 from ._aggregated import AggregatedRanker
-from ._base import BaseRanker, ScoreRanker
+from ._base import BaseRanker
 from ._baselines import PairwiseHingeRanker, PairwiseLogisticRanker
 from ._cv import LeastSquaresRankerCV
 from ._difference_graph import DifferenceGraphRanker
@@ -25,6 +32,7 @@ from ._positional import (
     RecallRanker,
     SpearmanRanker,
 )
+from ._score import ScoreRanker
 from ._stochastic import StochasticAggregatedRanker
 from ._value import ValueRegularizedRanker
 
@@ -61,18 +69,3 @@ RANKERS: dict[str, type[BaseRanker]] = {
     for name, cls in ((name, globals()[name]) for name in __all__)
     if issubclass(cls, BaseRanker) and not isabstract(cls)
 }
-
-
-def is_ranker(estimator) -> bool:
-    """Return whether an estimator is a ranker of the package, which knows its measure."""
-    return isinstance(estimator, BaseRanker)
-
-
-def measure_of(estimator):
-    """Return the measure of a ranker, or None for another estimator."""
-    return estimator._measure() if is_ranker(estimator) else None
-
-
-def why_weights_do_not_repeat(ranker: BaseRanker) -> str | None:
-    """Return why a weight is not a repetition of the row, or None where it is."""
-    return ranker._why_weights_do_not_repeat()

@@ -1,57 +1,37 @@
-"""The base of every ranker: validation, regressor, positions, score."""
+"""The base of every ranker: validation, positions, score."""
 
 from __future__ import annotations
 
-import copy
 from abc import ABCMeta, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, clone
-from sklearn.linear_model import Ridge
+from sklearn.base import BaseEstimator
 from sklearn.utils import RegressorTags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._solvers import (
-    SQUARED_LOSSES,
-    effective_loss,
-    fit_centred,
-    fit_outputs,
-    fit_regressor,
-    is_closed_form,
-    predict_rows,
-    takes_nan,
-    takes_sparse,
-)
 from ..data import (
-    NON_NEGATIVE,
-    REGRESSOR,
     Judgments,
     MissingQidError,
     Queries,
-    all_or_nothing,
     carried_qid,
     check_cutoff,
     check_one_form,
-    check_params,
     check_queries,
-    check_regressor,
     check_sample_weight,
-    one_of,
     positions,
     refuse_lazy,
-    refuse_second_penalty,
     with_index_of,
     x_checks,
 )
 from ..measures import Measure
 from ..metrics import measure_score
 from ._lazy import lazy_aware
+from ._problem import Problem
 from ._record import FitRecord
 
-__all__ = ["BaseRanker", "Problem", "ScoreRanker", "fit_targets"]
+__all__ = ["BaseRanker"]
 
 
 # Why the weight of a row is not a repetition of it.
@@ -59,37 +39,6 @@ COUNTS_DOCUMENTS = "a query counts its number of documents, which weights do not
 DEPENDS_ON_LABELS = (
     "targets depend on all labels of the query: a weight weighs, it does not repeat rows"
 )
-
-
-class Problem(NamedTuple):
-    """A validated ranking problem.
-
-    Attributes
-    ----------
-    X : array-like of shape (n_rows, d) or (n, d)
-    y : ndarray of shape (n_documents,), or Judgments
-        Relevances in grouped order.
-    queries : Queries
-    weight : ndarray or None
-        Per row of X.
-    n_items : int or None
-        Number of items of the label-ranking form.
-    has_qid : bool
-        Whether the queries were named.
-    measure : Measure
-        The measure of the ranker, with what it reads off all labels filled in.
-    of_clicks : bool
-        Whether the relevances were made from click sessions.
-    """
-
-    X: np.ndarray
-    y: Any  # ndarray or Judgments
-    queries: Queries
-    weight: np.ndarray | None
-    n_items: int | None
-    has_qid: bool
-    measure: Measure
-    of_clicks: bool = False
 
 
 class BaseRanker(BaseEstimator, metaclass=ABCMeta):
@@ -224,17 +173,18 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def decision_function(self, X, qid=None):
-        """Return the surrogate values u of the documents.
+        """Return the surrogate values u of the documents, such as the estimated targets.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, d)
         qid : array-like of shape (n_rows,), default=None
-            Query of each row.
+            Query of each row. Checked, but values of single documents do not depend on it.
 
         Returns
         -------
         u : ndarray of shape (n_rows,) or (n, r)
+            Under the loss "pairwise_squared", up to a constant of each query.
         """
 
     @lazy_aware
@@ -243,16 +193,14 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, d)
-            Documents, or instances in the label-ranking form.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row; the scores do not depend on it.
+        X, qid
+            As in :meth:`decision_function`.
 
         Returns
         -------
         scores : ndarray of shape (n_rows,) or (n, r)
-            Higher is better. Of a dask array a lazy one, of a dask DataFrame a lazy Series with
-            its index; :meth:`rank` likewise, whose partitions must hold whole queries.
+            Higher is better. For a dask array a lazy array, for a dask DataFrame a lazy Series
+            with its index; so does :meth:`rank`, where partitions must hold whole queries.
         """
         return self.decision_function(X, qid)
 
@@ -290,7 +238,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         return queries.ungroup(positions(queries.group(scores), queries))
 
     def top_k(self, X, qid=None, k=10):
-        """The best documents of each query, best first.
+        """Return the best documents of each query, best first.
 
         Parameters
         ----------
@@ -320,15 +268,14 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     @lazy_aware
     def score(self, X, y, qid=None, sample_weight=None):
-        """Mean of the ranker's own measure over the queries, higher is better.
+        """Return the mean of the ranker's own measure over the queries, higher is better.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, d)
+        X, qid
+            As in :meth:`rank`.
         y : array-like of shape (n_rows,) or (n, r)
             Relevances, or a target that carries its queries.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row.
         sample_weight : array-like of shape (n_rows,), default=None
             A query weighs the mean of its rows.
 
@@ -358,260 +305,3 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _scored_by(self, y):
         """Return the measure that compares predictions with y, and y as the measure reads it."""
         return self.record_.measure, y
-
-
-def fit_targets(regressor, problem: Problem, targets, *, pairwise, method="fit"):
-    """Fit a regressor to targets in grouped order, or update it."""
-    X, queries, weight = problem.X, problem.queries, problem.weight
-    if problem.n_items is not None:
-        targets = targets.reshape(-1, problem.n_items)
-        if pairwise:
-            targets = targets - targets.mean(axis=1, keepdims=True)
-        return fit_outputs(regressor, X, targets, weight, method=method)
-    targets = queries.ungroup(targets)
-    if pairwise:
-        return fit_centred(regressor, X, targets, queries, weight, method=method)
-    return fit_regressor(regressor, X, targets, weight, method=method)
-
-
-def names_of(queries: Queries) -> frozenset:
-    """Return the names of the queries; none where all rows are one query."""
-    return frozenset(() if queries.names is None else queries.names.tolist())
-
-
-def _own_copy(regressor):
-    """Return a copy that takes another chunk and leaves the regressor as it was."""
-    # A regressor of moments replaces its attributes; others may change arrays in place.
-    return copy.copy(regressor) if is_closed_form(regressor) else copy.deepcopy(regressor)
-
-
-class ScoreRanker(BaseRanker):
-    """Base of rankers whose surrogate has one value per document, and whose map is a sort.
-
-    Parameters
-    ----------
-    estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
-    alpha, loss
-        As in :class:`LeastSquaresRanker`.
-    """
-
-    regresses_targets: ClassVar[bool] = True
-
-    __metadata_request__partial_fit = {"qid": True, "sample_weight": True}
-
-    _takes_targets = True
-
-    estimator_: Any
-
-    _parameter_constraints: ClassVar[dict] = {
-        "estimator": [REGRESSOR, None],
-        "alpha": [NON_NEGATIVE],
-        "loss": [one_of(*SQUARED_LOSSES), None],
-    }
-
-    def __init__(self, estimator=None, *, alpha=1.0, loss=None):
-        self.estimator = estimator
-        self.alpha = alpha
-        self.loss = loss
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self._given_regressor())
-        tags.input_tags.allow_nan = takes_nan(self._given_regressor())
-        tags.target_tags.positive_only = self._positive_only()
-        return tags
-
-    def _given_regressor(self):
-        """Return the regressor passed by the user; None means Ridge."""
-        return check_regressor(self, self.estimator)
-
-    def _positive_only(self) -> bool:
-        return False
-
-    @lazy_aware
-    @all_or_nothing
-    def fit(self, X, y, qid=None, sample_weight=None):
-        """Regress the targets of the measure.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, d)
-            Documents, or instances in the label-ranking form. With a dask array or DataFrame here
-            and in the other arguments, statistics are computed where its partitions live, for
-            `Ridge` (also None, which then is fitted as `GramRidge`), `LinearRegression` and
-            `GramRidge`; a partition holds whole queries, see
-            :func:`skcalrank.dask.partition_by_query`.
-        y : array-like of shape (n_rows,) or (n, r)
-            Relevances, higher is better. May carry its queries: a
-            :class:`~skcalrank.RankingTarget`, or a pandas Series with an index named
-            "qid".
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row, of any hashable type, in any order. None with
-            one-dimensional y: all rows are one query.
-        sample_weight : array-like of shape (n_rows,), default=None
-            Weighs the squared error of a row; it does not repeat the row, and the
-            document is ranked whatever its weight. Weights may depend on the query and
-            its documents; weights that depend on the labels change what is learnt.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If the input is no ranking problem, labels do not fit the measure, or the
-            regressor cannot do what is asked.
-        """
-        self._check_params()
-        problem = self._check_problem(X, y, qid, sample_weight)
-        return self._fit_to_targets(problem, self._targets(problem))
-
-    @available_if(lambda self: self._can_add_chunks())
-    @all_or_nothing
-    def partial_fit(self, X, y, qid=None, sample_weight=None):
-        """Add queries to those seen.
-
-        There when the regressor has `partial_fit`. A chunk holds whole queries: targets and
-        centres are those of a query. With :class:`~skcalrank.linear_model.GramRidge` the result
-        is that of one fit to all chunks, under both losses.
-
-        Parameters
-        ----------
-        X, y, qid, sample_weight
-            As in :meth:`fit`. Without a qid, a chunk of one-dimensional y is one query.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            As in :meth:`fit`; if the chunk has another form than those before, or measure or loss
-            were changed in between; with `GramRidge` also if a query was in an earlier chunk.
-            (Regressors that learn by steps, such as ``SGDRegressor``, may see queries again, so a
-            query that is cut is not noticed.)
-        """
-        self._check_params()
-        self._check_chunks()
-        problem = self._check_problem(X, y, qid, sample_weight, reset=not self._can_go_on())
-        return self._fit_to_targets(problem, self._targets(problem), "partial_fit")
-
-    def _can_go_on(self) -> bool:
-        """Return whether the fitted regressor takes another chunk: one without them cannot."""
-        return hasattr(getattr(self, "estimator_", None), "partial_fit")
-
-    def _fit_to_targets(self, problem: Problem, targets, method="fit"):
-        """Regress targets in grouped order, those of the measure or others in their place."""
-        goes_on = method == "partial_fit" and self._can_go_on()
-        record = self._record(problem, self._names(problem.queries))
-        record = self.record_.add(record) if goes_on else record
-        regressor = _own_copy(self.estimator_) if goes_on else self._new_regressor()
-        pairwise = self._loss_in_force() == "pairwise_squared"
-        self.estimator_ = fit_targets(regressor, problem, targets, pairwise=pairwise, method=method)
-        self.record_ = record
-        return self
-
-    @available_if(lambda self: self._can_add_chunks() and hasattr(self._given_regressor(), "merge"))
-    def merge(self, *others):
-        """A ranker that has seen the queries of this one and of the others.
-
-        There when the regressor has `merge`, as :class:`~skcalrank.linear_model.GramRidge` has. The
-        result is that of one fit to all rows.
-
-        Parameters
-        ----------
-        *others : ranker
-            Of the same measure and loss, fitted to other queries.
-
-        Returns
-        -------
-        merged : ranker
-            A new one, with the parameters of this one; this one and the others stay as they are.
-
-        Raises
-        ------
-        ValueError
-            If measures, losses or features differ, or two have seen a query of the same name.
-        """
-        for ranker in (self, *others):
-            check_is_fitted(ranker)
-        merged = copy.copy(self)
-        merged.record_ = self.record_.merge(other.record_ for other in others)
-        merged.estimator_ = self.estimator_.merge(*(other.estimator_ for other in others))
-        return merged
-
-    def _check_params(self):
-        """Raise for parameters that are out of range or do not fit together."""
-        regressor = self._given_regressor()
-        check_params(self)
-        if regressor is not None:
-            refuse_second_penalty(self)
-
-    def _loss_in_force(self):
-        return effective_loss(self.loss, self._given_regressor())
-
-    def _check_chunks(self):
-        """Raise where the targets of a query depend on other queries."""
-
-    def _penalty(self):
-        return float(self.alpha) if self.estimator is None else None
-
-    def _can_add_chunks(self) -> bool:
-        return hasattr(self._given_regressor(), "partial_fit")
-
-    def _new_regressor(self):
-        return Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
-
-    def _names(self, queries) -> frozenset:
-        """Return the names of queries that would count twice if they came again."""
-        exact = self._can_add_chunks() and is_closed_form(self._given_regressor())
-        return names_of(queries) if exact else frozenset()
-
-    @lazy_aware
-    def decision_function(self, X, qid=None):
-        """Surrogate values, one per document: the estimated targets of the measure.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, d)
-        qid : array-like of shape (n_rows,), default=None
-            Checked, but the values do not depend on it.
-
-        Returns
-        -------
-        u : ndarray of shape (n_rows,) or (n, r)
-            Under the loss "pairwise_squared", up to a constant of each query.
-        """
-        X, _ = self._check_rows(X, qid)
-        return predict_rows(self.estimator_, X)
-
-    @property
-    def alpha_(self):
-        """Ridge penalty that was used; there where ``estimator`` is None."""
-        if self.record_.alpha is None:
-            raise AttributeError("The estimator brought its own penalty: see estimator_.")
-        return self.record_.alpha
-
-    @property
-    def penalty_scale_(self):
-        """Units that ``alpha_`` is counted in, one of each feature; there where it is."""
-        _ = self.alpha_
-        return np.ones(self.n_features_in_)
-
-    @property
-    def coef_(self):
-        """Coefficients of the fitted regressor, where it has them."""
-        return self.estimator_.coef_
-
-    @property
-    def intercept_(self):
-        """Intercept of the fitted regressor, where it has one."""
-        return self.estimator_.intercept_
-
-    @property
-    def feature_importances_(self):
-        """Feature importances of the fitted regressor, where it has them."""
-        return self.estimator_.feature_importances_

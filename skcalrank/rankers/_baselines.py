@@ -18,29 +18,6 @@ class _PreferenceRanker(EdgeScorer):
         "margin": ["boolean"],
     }
 
-    def __init__(
-        self,
-        *,
-        alpha=1.0,
-        margin=False,
-        weights="difference",
-        fit_intercept=True,
-        max_iter=1000,
-        tol=1e-6,
-        warm_start=False,
-        verbose=0,
-    ):
-        super().__init__(
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            max_iter=max_iter,
-            tol=tol,
-            warm_start=warm_start,
-            verbose=verbose,
-        )
-        self.margin = margin
-        self.weights = weights
-
     def _loss_options(self):
         return {"margin": bool(self.margin)}
 
@@ -53,13 +30,13 @@ class PairwiseHingeRanker(_PreferenceRanker):
     or with ``margin=True`` :math:`\sum_{i \to j} (1 - (s_i - s_j - y_{ij}))_+`. No convex loss
     of these forms is consistent for pairwise disagreement, not even where the noise is low
     (DMJ10, Theorems 11 and 12; DMJ13, Theorems 2 and 3): where preferences disagree with each
-    other, its minimiser can order documents wrongly however many data there are.
+    other, its minimizer can order documents wrongly, whatever the number of rows.
     :class:`ValueRegularizedRanker` and :class:`PairwiseDisagreementRanker` are consistent.
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Ridge penalty; it stands against the sum over the preferences.
+    alpha, fit_intercept, max_iter, warm_start, verbose
+        As in :class:`~skcalrank.rankers.LinearScorer`.
     margin : bool, default=False
         Whether the weight of a preference is the margin to be kept, and not a factor.
     weights : {"difference", "unit"}, default="difference"
@@ -68,21 +45,13 @@ class PairwiseHingeRanker(_PreferenceRanker):
     corner_width : float, default=1e-3
         Width, from (0, 1], over which the corner of the hinge is rounded, because the solver
         needs gradients. The loss of a preference of weight 1 is lower by half of it at most.
-    fit_intercept : bool, default=True
-        One for each item in the label-ranking form; no part otherwise.
-    max_iter : int, default=1000
     tol : float, default=1e-4
-        The solver stops when the gradient is this small beside that of all scores zero.
-    warm_start : bool, default=False
-        Begin where the last fit ended.
-    verbose : int, default=0
-        1 prints the iterations.
+        As in :class:`~skcalrank.rankers.LinearScorer`, where the default is 1e-6.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (d,) or (r, d)
-    intercept_ : float or ndarray of shape (r,)
-    n_iter_ : int
+    coef_, intercept_, n_iter_
+        As in :class:`~skcalrank.rankers.LinearScorer`.
 
     References
     ----------
@@ -115,16 +84,9 @@ class PairwiseHingeRanker(_PreferenceRanker):
         warm_start=False,
         verbose=0,
     ):
-        super().__init__(
-            alpha=alpha,
-            margin=margin,
-            weights=weights,
-            fit_intercept=fit_intercept,
-            max_iter=max_iter,
-            tol=tol,
-            warm_start=warm_start,
-            verbose=verbose,
-        )
+        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
+        self.margin = margin
+        self.weights = weights
         self.corner_width = corner_width
 
     def _losses(self):
@@ -144,16 +106,15 @@ class PairwiseLogisticRanker(_PreferenceRanker):
 
     Parameters
     ----------
-    alpha, margin, weights, fit_intercept, max_iter, warm_start, verbose
+    alpha, fit_intercept, max_iter, tol, warm_start, verbose
+        As in :class:`~skcalrank.rankers.LinearScorer`.
+    margin, weights
         As in :class:`PairwiseHingeRanker`.
-    tol : float, default=1e-6
-        The solver stops when the gradient is this small beside that of all scores zero.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (d,) or (r, d)
-    intercept_ : float or ndarray of shape (r,)
-    n_iter_ : int
+    coef_, intercept_, n_iter_
+        As in :class:`~skcalrank.rankers.LinearScorer`.
 
     References
     ----------
@@ -166,6 +127,22 @@ class PairwiseLogisticRanker(_PreferenceRanker):
     >>> ranker.rank([[0.0], [1.0], [2.0]])
     array([3, 2, 1])
     """
+
+    def __init__(
+        self,
+        *,
+        alpha=1.0,
+        margin=False,
+        weights="difference",
+        fit_intercept=True,
+        max_iter=1000,
+        tol=1e-6,
+        warm_start=False,
+        verbose=0,
+    ):
+        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
+        self.margin = margin
+        self.weights = weights
 
     def _losses(self):
         return [PreferenceLogistic()]

@@ -13,13 +13,8 @@ from scipy.stats import rankdata
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .._solvers import check_features
-from ..data import (
-    OWN_ERROR,
-    all_or_nothing,
-    carried_qid,
-    check_qid,
-)
-from ..linear_model import GramRidge
+from ..data import OWN_ERROR, all_or_nothing, carried_qid, check_qid
+from ..linear_model import GramRidge, fit_to_moments
 from ._folds import held_out_scores, make_splits, training_moments
 from ._positional import LeastSquaresRanker, _PositionalRanker
 
@@ -58,11 +53,11 @@ class LeastSquaresRankerCV(_PositionalRanker):
     Attributes
     ----------
     alpha_ : float
-        The chosen penalty. This and what follows, down to `estimator_`, is of the first measure.
+        The penalty chosen for the first measure, as all attributes down to `estimator_`.
     best_score_ : float
         Its mean score over the splits.
     best_index_ : int
-        Where it stands among `alphas`.
+        Its index in `alphas`.
     coef_ : ndarray of shape (d,) or (r, d)
     intercept_ : float or ndarray of shape (r,)
     estimator_ : GramRidge
@@ -113,7 +108,6 @@ class LeastSquaresRankerCV(_PositionalRanker):
     """
 
     _takes_targets = False
-
     _parameter_constraints: ClassVar = {
         "measure": OWN_ERROR,
         "alphas": ["array-like", None],
@@ -173,13 +167,8 @@ class LeastSquaresRankerCV(_PositionalRanker):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, d)
-            Documents, or instances in the label-ranking form.
-        y : array-like of shape (n_rows,) or (n, r)
-            Relevances, higher is better, which may carry their queries.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row, of any hashable type, in any order. None with
-            one-dimensional y: all rows are one query.
+        X, y, qid
+            As in :meth:`LeastSquaresRanker.fit`, but in memory.
         sample_weight : array-like of shape (n_rows,), default=None
             Weighs the squared error of a row, and in the scores a query by the mean of its rows.
 
@@ -190,8 +179,8 @@ class LeastSquaresRankerCV(_PositionalRanker):
         Raises
         ------
         ValueError
-            If the input is no ranking problem, labels do not fit a measure, or `cv` makes an empty
-            part.
+            If the input is not a ranking problem, labels do not fit a measure, or `cv` yields an
+            empty part.
 
         Warns
         -----
@@ -234,8 +223,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
         ranker = LeastSquaresRanker(measure, estimator=GramRidge(alpha), loss=self.loss)
         one_target = problem.n_items is None
         gram = GramRidge(alpha, fit_intercept=not (pairwise and one_target))
-        gram.n_features_in_ = self.n_features_in_
-        ranker.estimator_ = gram._learn(moments, one_target=one_target)._solve()
+        ranker.estimator_ = fit_to_moments(gram, moments, one_target)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(ranker, name, getattr(self, name))

@@ -1,4 +1,4 @@
-"""Convex losses of the net preferences of many judgements."""
+"""Convex losses of the net preferences of many judgments."""
 
 from __future__ import annotations
 
@@ -19,36 +19,26 @@ class DifferenceGraphRanker(EdgeScorer):
     .. math:: \min_w \sum_q n_q \sum_{i, j} (s_{ij} - s_{ji})_+ \, f(a_i - a_j) + \alpha \|w\|^2,
         \qquad a = Xw
 
-    where s is the mean preference matrix of the :math:`n_q` judgements of a query, and f is convex,
+    where s is the mean preference matrix of the :math:`n_q` judgments of a query, and f is convex,
     non-increasing, with :math:`f'(0) < 0`. Of two documents only the one that is preferred in the
     mean has a term, so that the losses of RankSVM and RankNet, which are consistent for nothing
     when given single preferences, become so: consistent for pairwise disagreement where the graph
     of :math:`E[Y_{ij}] > E[Y_{ji}]` is acyclic and s is near its limit, i.e. where every query
-    has many judgements.
+    has many judgments.
 
     Parameters
     ----------
     edge_loss : {"logistic", "hinge", "exponential", "squared_hinge"}, default="logistic"
         f; the corner of the hinge is rounded over 0.001.
-    alpha : float, default=1.0
-        Ridge penalty; it stands against the sum over all preferences.
+    alpha, fit_intercept, max_iter, tol, warm_start, verbose
+        As in :class:`~skcalrank.rankers.LinearScorer`.
     weights : {"difference", "unit"}, default="difference"
-        Preferences when y is relevances, one judgement of each query.
-    fit_intercept : bool, default=True
-        One for each item in the label-ranking form; no part otherwise.
-    max_iter : int, default=1000
-    tol : float, default=1e-6
-        The solver stops when the gradient is this small beside that of all scores zero.
-    warm_start : bool, default=False
-        Begin where the last fit ended.
-    verbose : int, default=0
-        1 prints the iterations.
+        Preferences when y is relevances, one judgment of each query.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (d,) or (r, d)
-    intercept_ : float or ndarray of shape (r,)
-    n_iter_ : int
+    coef_, intercept_, n_iter_
+        As in :class:`~skcalrank.rankers.LinearScorer`.
 
     Examples
     --------
@@ -81,14 +71,7 @@ class DifferenceGraphRanker(EdgeScorer):
         warm_start=False,
         verbose=0,
     ):
-        super().__init__(
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            max_iter=max_iter,
-            tol=tol,
-            warm_start=warm_start,
-            verbose=verbose,
-        )
+        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
         self.edge_loss = edge_loss
         self.weights = weights
 
@@ -97,7 +80,7 @@ class DifferenceGraphRanker(EdgeScorer):
         return narrowing_hinges(loss.corner_width) if self.edge_loss == "hinge" else [loss]
 
     def _edges(self, problem):
-        # The mean over n_q judgements, n_q times: their sum.
+        # The mean over n_q judgments, n_q times: their sum.
         return _net_edges(*super()._edges(problem), problem.queries.n_rows)
 
 

@@ -12,8 +12,8 @@ from scipy.sparse import issparse
 from .._solvers import SQUARED_LOSSES, AveragedDescent
 from ..data import Queries
 from ..losses import Loss
-from ._base import Problem
 from ._linear import document_weights
+from ._problem import Problem
 
 __all__ = ["Batch", "descend", "draw_batches", "new_descent", "step_lengths"]
 
@@ -56,20 +56,8 @@ def draw_batches(
 ) -> Iterator[Batch]:
     """Yield batches of random subsets of judgments without end, many aggregated at a time.
 
-    Parameters
-    ----------
-    problem : Problem
-    judgments : Judgments
-        Of all queries.
-    share : ndarray of shape (n_queries,)
-        Probability of each query.
-    targets_of : callable
-        From the chosen judgments and their queries to targets.
-    loss : Loss
-    order : int or None
-        Judgments of a subset; None = all.
-    batch_size : int
-    rng : RandomState
+    ``share`` has the probability of each query, and ``targets_of`` maps the chosen judgments and
+    their queries to targets.
     """
     weight = document_weights(problem)
     size = min(_MOST_DRAWS, max(1, _MOST_ROWS // int(problem.queries.sizes.max())))

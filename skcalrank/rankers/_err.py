@@ -11,7 +11,7 @@ import numpy as np
 from ..aggregation import cascade
 from ..data import ClickSessions, Interval, RankingTarget, carried_qid
 from ..measures import ERR
-from ._base import ScoreRanker
+from ._score import ScoreRanker
 
 __all__ = ["ERRRanker"]
 
@@ -29,14 +29,10 @@ class ERRRanker(ScoreRanker):
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
+    estimator, alpha, loss
+        As in :class:`LeastSquaresRanker`.
     max_grade : float, default=None
         Highest grade of the scale; None = the largest label seen in fit.
-    alpha : float, default=1.0
-        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
-    loss : {"squared", "pairwise_squared"}, default=None
-        As in :class:`LeastSquaresRanker`.
 
     Notes
     -----
@@ -57,7 +53,6 @@ class ERRRanker(ScoreRanker):
     """
 
     short_names: ClassVar = {"err": {}}
-
     _parameter_constraints: ClassVar = {
         **ScoreRanker._parameter_constraints,
         "max_grade": [Interval(Real, 0, 1000, closed="both"), None],

@@ -25,7 +25,7 @@ from .._solvers import (
 )
 from ..data import KEPT_CELLS, PART_CELLS, Queries, Ranked
 from ..model_selection import QueryKFold
-from ._base import Problem
+from ._problem import Problem
 
 __all__ = ["Split", "all_moments", "held_out_scores", "make_splits", "training_moments"]
 
@@ -183,21 +183,10 @@ def _take(problem: Problem, rows) -> Problem:
 
 
 def held_out_scores(problem: Problem, splits, training, measures, alphas) -> np.ndarray:
-    """Value of each measure on the test rows, of the model that regresses its targets.
+    """Return the mean of each measure on test rows, for the models that regress its targets.
 
-    Parameters
-    ----------
-    problem : Problem
-    splits : list of Split
-    training : iterable of Moments
-        Of each split.
-    measures : list of PositionalMeasure
-    alphas : ndarray of shape (n_alphas,)
-
-    Returns
-    -------
-    scores : ndarray of shape (n_measures, n_alphas, n_splits)
-        Means over the queries on which the measure is defined; NaN where there is none.
+    ``training`` has the moments of each split. The result is of shape (n_measures, n_alphas,
+    n_splits), NaN where a measure is undefined on every query.
     """
     gained = np.zeros((len(measures), len(alphas), len(splits)))
     counted = np.zeros_like(gained)

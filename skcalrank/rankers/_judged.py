@@ -18,9 +18,12 @@ from ..data import (
     check_params,
     one_of,
 )
-from ._base import DEPENDS_ON_LABELS, BaseRanker, Problem
+from ._base import DEPENDS_ON_LABELS, BaseRanker
+from ._problem import Problem
 
 __all__ = ["JudgmentRanker", "count_judgments"]
+
+_JUDGMENTS = (PreferenceTarget, ClickSessions)
 
 
 class JudgmentRanker(BaseRanker):
@@ -28,7 +31,7 @@ class JudgmentRanker(BaseRanker):
 
     __metadata_request__partial_fit: ClassVar = {"qid": True, "sample_weight": True}
 
-    _judgments = (PreferenceTarget, ClickSessions)
+    _judgments = _JUDGMENTS
 
     _parameter_constraints: ClassVar[dict] = {
         "structure": [one_of(*STRUCTURES), callable],
@@ -73,12 +76,11 @@ class JudgmentRanker(BaseRanker):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, d)
+        X, qid
+            As in :meth:`LeastSquaresRanker.fit`.
         y : PreferenceTarget, ClickSessions, or array-like of shape (n_rows,) or (n, r)
             Judgments, which carry their queries. Relevances stand for one judgment of each query,
             that of all their differences.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row.
         sample_weight : array-like of shape (n_rows,), default=None
             Weighs the terms of a document, in addition to the number of judgments of its query.
 
@@ -176,7 +178,7 @@ def count_judgments(problem: Problem, judged, alone=True):
     counts = judged.n_judgments
     if counts.any():
         return counts
-    if isinstance(problem.y, JudgmentRanker._judgments) or not alone:
+    if isinstance(problem.y, _JUDGMENTS) or not alone:
         raise ValueError(
             "y holds no judgment (relevances that are equal in a query make none): there is "
             "nothing to learn from."
@@ -187,7 +189,7 @@ def count_judgments(problem: Problem, judged, alone=True):
 
 def _judgments_of(problem: Problem, y):
     """Return the target; relevances stand for one judgment of each query."""
-    if isinstance(y, JudgmentRanker._judgments):
+    if isinstance(y, _JUDGMENTS):
         return y
     queries = problem.queries
     if problem.n_items is not None:

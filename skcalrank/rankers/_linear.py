@@ -1,4 +1,4 @@
-"""Linear scorers that minimise a convex objective of the scores."""
+"""Linear scorers that minimize a convex objective of the scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from .._solvers import ScorerFit, fit_scorer
 from ..data import AT_LEAST_ONE, NON_NEGATIVE, POSITIVE, all_or_nothing, check_params
-from ._base import COUNTS_DOCUMENTS, BaseRanker, Problem
+from ._base import COUNTS_DOCUMENTS, BaseRanker
+from ._problem import Problem
 
 __all__ = ["LinearScorer"]
 
@@ -19,31 +20,33 @@ __all__ = ["LinearScorer"]
 class LinearScorer(BaseRanker):
     """A score linear in X, with a ridge penalty.
 
-    A subclass says which objective of the scores is minimised; those with another solver
-    than L-BFGS override ``_solve``.
+    A subclass says which objective of the scores is minimized.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        Ridge penalty of the coefficients: it stands against a sum, not a mean.
+        Ridge penalty of the coefficients, added to a sum over documents or pairs and not to a mean.
     fit_intercept : bool, default=True
-        Has no part in objectives that see differences of scores only, except one for each item in
-        the label-ranking form.
+        Ignored where only differences of scores within a query matter, except for one intercept
+        per item in the label-ranking form.
     max_iter : int, default=1000
-        Most iterations of the solver.
+        Maximum number of iterations of the solver.
     tol : float, default=1e-6
-        The solver stops when the gradient is this small beside that of all scores zero.
+        The solver stops when the norm of the gradient, divided by its norm where all scores are
+        zero, is at most `tol`.
     warm_start : bool, default=False
-        Begin where the last fit ended.
+        Whether the solver starts from the solution of the previous fit.
     verbose : int, default=0
         1 prints the iterations.
 
     Attributes
     ----------
     coef_ : ndarray of shape (d,) or (r, d)
+        Coefficients, of each item in the label-ranking form.
     intercept_ : float or ndarray of shape (r,)
+        Intercept, of each item in the label-ranking form.
     n_iter_ : int
-        Iterations of the solver.
+        Number of iterations of the solver; 1 in closed form.
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -56,14 +59,7 @@ class LinearScorer(BaseRanker):
     }
 
     def __init__(
-        self,
-        *,
-        alpha=1.0,
-        fit_intercept=True,
-        max_iter=1000,
-        tol=1e-6,
-        warm_start=False,
-        verbose=0,
+        self, alpha=1.0, fit_intercept=True, max_iter=1000, tol=1e-6, warm_start=False, verbose=0
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -82,22 +78,19 @@ class LinearScorer(BaseRanker):
 
     @abstractmethod
     def _solve(self, problem: Problem, start) -> ScorerFit:
-        """Minimise, mostly by :meth:`_descend`; ``start`` is (coef, intercept) or None."""
+        """Minimize, mostly by :meth:`_descend`; ``start`` is (coef, intercept) or None."""
 
     @all_or_nothing
     def fit(self, X, y, qid=None, sample_weight=None):
-        """Minimise the objective.
+        """Minimize the objective.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, d)
-            Documents, or instances in the label-ranking form.
+        X, qid
+            As in :meth:`LeastSquaresRanker.fit`.
         y : array-like of shape (n_rows,) or (n, r), or PreferenceTarget
             Relevances, higher is better, which may carry their queries; preferences where
             the ranker takes them.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row, of any hashable type, in any order. None with
-            one-dimensional y: all rows are one query.
         sample_weight : array-like of shape (n_rows,), default=None
             Weighs the term of a document, and a pair by the product of both over the mean of
             the query. It does not repeat the row.
@@ -109,7 +102,7 @@ class LinearScorer(BaseRanker):
         Raises
         ------
         ValueError
-            If the input is no ranking problem, or labels do not fit the measure.
+            If the input is not a ranking problem, or labels do not fit the measure.
 
         Warns
         -----
@@ -164,7 +157,7 @@ class LinearScorer(BaseRanker):
         )
 
     def _descend_along(self, losses, objective, problem: Problem, start) -> ScorerFit:
-        """Minimise one loss of preferences after the other, each from where the last led to."""
+        """Minimize one loss of preferences after the other, each from where the last led to."""
         n_iter = 0
         # A warm start is near already.
         for loss in losses if start is None else losses[-1:]:
@@ -173,18 +166,6 @@ class LinearScorer(BaseRanker):
         return found._replace(n_iter=n_iter)
 
     def decision_function(self, X, qid=None):
-        """Scores of the documents.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, d)
-        qid : array-like of shape (n_rows,), default=None
-            Checked, but the scores do not depend on it.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_rows,) or (n, r)
-        """
         X, _ = self._check_rows(X, qid)
         return linear_scores(X, self.coef_, self.intercept_)
 

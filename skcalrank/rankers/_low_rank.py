@@ -31,11 +31,11 @@ __all__ = ["LowRankLossClassifier"]
 class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
     r"""Least-squares surrogate of any loss matrix (RAT13, Theorem 3).
 
-    With the row-centred loss matrix factorised, :math:`\ell(y, t) = \langle \alpha_y,
+    With the row-centered loss matrix factorized, :math:`\ell(y, t) = \langle \alpha_y,
     \beta_t \rangle + b(y)`, it regresses :math:`\alpha_y` and predicts
     :math:`\arg\min_t \langle u, \beta_t \rangle`: calibrated (Fisher-consistent) for the
     loss under every distribution. The dimension of the surrogate is the rank of the
-    centred matrix, the smallest over all terms b(y), which the prediction does not see.
+    centered matrix, the smallest over all terms b(y), which the prediction does not see.
 
     0-1, ordinal, cost-sensitive and abstaining losses are matrices, and so is the
     Hamming loss over sets of labels.
@@ -59,10 +59,8 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         The vectors :math:`\alpha_y` that are regressed.
     prediction_vectors_ : ndarray of shape (n_predictions, ``rank_``)
         The vectors :math:`\beta_t`.
-    alpha_ : float
-        The penalty that was used; only with ``estimator=None``.
-    penalty_scale_ : ndarray of shape (d,)
-        The units that ``alpha_`` is counted in: ones. Only with ``estimator=None``.
+    alpha_, penalty_scale_
+        As in :class:`LeastSquaresRanker`.
     estimator_ : regressor or None
         The fitted one; None when the loss does not depend on the prediction.
     n_features_in_ : int
@@ -99,7 +97,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
 
     @all_or_nothing
     def fit(self, X, y, sample_weight=None):
-        """Factorise the loss and regress.
+        """Factorize the loss and regress.
 
         Parameters
         ----------

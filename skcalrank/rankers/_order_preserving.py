@@ -16,8 +16,9 @@ from .._solvers import ScorerFit, fit_regressor
 from ..data import NON_NEGATIVE, OWN_ERROR, POSITIVE, Interval
 from ..losses import get_loss
 from ..measures import get_measure
-from ._base import DEPENDS_ON_LABELS, fit_targets
+from ._base import DEPENDS_ON_LABELS
 from ._linear import LinearScorer, document_weights
+from ._problem import fit_targets
 
 __all__ = ["OrderPreservingRanker"]
 
@@ -26,11 +27,11 @@ _NEWTON_FEATURES = 500
 
 
 class OrderPreservingRanker(LinearScorer):
-    r"""Linear scorer that minimises an order-preserving loss of the measure's targets.
+    r"""Linear scorer that minimizes an order-preserving loss of the measure's targets.
 
     .. math:: \min_{w,b} \sum_q L\bigl(v_q, X_q w + b\bigr) + \alpha \|w\|^2
 
-    Sorting by the minimiser of any of these losses is calibrated (Fisher-consistent) for the
+    Sorting by the minimizer of any of these losses is calibrated (Fisher-consistent) for the
     positional measure whose targets v it is given, under every distribution of the labels
     (CUG13, Theorem 3.2), with the regret bound of :func:`skcalrank.calibration.regret_bound`.
     For MAP, pairwise disagreement and ERR the conditions of :class:`AveragePrecisionRanker` and
@@ -45,9 +46,8 @@ class OrderPreservingRanker(LinearScorer):
         ``"differentiable_hinge"``, ``"pairwise_squared"``, ``"pairwise_logistic"``,
         ``"pairwise_exponential"``, ``"bregman_kl"``, ``"bregman_logistic"``, or an object of
         :mod:`skcalrank.losses`. A sum over documents, or over pairs of documents.
-    alpha : float, default=1.0
-        Ridge penalty of the coefficients, on the scale of ``Ridge``: it stands against a
-        sum, not a mean.
+    alpha, fit_intercept, max_iter, tol, warm_start, verbose
+        As in :class:`~skcalrank.rankers.LinearScorer`.
     eta : float, default=None
         Of the pointwise losses and "bregman_kl": at or above every target (the sum of those
         of a query for "bregman_kl"); the bound grows with its root. None is the largest seen
@@ -56,25 +56,13 @@ class OrderPreservingRanker(LinearScorer):
         Of "squared_hinge", positive; None is 1.
     smoothing : float, default=None
         Of "differentiable_hinge", from (0, 1/2]; None is 1/2.
-    fit_intercept : bool, default=True
-        Has no part in pairwise losses, except one for each item in the label-ranking form.
-    max_iter : int, default=1000
-        Of the solver, where it iterates.
-    tol : float, default=1e-6
-        The solver stops when the gradient is this small beside that of all scores zero.
-    warm_start : bool, default=False
-        Begin where the last fit ended.
-    verbose : int, default=0
-        1 prints the iterations.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (d,) or (r, d)
-    intercept_ : float or ndarray of shape (r,)
+    coef_, intercept_, n_iter_
+        As in :class:`~skcalrank.rankers.LinearScorer`.
     loss_ : Loss
         The loss in force, its ``eta`` filled in.
-    n_iter_ : int
-        Iterations of the solver; 1 in closed form.
 
     See Also
     --------
@@ -86,7 +74,7 @@ class OrderPreservingRanker(LinearScorer):
     Squared losses are solved by :class:`~sklearn.linear_model.Ridge`, the logistic one by
     :class:`~sklearn.linear_model.LogisticRegression` with every document once in each class, while
     Newton's method is cheap (up to 500 features) and its Hessian well-conditioned, and the others
-    by L-BFGS. (A linear support vector machine of scikit-learn would penalise the
+    by L-BFGS. (A linear support vector machine of scikit-learn would penalize the
     intercept of the squared hinge.)
 
     Examples
@@ -99,7 +87,6 @@ class OrderPreservingRanker(LinearScorer):
     """
 
     _takes_targets = True
-
     _parameter_constraints: ClassVar = {
         **LinearScorer._parameter_constraints,
         "measure": OWN_ERROR,
@@ -124,14 +111,7 @@ class OrderPreservingRanker(LinearScorer):
         warm_start=False,
         verbose=0,
     ):
-        super().__init__(
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            max_iter=max_iter,
-            tol=tol,
-            warm_start=warm_start,
-            verbose=verbose,
-        )
+        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
         self.measure = measure
         self.loss = loss
         self.eta = eta
@@ -181,7 +161,7 @@ class OrderPreservingRanker(LinearScorer):
 
     def _solve_squares(self, problem, targets):
         pairwise = not self.loss_.separable
-        # The pairs of r items are r times the centred squares.
+        # The pairs of r items are r times the centered squares.
         alpha = self.alpha / (problem.n_items or 1) if pairwise else self.alpha
         ridge = Ridge(alpha, fit_intercept=self.fit_intercept, tol=self.tol)
         fit_targets(ridge, problem, targets, pairwise=pairwise)
@@ -219,7 +199,7 @@ class OrderPreservingRanker(LinearScorer):
             far = -np.log(self.tol) if len(rows[1]) else np.log(self.tol)
             return ScorerFit(np.zeros(X.shape[1]), float(far), 1)
         if not all(map(len, rows)):
-            # scikit-learn wants both classes: one of them weighs nothing.
+            # scikit-learn requires both classes: one of them weighs nothing.
             rows = [np.arange(X.shape[0])] * 2
         classifier = LogisticRegression(
             C=np.inf if self.alpha == 0 else 1.0 / (2.0 * self.alpha),

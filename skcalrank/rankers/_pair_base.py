@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
 from ..data import OWN_ERROR, Queries, all_or_nothing, one_of, refuse_unread
 from ..preds import get_pred
-from ._base import ScoreRanker
+from ._score import ScoreRanker
 
 __all__ = ["PairRanker"]
 
@@ -41,23 +41,37 @@ class PairRanker(ScoreRanker):
 
     Parameters
     ----------
-    estimator : regressor or None
-        None behaves as ``Ridge()``.
-    surrogate : {"score", "pairwise"}
+    estimator : regressor, default=None
+        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``. Must be None for the pair
+        features "bilinear".
+    surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
-    pred : str, Pred, callable or None
+    pred : str, Pred or callable, default=None
         Prediction map of the pairwise surrogate, as :func:`skcalrank.preds.get_pred` takes it
         for the objective of the measure; None is "auto".
-    pair_features : str or callable
-        Features of a pair of documents, as in :class:`skcalrank.AveragePrecisionRanker`.
-    alpha : float
-        Ridge penalty of both surrogates where ``estimator`` is None.
-    loss : {"squared", "pairwise_squared"} or None
-        Of the score surrogate, as in :class:`skcalrank.LeastSquaresRanker`.
-    n_jobs : int or None
-        Processes for the prediction maps of many queries.
-    verbose : int
-        1 prints progress.
+    pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
+        What pairs of documents are regressed on: ``x_i' W x_j``, features of both, their
+        difference, or a function of two (m, d) arrays that returns (m, p). With a regressor
+        linear in "concat" or "difference" every pred collapses to a sort. Ignored in the
+        label-ranking form, which regresses the pairs of items on X.
+    alpha : float, default=1.0
+        Ridge penalty with ``estimator=None``, of the score surrogate as in
+        :class:`LeastSquaresRanker`.
+    loss : {"squared", "pairwise_squared"}, default=None
+        Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
+    n_jobs : int, default=None
+        Processes over queries for the prediction map, as in scikit-learn: None is one, -1 all.
+        They are used only where the map is estimated to take more than 2 seconds without them,
+        if every query is a hard one.
+    verbose : int, default=0
+        1 prints how many queries are ranked, 2 also the iterations of the bilinear fit.
+
+    Attributes
+    ----------
+    estimator_ : object
+        The fitted regressor, or model of pairs.
+    n_iter_ : int
+        Number of iterations of the bilinear fit.
     """
 
     # Of a subclass: whether pairs (i, i) are regressed, and parameters that one surrogate reads.
@@ -74,7 +88,7 @@ class PairRanker(ScoreRanker):
         "verbose": ["verbose"],
     }
 
-    def __init__(self, estimator, *, surrogate, pred, pair_features, alpha, loss, n_jobs, verbose):
+    def __init__(self, estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, verbose):
         super().__init__(estimator, alpha=alpha, loss=loss)
         self.surrogate = surrogate
         self.pred = pred
@@ -227,9 +241,8 @@ class PairRanker(ScoreRanker):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, d)
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row; needed by the pairwise surrogate.
+        X, qid
+            As in :meth:`decision_function`.
 
         Returns
         -------
@@ -250,17 +263,17 @@ class PairRanker(ScoreRanker):
         for numbers, result in found:
             rows = queries.ptr[numbers][:, None] + np.arange(result.positions.shape[1])
             scores[rows] = -result.positions
-        return (
-            queries.ungroup(scores) if self.n_items_ is None else scores.reshape(-1, self.n_items_)
-        )
+        if self.n_items_ is not None:
+            return scores.reshape(-1, self.n_items_)
+        return queries.ungroup(scores)
 
     def solve(self, X, qid=None):
         """Run the prediction map of the pairwise surrogate on every query.
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, d)
-        qid : array-like of shape (n_rows,), default=None
+        X, qid
+            As in :meth:`decision_function`.
 
         Returns
         -------

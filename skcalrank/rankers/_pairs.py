@@ -31,39 +31,20 @@ class AveragePrecisionRanker(PairRanker):
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``. Not for the pair features
-        "bilinear".
+    estimator, pair_features, alpha, loss, n_jobs, verbose
+        As in :class:`~skcalrank.rankers.PairRanker`.
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
     pred : {"diagonal", "exact", "beam", "auto"}, Pred or callable, default=None
         Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.map_positions`;
         None is "auto". A callable takes the (r, r) matrix of a query and returns positions.
-    pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
-        What pairs of documents are regressed on: ``x_i' W x_j``, features of both, their
-        difference, or a function of two (m, d) arrays that returns (m, p). With a regressor
-        linear in "concat" or "difference" every pred collapses to a sort. The label-ranking
-        form regresses the pairs of items on X and needs none.
-    alpha : float, default=1.0
-        Ridge penalty with ``estimator=None``, of the score surrogate as in
-        :class:`LeastSquaresRanker`.
-    loss : {"squared", "pairwise_squared"}, default=None
-        Of the score surrogate, as in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant; None wants labels 0 and 1.
-    n_jobs : int, default=None
-        Processes over queries for the prediction map, as in scikit-learn: None is one, -1 all.
-        They are used only where the map would take more than some 2 seconds without them,
-        counting every query as a hard one.
-    verbose : int, default=0
-        1 tells how many queries are ranked, 2 the iterations of the bilinear fit as well.
+        Documents with ``y >= relevance_level`` are relevant; None requires labels 0 and 1.
 
     Attributes
     ----------
-    estimator_ : object
-        What was fitted.
-    n_iter_ : int
-        Iterations of the bilinear fit.
+    estimator_, n_iter_
+        As in :class:`~skcalrank.rankers.PairRanker`.
 
     Examples
     --------
@@ -96,16 +77,7 @@ class AveragePrecisionRanker(PairRanker):
         n_jobs=None,
         verbose=0,
     ):
-        super().__init__(
-            estimator,
-            surrogate=surrogate,
-            pred=pred,
-            pair_features=pair_features,
-            alpha=alpha,
-            loss=loss,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        super().__init__(estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, verbose)
         self.relevance_level = relevance_level
 
     def _positive_only(self):
@@ -152,15 +124,14 @@ class PairwiseDisagreementRanker(PairRanker):
     .. math:: E[Y_{ij}] > E[Y_{ji}] \Rightarrow E[f_i(Y)] > E[f_j(Y)]
 
     (Theorem 6), a smaller set. For the net preference :math:`f_i = \sum_j (y_{ij} - y_{ji})` this
-    is the surrogate of DMJ10 with the square regulariser; low noise (DMJ10, Definition 8) is
+    is the surrogate of DMJ10 with the square regularizer; low noise (DMJ10, Definition 8) is
     sufficient. No convex surrogate with one score per document is calibrated under every
     distribution.
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``. Not for the pair features
-        "bilinear".
+    estimator, pair_features, alpha, loss, n_jobs, verbose
+        As in :class:`~skcalrank.rankers.PairRanker`.
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
     score_function : "net_preference" or callable, default="net_preference"
@@ -174,20 +145,14 @@ class PairwiseDisagreementRanker(PairRanker):
         (:func:`skcalrank.preds.topological_positions`), or a method of
         :func:`skcalrank.preds.feedback_arc_positions`; None is "auto". A callable takes the
         (r, r) matrix of a query and returns positions.
-    pair_features, alpha, n_jobs, verbose
-        As in :class:`AveragePrecisionRanker`.
-    loss : {"squared", "pairwise_squared"}, default=None
-        Of the score surrogate, as in :class:`LeastSquaresRanker`.
     time_limit : float, default=None
         Seconds for the exact map of one query; beyond, its best order so far is taken, and a
         warning tells for how many queries.
 
     Attributes
     ----------
-    estimator_ : object
-        What was fitted.
-    n_iter_ : int
-        Iterations of the bilinear fit.
+    estimator_, n_iter_
+        As in :class:`~skcalrank.rankers.PairRanker`.
 
     Examples
     --------
@@ -201,8 +166,8 @@ class PairwiseDisagreementRanker(PairRanker):
     short_names: ClassVar = {"pd": {}, "kendall": {"weights": "unit"}}
     _judgments = (PreferenceTarget,)
     _diagonal = False
-    _of_documents = (*PairRanker._of_documents, "score_function")
-    _of_pairs = (*PairRanker._of_pairs, "time_limit")
+    _of_documents = ("loss", "score_function")
+    _of_pairs = ("pair_features", "time_limit")
     _parameter_constraints: ClassVar = {
         **PairRanker._parameter_constraints,
         "score_function": [one_of("net_preference"), callable],
@@ -225,16 +190,7 @@ class PairwiseDisagreementRanker(PairRanker):
         n_jobs=None,
         verbose=0,
     ):
-        super().__init__(
-            estimator,
-            surrogate=surrogate,
-            pred=pred,
-            pair_features=pair_features,
-            alpha=alpha,
-            loss=loss,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
+        super().__init__(estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, verbose)
         self.score_function = score_function
         self.weights = weights
         self.time_limit = time_limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from numbers import Real
 from typing import ClassVar
 
@@ -11,12 +12,13 @@ from ..measures import (
     DCG,
     ERU,
     NDCG,
+    PositionalMeasure,
     Precision,
     Recall,
     Spearman,
     get_measure,
 )
-from ._base import ScoreRanker
+from ._score import ScoreRanker
 
 __all__ = [
     "AUCRanker",
@@ -37,6 +39,14 @@ _GAIN = [one_of("exponential", "linear")]
 
 
 class _PositionalRanker(ScoreRanker):
+    # The measure; parameters of the ranker that it has too are its own.
+    _kind: ClassVar[type[PositionalMeasure]]
+
+    def _measure(self):
+        params = self.get_params(deep=False)
+        names = (field.name for field in fields(self._kind))
+        return self._kind(**{name: params[name] for name in names if name in params})
+
     def _positive_only(self):
         try:
             measure = self._measure()
@@ -127,16 +137,12 @@ class PrecisionRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
-    k : int, default=10
-        Cutoff, of the score only: the surrogate is the same for every k. None = all.
-    alpha : float, default=1.0
-        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
-    loss : {"squared", "pairwise_squared"}, default=None
+    estimator, alpha, loss
         As in :class:`LeastSquaresRanker`.
+    k : int, default=10
+        Cutoff of `score`; the surrogate is the same for every k. None = all.
     relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant; None wants labels 0 and 1.
+        Documents with ``y >= relevance_level`` are relevant; None requires labels 0 and 1.
 
     Examples
     --------
@@ -147,16 +153,13 @@ class PrecisionRanker(_PositionalRanker):
     """
 
     short_names: ClassVar = {"precision": {}}
-
+    _kind = Precision
     _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "relevance_level": _LEVEL}
 
     def __init__(self, estimator=None, *, k=10, alpha=1.0, loss=None, relevance_level=None):
         super().__init__(estimator, alpha=alpha, loss=loss)
         self.k = k
         self.relevance_level = relevance_level
-
-    def _measure(self):
-        return Precision(k=self.k, relevance_level=self.relevance_level)
 
 
 class RecallRanker(_PositionalRanker):
@@ -179,16 +182,13 @@ class RecallRanker(_PositionalRanker):
     """
 
     short_names: ClassVar = {"recall": {}}
-
+    _kind = Recall
     _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "relevance_level": _LEVEL}
 
     def __init__(self, estimator=None, *, k=10, alpha=1.0, loss=None, relevance_level=None):
         super().__init__(estimator, alpha=alpha, loss=loss)
         self.k = k
         self.relevance_level = relevance_level
-
-    def _measure(self):
-        return Recall(k=self.k, relevance_level=self.relevance_level)
 
 
 class DCGRanker(_PositionalRanker):
@@ -199,16 +199,12 @@ class DCGRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
+    estimator, alpha, loss
+        As in :class:`LeastSquaresRanker`.
     k : int, default=None
-        Cutoff, of the score only: the surrogate is the same for every k. None = all.
+        Cutoff of `score`; the surrogate is the same for every k. None = all.
     gain : {"exponential", "linear"}, default="exponential"
         ``2^y - 1`` or ``y``.
-    alpha : float, default=1.0
-        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
-    loss : {"squared", "pairwise_squared"}, default=None
-        As in :class:`LeastSquaresRanker`.
 
     Examples
     --------
@@ -218,7 +214,7 @@ class DCGRanker(_PositionalRanker):
     """
 
     short_names: ClassVar = {"dcg": {}}
-
+    _kind = DCG
     _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "gain": _GAIN}
 
     def __init__(self, estimator=None, *, k=None, gain="exponential", alpha=1.0, loss=None):
@@ -226,12 +222,9 @@ class DCGRanker(_PositionalRanker):
         self.k = k
         self.gain = gain
 
-    def _measure(self):
-        return DCG(k=self.k, gain=self.gain)
-
 
 class NDCGRanker(_PositionalRanker):
-    """Normalised discounted cumulative gain.
+    """Normalized discounted cumulative gain.
 
     Regresses ``G(y_i) / IDCG@k(y)`` and sorts: calibrated (Fisher-consistent) for
     NDCG@k under every distribution of the labels (CUG13, Table 1; DMJ13, eq. 28). The
@@ -239,16 +232,12 @@ class NDCGRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
+    estimator, alpha, loss
+        As in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff; None = all documents.
     gain : {"exponential", "linear"}, default="exponential"
         ``2^y - 1`` or ``y``.
-    alpha : float, default=1.0
-        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
-    loss : {"squared", "pairwise_squared"}, default=None
-        As in :class:`LeastSquaresRanker`.
 
     Examples
     --------
@@ -260,16 +249,13 @@ class NDCGRanker(_PositionalRanker):
     """
 
     short_names: ClassVar = {"ndcg": {}}
-
+    _kind = NDCG
     _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "gain": _GAIN}
 
     def __init__(self, estimator=None, *, k=10, gain="exponential", alpha=1.0, loss=None):
         super().__init__(estimator, alpha=alpha, loss=loss)
         self.k = k
         self.gain = gain
-
-    def _measure(self):
-        return NDCG(k=self.k, gain=self.gain)
 
 
 class ExpectedRankUtilityRanker(_PositionalRanker):
@@ -280,16 +266,12 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
+    estimator, alpha, loss
+        As in :class:`LeastSquaresRanker`.
     neutral : float, default=0.0
         Label that is worth nothing.
     half_life : float, default=5.0
         Position, above 1, at which the discount is one half (of the score only).
-    alpha : float, default=1.0
-        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
-    loss : {"squared", "pairwise_squared"}, default=None
-        As in :class:`LeastSquaresRanker`.
 
     Examples
     --------
@@ -300,7 +282,7 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
     """
 
     short_names: ClassVar = {"eru": {}}
-
+    _kind = ERU
     _parameter_constraints: ClassVar = {
         **_CONSTRAINTS,
         "neutral": [FINITE],
@@ -312,9 +294,6 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
         self.neutral = neutral
         self.half_life = half_life
 
-    def _measure(self):
-        return ERU(neutral=self.neutral, half_life=self.half_life)
-
 
 class AUCRanker(_PositionalRanker):
     """Area under the ROC curve within the query.
@@ -325,14 +304,10 @@ class AUCRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
-    alpha : float, default=1.0
-        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
-    loss : {"squared", "pairwise_squared"}, default=None
+    estimator, alpha, loss
         As in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant; None wants labels 0 and 1.
+        Documents with ``y >= relevance_level`` are relevant; None requires labels 0 and 1.
 
     Examples
     --------
@@ -342,15 +317,12 @@ class AUCRanker(_PositionalRanker):
     """
 
     short_names: ClassVar = {"auc": {}}
-
+    _kind = AUC
     _parameter_constraints: ClassVar = {**_CONSTRAINTS, "relevance_level": _LEVEL}
 
     def __init__(self, estimator=None, *, alpha=1.0, loss=None, relevance_level=None):
         super().__init__(estimator, alpha=alpha, loss=loss)
         self.relevance_level = relevance_level
-
-    def _measure(self):
-        return AUC(relevance_level=self.relevance_level)
 
 
 class SpearmanRanker(_PositionalRanker):
@@ -362,11 +334,7 @@ class SpearmanRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
-    alpha : float, default=1.0
-        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`.
-    loss : {"squared", "pairwise_squared"}, default=None
+    estimator, alpha, loss
         As in :class:`LeastSquaresRanker`.
 
     Examples
@@ -381,6 +349,4 @@ class SpearmanRanker(_PositionalRanker):
     """
 
     short_names: ClassVar = {"spearman": {}}
-
-    def _measure(self):
-        return Spearman()
+    _kind = Spearman

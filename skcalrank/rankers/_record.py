@@ -50,24 +50,7 @@ class FitRecord:
     names: frozenset = frozenset()
 
     def add(self, chunk: FitRecord) -> FitRecord:
-        """Return the record after one more chunk, which must be of the same kind.
-
-        Parameters
-        ----------
-        chunk : FitRecord
-            The record of the chunk alone.
-
-        Returns
-        -------
-        record : FitRecord
-
-        Raises
-        ------
-        ValueError
-            If settings or form differ, or if a query was in an earlier chunk.
-        MissingQidError
-            If the chunk has no qid, and earlier ones had.
-        """
+        """Return the record after one more chunk, or raise if the chunk does not fit."""
         self._check_form(chunk)
         self._check_settings(chunk, "this chunk")
         again = self.names & chunk.names
@@ -79,21 +62,7 @@ class FitRecord:
         return replace(self, names=self.names | chunk.names)
 
     def merge(self, others: Iterable[FitRecord]) -> FitRecord:
-        """Return the record of rankers that saw different queries, as if one had seen them all.
-
-        Parameters
-        ----------
-        others : iterable of FitRecord
-
-        Returns
-        -------
-        record : FitRecord
-
-        Raises
-        ------
-        ValueError
-            If settings or form differ, or if two rankers have seen a query of the same name.
-        """
+        """Return the record of rankers that saw different queries, as if one had seen them all."""
         names = set(self.names)
         for other in others:
             self._check_settings(other, "a ranker to be merged")

@@ -28,7 +28,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
 
     Parameters
     ----------
-    structure : str or callable, default="mean_log_odds"
+    structure, structure_options
         As in :class:`AggregatedRanker`.
     measure : str or Measure, default="ndcg@10"
         Whose targets are learned, of the structure's scores minus their minimum in the query.
@@ -39,8 +39,6 @@ class StochasticAggregatedRanker(JudgmentRanker):
     alpha : float, default=1.0
         Ridge penalty, added to the sum over the queries of :math:`n_q / r` times the loss, where r
         is the number of documents.
-    structure_options : dict, default=None
-        Options of the structure, such as ``{"c": 0.1}``.
     n_updates : int, default=20_000
         Number of updates of a fit.
     batch_size : int, default=8

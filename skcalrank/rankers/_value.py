@@ -1,4 +1,4 @@
-"""The value-regularised linear loss."""
+"""The value-regularized linear loss."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ from scipy.sparse import issparse
 from sklearn.linear_model import Ridge
 
 from .._solvers import ScorerFit, fit_outputs, fit_regressor
-from ..data import (
-    POSITIVE,
-    PREFERENCE_WEIGHTS,
-    Interval,
-    PreferenceTarget,
-    one_of,
-    refuse_unread,
-)
+from ..data import POSITIVE, PREFERENCE_WEIGHTS, Interval, PreferenceTarget, one_of, refuse_unread
 from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, document_weights
@@ -26,13 +19,13 @@ __all__ = ["ValueRegularizedRanker"]
 
 
 class ValueRegularizedRanker(LinearScorer):
-    r"""Linear loss of the preferences, held by a regulariser of the scores (DMJ10, section 3).
+    r"""Linear loss of the preferences, and a regularizer of the scores (DMJ10, section 3).
 
     .. math:: \min_{w,b} \sum_{i \to j} y_{ij} (s_j - s_i) + \nu \sum_i \mathrm{reg}(s_i)
         + \alpha \|w\|^2, \qquad s = Xw + b
 
     Without a linear model the best scores are :math:`\mathrm{reg}'(s_i) = f_i / \nu` for the net
-    preference :math:`f_i = \sum_j (y_{ij} - y_{ji})`, whatever the regulariser. The loss is
+    preference :math:`f_i = \sum_j (y_{ij} - y_{ji})`, whatever the regularizer. The loss is
     therefore consistent for pairwise disagreement where the mean net preferences order the
     documents as the mean preferences do,
 
@@ -41,7 +34,7 @@ class ValueRegularizedRanker(LinearScorer):
     and, where the graph of :math:`E[Y_{ij}] > E[Y_{ji}]` is acyclic, only there (Theorem 13). Low
     noise (Definition 8) is sufficient; ``weights="difference"`` has it always.
 
-    With the square regulariser it is a ridge regression of :math:`f_i / 2\nu` with the penalty
+    With the square regularizer it is a ridge regression of :math:`f_i / 2\nu` with the penalty
     :math:`\alpha / \nu`, on which alone the order depends; that is the score surrogate of
     :class:`PairwiseDisagreementRanker` with ``loss="squared"``. "cosh", and "power" above 2, shrink
     the large scores of documents with many preferences.
@@ -49,9 +42,9 @@ class ValueRegularizedRanker(LinearScorer):
     Parameters
     ----------
     nu : float, default=1.0
-        Weight of the regulariser of the scores, positive.
-    alpha : float, default=1.0
-        Ridge penalty of the coefficients; like nu it stands against a sum, not a mean.
+        Weight of the regularizer of the scores, positive.
+    alpha, max_iter, tol, warm_start, verbose
+        As in :class:`~skcalrank.rankers.LinearScorer`; the square regularizer has a closed form.
     regularizer : {"square", "power", "cosh"}, default="square"
         ``s ** 2`` (closed form), ``abs(s) ** power / power`` or ``cosh(s) - 1``.
     power : float, default=4.0
@@ -61,23 +54,13 @@ class ValueRegularizedRanker(LinearScorer):
         Preferences when y is relevances: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. No pairs
         are built.
     fit_intercept : bool, default=True
-        It orders nothing, but without it the regulariser holds back the features whose mean is
-        not zero.
-    max_iter : int, default=1000
-        Of L-BFGS, for "power" and "cosh".
-    tol : float, default=1e-6
-        The solver stops when the gradient is this small beside that of all scores zero.
-    warm_start : bool, default=False
-        Begin where the last fit ended.
-    verbose : int, default=0
-        1 prints the iterations.
+        An intercept does not change the order, but without it the regularizer shrinks the
+        coefficients of features with a mean other than zero.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (d,) or (r, d)
-    intercept_ : float or ndarray of shape (r,)
-    n_iter_ : int
-        Iterations of the solver; 1 in closed form.
+    coef_, intercept_, n_iter_
+        As in :class:`~skcalrank.rankers.LinearScorer`.
 
     See Also
     --------
@@ -86,7 +69,7 @@ class ValueRegularizedRanker(LinearScorer):
 
     Notes
     -----
-    Scores are no probabilities, and their scale is that of :math:`\mathrm{reg}'^{-1}(f / \nu)`. A
+    Scores are not probabilities; their scale is that of :math:`\mathrm{reg}'^{-1}(f / \nu)`. A
     ``sample_weight`` multiplies :math:`-f_i s_i + \nu\,\mathrm{reg}(s_i)` of its document.
 
     Examples
@@ -102,7 +85,6 @@ class ValueRegularizedRanker(LinearScorer):
     """
 
     _judgments = (PreferenceTarget,)
-
     _parameter_constraints: ClassVar = {
         **LinearScorer._parameter_constraints,
         "nu": [POSITIVE],
@@ -125,14 +107,7 @@ class ValueRegularizedRanker(LinearScorer):
         warm_start=False,
         verbose=0,
     ):
-        super().__init__(
-            alpha=alpha,
-            fit_intercept=fit_intercept,
-            max_iter=max_iter,
-            tol=tol,
-            warm_start=warm_start,
-            verbose=verbose,
-        )
+        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
         self.nu = nu
         self.regularizer = regularizer
         self.power = power
@@ -197,7 +172,7 @@ class ValueRegularizedRanker(LinearScorer):
         return _Cosh() if self.regularizer == "cosh" else _Power(float(self.power))
 
 
-# What a regulariser is: its value, its derivative, and the inverse of the derivative.
+# What a regularizer is: its value, its derivative, and the inverse of the derivative.
 
 
 class _Power(NamedTuple):

@@ -1,0 +1,69 @@
+"""What other rooms may ask a ranker, as functions: users see only its methods."""
+
+from __future__ import annotations
+
+from .._solvers import is_closed_form
+from ._base import BaseRanker
+from ._pair_base import PairRanker
+from ._score import ScoreRanker
+
+__all__ = [
+    "check_partitions",
+    "is_ranker",
+    "measure_of",
+    "reads_diagonal",
+    "require_qid",
+    "scored_by",
+    "why_weights_do_not_repeat",
+]
+
+
+def is_ranker(estimator) -> bool:
+    """Return whether an estimator is a ranker of the package, which knows its measure."""
+    return isinstance(estimator, BaseRanker)
+
+
+def measure_of(estimator):
+    """Return the measure of a ranker, or None for another estimator."""
+    return estimator._measure() if is_ranker(estimator) else None
+
+
+def why_weights_do_not_repeat(ranker: BaseRanker) -> str | None:
+    """Return why a weight is not a repetition of the row, or None where it is."""
+    return ranker._why_weights_do_not_repeat()
+
+
+def require_qid(ranker: BaseRanker, qid, method: str) -> None:
+    """Raise if a method gets no qid and the ranker was fitted with one."""
+    ranker._require_qid(qid, method)
+
+
+def scored_by(ranker: BaseRanker, y):
+    """Return the measure that compares predictions with y, and y as the measure reads it."""
+    return ranker._scored_by(y)
+
+
+def reads_diagonal(ranker: PairRanker) -> bool:
+    """Return whether the matrices of pairs have a diagonal of their own."""
+    return ranker._diagonal
+
+
+def check_partitions(ranker: ScoreRanker):
+    """Return the regressor, None for Ridge, of a ranker that can be fitted by partitions of rows.
+
+    Raises
+    ------
+    ValueError
+        If parameters are invalid, the regressor cannot be fitted to sums over the partitions, or
+        targets of a query depend on other queries.
+    """
+    ranker._check_params()
+    regressor = ranker._given_regressor()
+    if not is_closed_form(regressor):
+        raise ValueError(
+            f"X is a dask collection, and {type(regressor).__name__} has no statistics that "
+            "partitions could be added up by: set estimator=GramRidge(alpha=...) of "
+            "skcalrank.linear_model, or compute X."
+        )
+    ranker._check_chunks()
+    return regressor

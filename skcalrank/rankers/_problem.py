@@ -1,0 +1,63 @@
+"""A validated ranking problem, and how a regressor is fitted to targets of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._solvers import fit_centred, fit_outputs, fit_regressor
+from ..data import Queries
+from ..measures import Measure
+
+__all__ = ["Problem", "fit_targets", "names_of"]
+
+
+class Problem(NamedTuple):
+    """A validated ranking problem.
+
+    Attributes
+    ----------
+    X : array-like of shape (n_rows, d) or (n, d)
+    y : ndarray of shape (n_documents,), or Judgments
+        Relevances in grouped order.
+    queries : Queries
+    weight : ndarray or None
+        Per row of X.
+    n_items : int or None
+        Number of items of the label-ranking form.
+    has_qid : bool
+        Whether the queries were named.
+    measure : Measure
+        The measure of the ranker, with what it reads off all labels filled in.
+    of_clicks : bool
+        Whether the relevances were made from click sessions.
+    """
+
+    X: np.ndarray
+    y: Any  # ndarray or Judgments
+    queries: Queries
+    weight: np.ndarray | None
+    n_items: int | None
+    has_qid: bool
+    measure: Measure
+    of_clicks: bool = False
+
+
+def fit_targets(regressor, problem: Problem, targets, *, pairwise, method="fit"):
+    """Fit a regressor to targets in grouped order, or update it."""
+    X, queries, weight = problem.X, problem.queries, problem.weight
+    if problem.n_items is not None:
+        targets = targets.reshape(-1, problem.n_items)
+        if pairwise:
+            targets = targets - targets.mean(axis=1, keepdims=True)
+        return fit_outputs(regressor, X, targets, weight, method=method)
+    targets = queries.ungroup(targets)
+    if pairwise:
+        return fit_centred(regressor, X, targets, queries, weight, method=method)
+    return fit_regressor(regressor, X, targets, weight, method=method)
+
+
+def names_of(queries: Queries) -> frozenset:
+    """Return the names of the queries; none where all rows are one query."""
+    return frozenset(() if queries.names is None else queries.names.tolist())

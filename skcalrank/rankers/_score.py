@@ -1,0 +1,253 @@
+"""The base of rankers that regress one target per document and sort by the result."""
+
+from __future__ import annotations
+
+import copy
+from operator import attrgetter
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._solvers import (
+    SQUARED_LOSSES,
+    effective_loss,
+    is_closed_form,
+    predict_rows,
+    takes_nan,
+    takes_sparse,
+)
+from ..data import (
+    NON_NEGATIVE,
+    REGRESSOR,
+    all_or_nothing,
+    check_params,
+    check_regressor,
+    one_of,
+    refuse_second_penalty,
+)
+from ._base import BaseRanker
+from ._lazy import lazy_aware
+from ._problem import Problem, fit_targets, names_of
+
+__all__ = ["ScoreRanker"]
+
+
+def _own_copy(regressor):
+    """Return a copy that takes another chunk and leaves the regressor as it was."""
+    # A regressor of moments replaces its attributes; others may change arrays in place.
+    return copy.copy(regressor) if is_closed_form(regressor) else copy.deepcopy(regressor)
+
+
+class ScoreRanker(BaseRanker):
+    """Base of rankers that regress one value per document and sort by it.
+
+    Parameters
+    ----------
+    estimator, alpha, loss
+        As in :class:`LeastSquaresRanker`.
+    """
+
+    regresses_targets: ClassVar[bool] = True
+
+    __metadata_request__partial_fit = {"qid": True, "sample_weight": True}
+
+    _takes_targets = True
+
+    estimator_: Any
+
+    _parameter_constraints: ClassVar[dict] = {
+        "estimator": [REGRESSOR, None],
+        "alpha": [NON_NEGATIVE],
+        "loss": [one_of(*SQUARED_LOSSES), None],
+    }
+
+    def __init__(self, estimator=None, *, alpha=1.0, loss=None):
+        self.estimator = estimator
+        self.alpha = alpha
+        self.loss = loss
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = takes_sparse(self._given_regressor())
+        tags.input_tags.allow_nan = takes_nan(self._given_regressor())
+        tags.target_tags.positive_only = self._positive_only()
+        return tags
+
+    def _given_regressor(self):
+        """Return the regressor passed by the user; None means Ridge."""
+        return check_regressor(self, self.estimator)
+
+    def _positive_only(self) -> bool:
+        return False
+
+    @lazy_aware
+    @all_or_nothing
+    def fit(self, X, y, qid=None, sample_weight=None):
+        """Regress the targets of the measure.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, d)
+            Documents, or instances in the label-ranking form. With a dask array or DataFrame here
+            and in the other arguments, statistics are computed where its partitions live, for
+            `Ridge` (also None, which is then fitted as `GramRidge`), `LinearRegression` and
+            `GramRidge`; a partition must hold whole queries, see
+            :func:`skcalrank.dask.partition_by_query`.
+        y : array-like of shape (n_rows,) or (n, r)
+            Relevances, higher is better. May carry its queries: a
+            :class:`~skcalrank.RankingTarget`, or a pandas Series with an index named
+            "qid".
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row, of any hashable type, in any order. None with
+            one-dimensional y: all rows are one query.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weighs the squared error of a row; it does not repeat the row, and the
+            document is ranked whatever its weight. Weights may depend on the query and
+            its documents; weights that depend on the labels change what is learned.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the input is not a ranking problem, labels do not fit the measure, or the
+            regressor does not support what is asked.
+        """
+        self._check_params()
+        problem = self._check_problem(X, y, qid, sample_weight)
+        return self._fit_to_targets(problem, self._targets(problem))
+
+    @available_if(lambda self: self._can_add_chunks())
+    @all_or_nothing
+    def partial_fit(self, X, y, qid=None, sample_weight=None):
+        """Add queries to those seen.
+
+        Available if the regressor has `partial_fit`. A chunk must hold whole queries: targets and
+        centers are computed per query. With :class:`~skcalrank.linear_model.GramRidge` the result
+        is that of one fit to all chunks, under both losses.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in :meth:`fit`. Without a qid, a chunk of one-dimensional y is one query.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As in :meth:`fit`; if the chunk has another form than those before, or measure or loss
+            were changed in between; with `GramRidge` also if a query was in an earlier chunk.
+            (Regressors that learn by steps, such as ``SGDRegressor``, may see queries again, so a
+            query that is split between chunks is not detected.)
+        """
+        self._check_params()
+        self._check_chunks()
+        problem = self._check_problem(X, y, qid, sample_weight, reset=not self._can_go_on())
+        return self._fit_to_targets(problem, self._targets(problem), "partial_fit")
+
+    def _can_go_on(self) -> bool:
+        """Return whether the fitted regressor takes another chunk: one without them cannot."""
+        return hasattr(getattr(self, "estimator_", None), "partial_fit")
+
+    def _fit_to_targets(self, problem: Problem, targets, method="fit"):
+        """Regress targets in grouped order, those of the measure or others in their place."""
+        goes_on = method == "partial_fit" and self._can_go_on()
+        record = self._record(problem, self._names(problem.queries))
+        record = self.record_.add(record) if goes_on else record
+        regressor = _own_copy(self.estimator_) if goes_on else self._new_regressor()
+        pairwise = self._loss_in_force() == "pairwise_squared"
+        self.estimator_ = fit_targets(regressor, problem, targets, pairwise=pairwise, method=method)
+        self.record_ = record
+        return self
+
+    @available_if(lambda self: self._can_add_chunks() and hasattr(self._given_regressor(), "merge"))
+    def merge(self, *others):
+        """Return a ranker that has seen the queries of this one and of the others.
+
+        Available if the regressor has `merge`, as :class:`~skcalrank.linear_model.GramRidge` has.
+        The result is that of one fit to all rows.
+
+        Parameters
+        ----------
+        *others : ranker
+            Rankers of the same measure and loss, fitted to other queries.
+
+        Returns
+        -------
+        merged : ranker
+            A new ranker with the parameters of this one; no ranker is changed.
+
+        Raises
+        ------
+        ValueError
+            If measures, losses or features differ, or two have seen a query of the same name.
+        """
+        for ranker in (self, *others):
+            check_is_fitted(ranker)
+        merged = copy.copy(self)
+        merged.record_ = self.record_.merge(other.record_ for other in others)
+        merged.estimator_ = self.estimator_.merge(*(other.estimator_ for other in others))
+        return merged
+
+    def _check_params(self):
+        """Raise for parameters that are out of range or do not fit together."""
+        regressor = self._given_regressor()
+        check_params(self)
+        if regressor is not None:
+            refuse_second_penalty(self)
+
+    def _loss_in_force(self):
+        return effective_loss(self.loss, self._given_regressor())
+
+    def _check_chunks(self):
+        """Raise where the targets of a query depend on other queries."""
+
+    def _penalty(self):
+        return float(self.alpha) if self.estimator is None else None
+
+    def _can_add_chunks(self) -> bool:
+        return hasattr(self._given_regressor(), "partial_fit")
+
+    def _new_regressor(self):
+        return Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
+
+    def _names(self, queries) -> frozenset:
+        """Return the names of queries that would count twice if they came again."""
+        exact = self._can_add_chunks() and is_closed_form(self._given_regressor())
+        return names_of(queries) if exact else frozenset()
+
+    @lazy_aware
+    def decision_function(self, X, qid=None):
+        X, _ = self._check_rows(X, qid)
+        return predict_rows(self.estimator_, X)
+
+    @property
+    def alpha_(self):
+        """Ridge penalty that was used; only with ``estimator=None``."""
+        if self.record_.alpha is None:
+            raise AttributeError("The estimator brought its own penalty: see estimator_.")
+        return self.record_.alpha
+
+    @property
+    def penalty_scale_(self):
+        """Units that ``alpha_`` is counted in, one per feature; only with ``estimator=None``."""
+        _ = self.alpha_
+        return np.ones(self.n_features_in_)
+
+    coef_ = property(attrgetter("estimator_.coef_"), doc="Coefficients of `estimator_`, if any.")
+    intercept_ = property(
+        attrgetter("estimator_.intercept_"), doc="Intercept of `estimator_`, if any."
+    )
+    feature_importances_ = property(
+        attrgetter("estimator_.feature_importances_"),
+        doc="Feature importances of `estimator_`, if any.",
+    )
