@@ -1,6 +1,7 @@
 """What the tests run over: measures with their options, labels that suit them, rankers."""
 
 import numpy as np
+import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
@@ -92,6 +93,16 @@ def regressor_of(ranker):
     """Name of the parameter that holds its regressor; None where there is none."""
     params = ranker.get_params()
     return next((name for name in ("estimator", "ranker__estimator") if name in params), None)
+
+
+def first_of_each_class(estimators):
+    """Parameters of a test: all but the first estimator of every class are slow."""
+    shown, params = set(), []
+    for estimator in estimators:
+        marks = [pytest.mark.slow] if type(estimator) in shown else []
+        params.append(pytest.param(estimator, marks=marks))
+        shown.add(type(estimator))
+    return params
 
 
 def losses_of(ranker):

@@ -210,10 +210,12 @@ def test_tags_are_those_of_the_ranker(rng):
     trees = HistGradientBoostingRegressor(min_samples_leaf=2, max_iter=5)
     ranker = AggregatedRanker(ranker=NDCGRanker(trees))
     tags = ranker.__sklearn_tags__().input_tags
-    assert tags.allow_nan and not tags.sparse
+    assert tags.allow_nan
+    assert not tags.sparse
     assert ranker.fit(X, y).rank(X, qid).shape == qid.shape
     tags = AggregatedRanker().__sklearn_tags__().input_tags
-    assert tags.sparse and not tags.allow_nan
+    assert tags.sparse
+    assert not tags.allow_nan
 
 
 def test_names_of_features_reach_the_ranker_inside(rng):

@@ -17,7 +17,7 @@ from structures import (
     target_of,
 )
 
-from skcalrank import ClickSessions, PreferenceTarget, RankingTarget, sample_comparisons
+from skcalrank import ClickSessions, PreferenceTarget, sample_comparisons
 from skcalrank.aggregation import (
     STRUCTURES,
     borda,
@@ -54,7 +54,7 @@ def draw_target(name, rng):
     return target_of(rng, [draw_matrices(rng, m, k) for m, k in SHAPES])
 
 
-# -- laws of all structures ------------------------------------------------------------
+# -- laws of all structures --------------------------------------------------------------
 
 
 @every_structure
@@ -149,7 +149,7 @@ def test_no_comparisons_no_order(name):
 
 @every_pair_structure
 @pytest.mark.filterwarnings("ignore:Query:UserWarning")
-def test_weight_zero_states_nothing(name, rng):
+def test_weight_zero_states_nothing(name):
     # But its judgement was made: it counts for the empirical law.
     winner, loser, weight = [0, 1, 1, 3], [1, 0, 2, 0], [1.0, 2.0, 1.0, 0.0]
     y = PreferenceTarget.from_comparisons(winner, loser, np.zeros(4), weight=weight)
@@ -160,7 +160,7 @@ def test_weight_zero_states_nothing(name, rng):
     np.testing.assert_allclose(STRUCTURES[name](y), share * STRUCTURES[name](shorter), atol=1e-12)
 
 
-# -- definitions -----------------------------------------------------------------------
+# -- definitions -------------------------------------------------------------------------
 
 
 @every_option
@@ -310,109 +310,6 @@ def test_mean_log_odds_of_draws_reach_their_limit(temperature):
     np.testing.assert_allclose(mean_log_odds(y), limit, atol=0.12)
 
 
-# -- Bradley-Terry ---------------------------------------------------------------------
-
-# Games won by the row against the column: American League East 1987 (Agresti, Categorical Data
-# Analysis, 2nd ed., p. 438), and abilities relative to Baltimore as the vignette of the R package
-# BradleyTerry2 prints them.
-BASEBALL = {
-    "Milwaukee": ([0, 7, 9, 7, 7, 9, 11], 1.5814),
-    "Detroit": ([6, 0, 7, 5, 11, 9, 9], 1.4364),
-    "Toronto": ([4, 6, 0, 7, 7, 8, 12], 1.2945),
-    "New York": ([6, 8, 6, 0, 6, 7, 10], 1.2476),
-    "Boston": ([6, 2, 6, 7, 0, 7, 12], 1.1077),
-    "Cleveland": ([4, 4, 5, 6, 6, 0, 6], 0.6839),
-    "Baltimore": ([2, 4, 1, 3, 1, 7, 0], 0.0),
-}
-# Citations of the column in the row's favour (Stigler 1994), likewise, relative to Biometrika.
-JOURNALS = {
-    "Biometrika": ([0, 730, 498, 221], 0.0),
-    "Communications in Statistics": ([33, 0, 68, 17], -2.94907),
-    "JASA": ([320, 813, 0, 142], -0.47957),
-    "JRSS-B": ([284, 276, 325, 0], 0.26895),
-}
-
-
-@pytest.mark.parametrize(("data", "digits"), [(BASEBALL, 4), (JOURNALS, 5)])
-def test_bradley_terry_gives_the_published_abilities(data, digits):
-    wins, abilities = zip(*data.values())
-    s = bradley_terry(PreferenceTarget.from_matrices([wins]))[0]
-    reference = abilities.index(0.0)
-    np.testing.assert_array_equal(np.round(s - s[reference], digits), abilities)
-
-
-def draw_comparisons(rng, n_queries=12, m=7, n=60, **options):
-    """Comparisons of queries of which every one has a maximum of the likelihood."""
-    qid = np.repeat(np.arange(n_queries), m)
-    cycle = np.arange(len(qid))
-    following = cycle + 1 - m * (cycle % m == m - 1)
-    y = sample_comparisons(rng.normal(size=len(qid)), qid, n_comparisons=n * n_queries, **options)
-    winner, loser = np.append(y.winner, cycle), np.append(y.loser, following)
-    return PreferenceTarget.from_comparisons(winner, loser, qid)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 0.3])
-def test_bradley_terry_equals_choix(rng, alpha):
-    choix = pytest.importorskip("choix")
-    y = draw_comparisons(rng, random_state=0)
-    s = bradley_terry(y, alpha=alpha).reshape(12, 7)
-    for q in range(12):
-        some = y.winner // 7 == q
-        data = list(zip((y.winner[some] % 7).tolist(), (y.loser[some] % 7).tolist()))
-        theirs = choix.opt_pairwise(7, data, alpha=alpha / 2, tol=1e-12)
-        np.testing.assert_allclose(s[q], theirs - theirs.mean(), atol=1e-6)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 0.3])
-def test_bradley_terry_is_stationary(rng, alpha):
-    y = draw_comparisons(rng, random_state=0)
-    s = bradley_terry(y, alpha=alpha)
-    lost = 1 / (1 + np.exp(s[y.winner] - s[y.loser]))
-    n = len(y)
-    gradient = np.bincount(y.winner, lost, n) - np.bincount(y.loser, lost, n) - alpha * s
-    np.testing.assert_allclose(gradient, 0, atol=1e-10)
-
-
-def test_bradley_terry_has_far_apart_scores_if_asked():
-    # Each wins a thousand times as often as the next: the log-odds add up along the chain.
-    a = np.arange(99)
-    y = PreferenceTarget.from_comparisons(
-        np.append(a, a + 1), np.append(a + 1, a), np.zeros(100), weight=np.repeat([1e3, 1.0], 99)
-    )
-    np.testing.assert_allclose(np.diff(bradley_terry(y)), -np.log(1e3), rtol=1e-9)
-
-
-def test_bradley_terry_converges_where_newton_steps_would_overshoot(rng):
-    m = 7
-    Y = np.exp(6 * rng.normal(size=(200, m, m))) * (rng.random((200, m, m)) < 0.6)
-    Y[:, np.arange(m), np.arange(m)] = 0.0
-    Y[:, np.arange(m), (np.arange(m) + 1) % m] += 1e-3
-    s = bradley_terry(PreferenceTarget.from_matrices(Y))
-    lost = 1 / (1 + np.exp(s[:, :, None] - s[:, None, :]))
-    gained = Y * lost
-    gradient = gained.sum(axis=2) - gained.sum(axis=1)
-    assert np.abs(gradient / (gained.sum(axis=2) + gained.sum(axis=1))).max() < 1e-8
-    assert s.max() > 15
-
-
-def test_bradley_terry_without_a_maximum_is_finite_and_says_so():
-    y = PreferenceTarget.from_comparisons([0, 0, 3, 4], [1, 2, 4, 3], list("aaabb"))
-    with pytest.warns(UserWarning, match="Query 'a' has no maximum.*alpha=0.1 is used"):
-        s = bradley_terry(y)
-    np.testing.assert_allclose(s[:3], bradley_terry(y, alpha=0.1)[:3], atol=1e-9)
-    np.testing.assert_allclose(s[3:], 0, atol=1e-12)
-    assert s[0] > s[1] == pytest.approx(s[2])
-
-
-def test_rare_comparisons_of_large_weight_are_no_obstacle():
-    weight = [1e6, 1e-6, 1e6, 1e-6]
-    y = PreferenceTarget.from_comparisons([0, 1, 1, 2], [1, 0, 2, 1], np.zeros(3), weight=weight)
-    np.testing.assert_allclose(np.diff(bradley_terry(y)), -np.log(1e12), rtol=1e-9)
-    scores = principal_eigenvector(y)
-    A = np.exp(log_odds(y)[0])
-    np.testing.assert_allclose(A @ scores, scores * (A @ scores)[0] / scores[0], rtol=1e-8)
-
-
 # -- what lacks comparisons --------------------------------------------------------------
 
 
@@ -486,46 +383,10 @@ def test_an_iteration_that_is_cut_short_names_the_query(structure, options):
     assert np.isfinite(scores).all()
 
 
-# -- drawn comparisons -------------------------------------------------------------------
-
-
-def test_queries_and_pairs_are_drawn_uniformly():
-    qid = np.array([0, 0, 0, 0, 1, 1, 2])
-    y = sample_comparisons(np.zeros(7), qid, n_comparisons=60_000, random_state=0)
-    pairs = np.unique(np.sort([y.winner, y.loser], axis=0), axis=1, return_counts=True)
-    shares = {tuple(pair): count / 60_000 for pair, count in zip(pairs[0].T.tolist(), pairs[1])}
-    assert shares.pop((4, 5)) == pytest.approx(1 / 2, abs=0.01)
-    assert len(shares) == 6
-    np.testing.assert_allclose(list(shares.values()), 1 / 12, atol=0.005)
-
-
-@pytest.mark.parametrize("temperature", [0.5, 1.0, 4.0])
-def test_comparisons_are_won_as_the_model_says(temperature):
-    y = sample_comparisons(
-        [1.0, 0.0], n_comparisons=40_000, temperature=temperature, random_state=0
-    )
-    share = np.mean(y.winner == 0)
-    assert share == pytest.approx(1 / (1 + np.exp(-1 / temperature)), abs=0.01)
-
-
-def test_drawn_comparisons_carry_what_was_given():
-    qid = np.array(["a", "b", "a", "b"])
-    r = np.array([0.0, 1.0, 2.0, 3.0])
-    a = sample_comparisons(r, qid, random_state=3)
-    b = sample_comparisons(RankingTarget(r, qid), random_state=3)
-    assert a == b != sample_comparisons(r, qid, random_state=4)
-    assert a.qid.tolist() == qid.tolist()
-    assert (qid[a.winner] == qid[a.loser]).all()
-    assert a.n_judgments.sum() == 1000
-    label = sample_comparisons(r.reshape(2, 2), n_comparisons=10, random_state=0)
-    assert (len(label), label.n_items, label.qid) == (2, 2, None)
-    assert sample_comparisons(r, n_comparisons=10).qid is None
-
-
 # -- bad input ---------------------------------------------------------------------------
 
-Y2 = PreferenceTarget.from_comparisons([0], [1], [0, 0])
 
+Y2 = PreferenceTarget.from_comparisons([0], [1], [0, 0])
 ERRORS = [
     (lambda: borda([1.0, 2.0]), TypeError, "borda aggregates a PreferenceTarget, got list"),
     (

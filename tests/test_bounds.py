@@ -108,6 +108,7 @@ def test_diameters_in_closed_form():
 # -- the bound holds, and is nearly attained -----------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("measure", MEASURES)
 @each_loss
 def test_bound_is_never_broken(loss, measure, rng):

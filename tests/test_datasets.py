@@ -16,8 +16,7 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 from sklearn.utils.validation import check_random_state
 
 from skcalrank import load_digits_queries, load_letor, make_subset_ranking
-from skcalrank.datasets import LabelMixture, RankingData
-from skcalrank.datasets._tabular import Columns, read_table
+from skcalrank.datasets import Columns, LabelMixture, RankingData, read_table
 from skcalrank.measures import ERR, MEASURES, get_measure
 from skcalrank.metrics import measure_score
 
@@ -276,12 +275,13 @@ def test_options_of_chunks(letor_text, tmp_path):
 def test_chunks_of_rows_without_features(tmp_path):
     path = write(tmp_path / "a.txt", "1 qid:1\n0 qid:1 # none\n0 qid:2\n")
     for data in (load_letor(path), *load_letor(path, chunk_rows=9)):
-        assert data.X.shape == (3, 1) and not data.X.any()
+        assert data.X.shape == (3, 1)
+        assert not data.X.any()
 
 
 @pytest.mark.parametrize("chunk_rows", [1, 2, 100])
 @pytest.mark.parametrize(
-    "text, line, reason",
+    ("text", "line", "reason"),
     [
         ("2 qid:7 1:0.5\n\n0 qid:7 2:x\n1 qid:8 1:3\n", 3, "convert"),
         ("2 qid:7 1:0.5\n1 qid:8 2:3 1:3\n", 2, "sorted"),
@@ -299,7 +299,7 @@ def test_bad_lines_are_named(text, line, reason, chunk_rows, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, chunk_rows, words",
+    ("text", "chunk_rows", "words"),
     [
         ("", 5, "has no rows"),
         ("# nothing\n\n", 5, "has no rows"),
@@ -356,7 +356,7 @@ def test_chunks_of_a_pipe(tmp_path):
         list(load_letor(tmp_path / "pipe", chunk_rows=5))
 
 
-@pytest.mark.parametrize("sizes, bad", [("4\n-1\n", "'-1'"), ("two\n1\n", "'two'")])
+@pytest.mark.parametrize(("sizes", "bad"), [("4\n-1\n", "'-1'"), ("two\n1\n", "'two'")])
 @pytest.mark.parametrize("chunk_rows", [None, 1])
 def test_what_is_no_group_size(sizes, bad, chunk_rows, tmp_path):
     path = write(tmp_path / "a.txt", "1 1:1\n0 1:2\n1 1:3\n")
@@ -414,13 +414,17 @@ def write_table(frame, path):
     return path
 
 
+def read_whole(path, columns, **options):
+    names, parts = read_table(path, columns, **options)
+    return names, list(parts)
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("chunk_rows", [None, 1, 7, 1000])
 def test_tables(frame, suffix, chunk_rows, tmp_path):
     path = write_table(frame, tmp_path / f"table{suffix}")
     with pytest.warns(UserWarning, match="left out: title"):
-        names, parts = read_table(path, Columns(), chunk_rows=chunk_rows, dtype=np.float32)
-        parts = list(parts)
+        names, parts = read_whole(path, Columns(), chunk_rows=chunk_rows, dtype=np.float32)
     assert names == ["price", "age", "stars", "sold"]
     X, y, qid, documents = together(parts)
     assert X.dtype == np.float32
@@ -437,7 +441,9 @@ def test_columns_of_tables(frame, tmp_path):
     path = write_table(frame.drop(columns=["label", "docid"]), tmp_path / "table.csv")
     columns = Columns(features=["stars", "price"], labelled=False)
     names, (part,) = read_table(path, columns)
-    assert names == ["stars", "price"] and part.y is None and part.documents is None
+    assert names == ["stars", "price"]
+    assert part.y is None
+    assert part.documents is None
     np.testing.assert_allclose(part.X, frame[names], rtol=1e-14)
     with pytest.raises(ValueError, match=r"no column 'label': its columns are qid, price"):
         read_table(path, Columns())
@@ -446,7 +452,7 @@ def test_columns_of_tables(frame, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, words",
+    ("text", "words"),
     [
         ("", "No columns"),
         ("qid,label,a\n", "has no rows"),
@@ -478,7 +484,9 @@ def test_bad_tables_in_chunks(tmp_path):
         list(read_table(path, Columns(), chunk_rows=1)[1])
 
 
-@pytest.mark.parametrize("module, suffix", [("pandas", ".csv"), ("pyarrow.parquet", ".parquet")])
+@pytest.mark.parametrize(
+    ("module", "suffix"), [("pandas", ".csv"), ("pyarrow.parquet", ".parquet")]
+)
 def test_tables_without_the_extra(module, suffix, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=r"skcalrank\[files\]"):

@@ -121,7 +121,8 @@ def test_pages_have_a_title(page):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_have_a_title_and_say_what_they_show(path):
     title, rule, *text = ast.get_docstring(ast.parse(path.read_text())).splitlines()
-    assert len(rule) >= len(title) and set(rule) == {"="}
+    assert len(rule) >= len(title)
+    assert set(rule) == {"="}
     assert len(" ".join(text).split()) >= 15
 
 
@@ -150,4 +151,5 @@ def test_keys_of_papers_are_in_the_bibliography():
         for path in [*PAGES, *EXAMPLES, *(ROOT / "skcalrank").rglob("*.py")]
         for key in re.findall(r"\b(?:RAT|CUG|DMJ|FHT)\d\d\b", path.read_text())
     }
-    assert cited and cited <= keys
+    assert cited
+    assert cited <= keys

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, over all estimators and both losses."""
+"""scikit-learn's own checks, over all estimators as they are made, and over their variants."""
 
 import pytest
 from cases import losses_of, rankers
@@ -11,16 +11,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skcalrank import LowRankLossClassifier, NDCGRanker, PairwiseDisagreementRanker
 from skcalrank.testing import expected_failed_checks
 
+DEFAULTS = [*rankers(), LowRankLossClassifier()]
 
-def _instances():
+
+def _variants():
     for ranker in rankers():
         for loss in losses_of(ranker):
-            yield ranker if loss is None else clone(ranker).set_params(loss=loss)
-    yield NDCGRanker()
+            # What has a choice of losses under each of them by name, the default among them.
+            if loss is not None:
+                yield clone(ranker).set_params(loss=loss)
     yield NDCGRanker(DecisionTreeRegressor(random_state=0))
     yield NDCGRanker(HistGradientBoostingRegressor(max_iter=5))
     yield PairwiseDisagreementRanker(weights="unit")
-    yield LowRankLossClassifier()
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +31,12 @@ def _fresh_labels(monkeypatch):
     monkeypatch.setattr(estimator_checks, "REGRESSION_DATASET", None, raising=False)
 
 
-@parametrize_with_checks(list(_instances()), expected_failed_checks=expected_failed_checks)
+@parametrize_with_checks(DEFAULTS, expected_failed_checks=expected_failed_checks)
 def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(list(_variants()), expected_failed_checks=expected_failed_checks)
+def test_estimator_checks_of_variants(estimator, check):
     check(estimator)

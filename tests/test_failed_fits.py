@@ -78,6 +78,7 @@ EVERY = [
 every_ranker = pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
 
 
+@pytest.mark.product
 @every_ranker
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize("bad", BAD)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from cases import make_data
 from scipy.sparse import coo_matrix, csr_matrix
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestRegressor
@@ -53,8 +52,8 @@ PIPELINES = [
 
 
 @pytest.fixture
-def data(rng):
-    X, y, qid = make_data(rng)
+def data(data):
+    X, y, qid = data
     return X + [0.0, 1.0, -3.0, 10.0, 0.5][: X.shape[1]], y, qid
 
 
@@ -101,7 +100,8 @@ def test_items_of_an_instance(ranker, rng):
     assert pair.total == pytest.approx(scores[5, 2] - scores[5, 0], rel=1e-9)
     place = explain_order(ranker, X, 2, instance=5)
     assert place.total == pytest.approx(scores[5, 2] - scores[5].mean(), rel=1e-9)
-    assert (place.constant != 0) and "constant" in str(place)
+    assert place.constant != 0
+    assert "constant" in str(place)
 
 
 def test_search_and_names(data):
@@ -169,11 +169,11 @@ def test_errors(data, rng):
         explain_order(ranker, X, first, int(np.flatnonzero(qid != qid[first])[0]), qid=qid)
     with pytest.raises(ValueError, match="label-ranking form"):
         explain_order(ranker, X, first, second, instance=0)
+    forest = NDCGRanker(RandomForestRegressor(2, random_state=0)).fit(X, y, qid)
     with pytest.raises(ValueError, match="no coef_"):
-        forest = NDCGRanker(RandomForestRegressor(2, random_state=0)).fit(X, y, qid)
         explain_order(forest, X, 0, qid=qid)
+    pairs = AveragePrecisionRanker(surrogate="pairwise", relevance_level=1).fit(X, y, qid)
     with pytest.raises(ValueError, match="pairs"):
-        pairs = AveragePrecisionRanker(surrogate="pairwise", relevance_level=1).fit(X, y, qid)
         explain_order(pairs, X, 0, qid=qid)
     labels = SpearmanRanker().fit(rng.normal(size=(9, 2)), rng.normal(size=(9, 3)))
     with pytest.raises(ValueError, match="instance="):

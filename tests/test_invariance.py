@@ -1,17 +1,15 @@
-"""What must not change a ranker, and what the losses are, written out."""
+"""What must not change a ranker."""
 
 from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from cases import make_data, ranker_id, rankers, rankers_and_losses, regressor_of
+from cases import first_of_each_class, ranker_id, rankers, regressor_of
+from fits import EVERY, fitted
 from scipy.sparse import coo_matrix, csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.linear_model import HuberRegressor, Lars, Lasso, LinearRegression, Ridge, RidgeCV
-from sklearn.neighbors import KNeighborsRegressor
-from sklearn.svm import SVR
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.linear_model import LinearRegression, Ridge
 
 from skcalrank import (
     LeastSquaresRankerCV,
@@ -24,25 +22,12 @@ from skcalrank.measures import NDCG
 from skcalrank.metrics import measure_score
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-11}
-# Random draws depend on the order of the rows.
-EVERY = [ranker for ranker in rankers_and_losses() if not hasattr(ranker, "n_updates")]
-every_ranker = pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
-WITH_REGRESSOR = [ranker for ranker in EVERY if hasattr(ranker, "estimator")]
-every_ranker_with_a_regressor = pytest.mark.parametrize("ranker", WITH_REGRESSOR, ids=ranker_id)
+every_ranker = pytest.mark.parametrize("ranker", first_of_each_class(EVERY), ids=ranker_id)
 
 
 def close(ranker):
     """How near two fits are that should be the same: solvers that iterate stop before."""
     return CLOSE if regressor_of(ranker) else {"rtol": 1e-4, "atol": 1e-5}
-
-
-@pytest.fixture
-def data(rng):
-    return make_data(rng)
-
-
-def fitted(ranker, X, y, qid=None, **kwargs):
-    return clone(ranker).fit(X, y, qid, **kwargs)
 
 
 def check_same(ranker, data, other, **tolerance):
@@ -102,6 +87,7 @@ CONTAINERS = {
 }
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("container", CONTAINERS)
 @every_ranker
 def test_containers(ranker, container, data):
@@ -114,7 +100,8 @@ def test_ranks_of_a_frame_keep_its_index(ranker, data):
     X, y, qid = as_pandas(*data)
     ranker = fitted(ranker, X, y, qid)
     places = ranker.rank(X, qid)
-    assert isinstance(places, pandas.Series) and places.name == "rank"
+    assert isinstance(places, pandas.Series)
+    assert places.name == "rank"
     assert places.index.equals(X.index)
     names = ranker.feature_names_in_
     assert np.array_equal(places, ranker.rank(pandas.DataFrame(X.values, columns=names), qid))
@@ -126,10 +113,12 @@ def test_ranks_of_a_frame_in_the_label_form(rng):
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame(rng.normal(size=(4, 2)), columns=["a", "b"], index=list("wxyz"))
     places = SpearmanRanker().fit(X, rng.normal(size=(4, 3))).rank(X)
-    assert isinstance(places, pandas.DataFrame) and places.shape == (4, 3)
+    assert isinstance(places, pandas.DataFrame)
+    assert places.shape == (4, 3)
     assert places.index.equals(X.index)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("convert", [csr_matrix, csr_array, coo_matrix])
 @every_ranker
 def test_sparse_is_dense(ranker, convert, data):
@@ -231,157 +220,8 @@ def test_weight_of_a_query_in_the_score(ranker, data):
     assert ranker.score(X, y, qid, weight) == pytest.approx(ranker.score(X[one], y[one], qid[one]))
 
 
-# -- what the losses are ---------------------------------------------------------------
-
-
-def ndcg_targets(y, qid, k):
-    """``G(y) / IDCG@k`` by loops."""
-    out = np.zeros(len(y))
-    for q in set(qid.tolist()):
-        gain = 2.0 ** y[qid == q] - 1
-        ideal = sum(g / np.log2(i + 2) for i, g in enumerate(sorted(gain, reverse=True)[:k]))
-        out[qid == q] = gain / ideal if ideal else 0
-    return out
-
-
-def all_pairs(X, targets, qid, weight):
-    """Differences of features and targets of all pairs of a query, and their weights."""
-    mean = {q: weight[qid == q].mean() for q in set(qid.tolist())}
-    pairs = [(i, j) for i in range(len(qid)) for j in range(i) if qid[i] == qid[j]]
-    i, j = np.array(pairs).T
-    means = np.array([mean[q] for q in qid[i].tolist()])
-    return X[i] - X[j], targets[i] - targets[j], weight[i] * weight[j] / means
-
-
-def fit_on_pairs(regressor, X, targets, qid, weight):
-    Z, t, w = all_pairs(X, targets, qid, weight)
-    return regressor.fit(Z, t, sample_weight=w).coef_
-
-
-LINEAR = [
-    Ridge(fit_intercept=False),
-    Ridge(alpha=100.0, fit_intercept=False),
-    Ridge(alpha=0.1, positive=True, fit_intercept=False),
-    LinearRegression(fit_intercept=False),
-    LinearRegression(positive=True, fit_intercept=False),
-]
-
-
-@pytest.mark.parametrize("regressor", LINEAR, ids=repr)
-@pytest.mark.parametrize("n_features", [1, 4, 60])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_pairwise_squared_is_a_regression_on_all_pairs(regressor, n_features, weighted, rng):
-    X, y, qid = make_data(rng, n_features=n_features)
-    weight = rng.uniform(0.1, 3, size=len(y)) if weighted else np.ones(len(y))
-    ranker = NDCGRanker(clone(regressor).set_params(fit_intercept=True), k=3)
-    ranker.fit(X, y, qid, sample_weight=weight if weighted else None)
-    expected = fit_on_pairs(regressor, X, ndcg_targets(y, qid, 3), qid, weight)
-    tolerance = 1e-3 if regressor.positive else 1e-7
-    np.testing.assert_allclose(ranker.coef_, expected, rtol=tolerance, atol=tolerance / 10)
-
-
-@every_ranker_with_a_regressor
-def test_losses_on_the_targets_of_every_measure(ranker, data):
-    X, y, qid = data
-    ranker = fitted(ranker, X, y, qid)
-    targets = fitted(
-        clone(ranker).set_params(estimator=LinearRegression(), loss="squared"),
-        np.eye(len(y)),
-        y,
-        qid,
-    ).predict(np.eye(len(y)))
-    if ranker.loss == "squared":
-        expected = Ridge().fit(X, targets).coef_
-    else:
-        regressor = Ridge(fit_intercept=False)
-        expected = fit_on_pairs(regressor, X, targets, qid, np.ones(len(y)))
-    np.testing.assert_allclose(ranker.coef_, expected, rtol=1e-7, atol=1e-10)
-    assert np.abs(expected).max() > 1e-3
-
-
-def test_default_is_pairwise_squared_ridge(data):
-    X, y, qid = data
-    default = NDCGRanker().fit(X, y, qid).predict(X)
-    for same in (
-        NDCGRanker(estimator=Ridge()),
-        NDCGRanker(loss="pairwise_squared"),
-        NDCGRanker(Ridge(), loss="pairwise_squared"),
-    ):
-        assert np.array_equal(same.fit(X, y, qid).predict(X), default)
-    assert not np.allclose(NDCGRanker(loss="squared").fit(X, y, qid).predict(X), default)
-    tree = DecisionTreeRegressor(random_state=0)
-    assert np.array_equal(
-        NDCGRanker(tree).fit(X, y, qid).predict(X),
-        NDCGRanker(tree, loss="squared").fit(X, y, qid).predict(X),
-    )
-
-
-@every_ranker_with_a_regressor
-@pytest.mark.parametrize("weighted", [False, True])
-def test_label_form_is_a_multi_output_regression(ranker, weighted, rng):
-    X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, size=(30, 5)).astype(float)
-    weight = rng.uniform(size=30) if weighted else None
-    ranker = fitted(ranker, X, y, sample_weight=weight)
-    # Targets: those of the same rows as queries of their own.
-    qid, rows = np.repeat(np.arange(30), 5), np.eye(150)
-    exact = clone(ranker).set_params(estimator=LinearRegression(), loss="squared")
-    targets = exact.fit(rows, y.ravel(), qid).predict(rows).reshape(30, 5)
-    if ranker.loss == "pairwise_squared":
-        targets -= targets.mean(axis=1, keepdims=True)
-    expected = Ridge().fit(X, targets, sample_weight=weight).predict(X)
-    np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-8, atol=1e-10)
-    assert ranker.n_items_ == 5
-    assert np.array_equal(np.sort(ranker.rank(X), axis=1), np.tile(np.arange(1, 6), (30, 1)))
-
-
-@pytest.mark.parametrize("regressor", [SVR(kernel="linear"), DecisionTreeRegressor(random_state=0)])
-def test_label_form_with_any_regressor(regressor, rng):
-    X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, size=(30, 5)).astype(float)
-    ranker = SpearmanRanker(regressor).fit(X, y)
-    assert ranker.predict(X).shape == y.shape
-    assert ranker.score(X, y) > 0.2
-
-
-def centred(values, qid):
-    means = {q: values[qid == q].mean(axis=0) for q in set(qid.tolist())}
-    return values - np.array([means[q] for q in qid.tolist()])
-
-
-@pytest.mark.parametrize(
-    "regressor", [Lasso(alpha=0.01), HuberRegressor(), RidgeCV(), SVR(kernel="linear")], ids=repr
-)
-def test_linear_regressors_without_closed_form(regressor, data):
-    X, y, qid = data
-    ranker = NDCGRanker(regressor, k=3, loss="pairwise_squared").fit(X, y, qid)
-    own = clone(regressor)
-    if "fit_intercept" in own.get_params():
-        own.set_params(fit_intercept=False)
-    sizes = np.array([(qid == q).sum() for q in qid])
-    own.fit(centred(X, qid), centred(ndcg_targets(y, qid, 3), qid), sample_weight=sizes)
-    np.testing.assert_allclose(np.ravel(ranker.coef_), np.ravel(own.coef_), rtol=1e-6, atol=1e-9)
-    if not isinstance(regressor, Lasso):
-        assert ranker.score(X, y, qid) > NDCGRanker().fit(-X, y, qid).score(X, y, qid)
-
-
-def test_linear_regressor_that_takes_no_weights(rng):
-    # Queries of one size need none.
-    X, y, qid = make_data(rng, sizes=(5,) * 8)
-    ranker = NDCGRanker(Lars(), k=3, loss="pairwise_squared").fit(X, y, qid)
-    own = Lars(fit_intercept=False).fit(centred(X, qid), centred(ndcg_targets(y, qid, 3), qid))
-    np.testing.assert_allclose(ranker.coef_, own.coef_, rtol=1e-8)
-
-
-@pytest.mark.parametrize(
-    "regressor", [DecisionTreeRegressor(), SVR(), KNeighborsRegressor()], ids=repr
-)
-def test_pairwise_squared_wants_a_linear_regressor(regressor, data):
-    X, y, qid = data
-    ranker = NDCGRanker(regressor, loss="pairwise_squared")
-    with pytest.raises(ValueError, match=r"linear in X.*loss='squared'.*skcalrank\.boosting"):
-        ranker.fit(X, y, qid)
-
-
 # -- degenerate problems ---------------------------------------------------------------
+
 
 DEGENERATE = {
     "one feature": lambda X: X[:, :1],
@@ -393,6 +233,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("features", DEGENERATE)
 @every_ranker
 def test_degenerate_features(ranker, features, data):

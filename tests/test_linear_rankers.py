@@ -72,6 +72,7 @@ def stacked(ranker):
     return np.vstack([coef.T, np.broadcast_to(ranker.intercept_, (1, len(coef)))]).ravel()
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("form", FORMS)
 @every_loss
@@ -130,7 +131,7 @@ def test_squared_hinge_is_a_support_vector_machine(rng):
     assert ours.intercept_ == pytest.approx(t / 2 * (1 + machine.intercept_[0]), rel=1e-3)
 
 
-@pytest.mark.parametrize("loss", (*BY_DESCENT, "logistic"))
+@pytest.mark.parametrize("loss", [*BY_DESCENT, "logistic"])
 def test_scales_of_the_features_are_no_burden(loss, rng):
     X, y, qid = make_data(rng, sizes=(9,) * 30)
     scale = np.array([1e-4, 1.0, 1e3, 1e6])
@@ -140,7 +141,7 @@ def test_scales_of_the_features_are_no_burden(loss, rng):
     assert scaled.n_iter_ < 60
 
 
-@pytest.mark.parametrize("loss", ("logistic", "exponential"))
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
 def test_features_far_from_zero(loss, rng):
     # Dates, say: scikit-learn's Newton's method meets a Hessian that is next to singular.
     for form in FORMS:
@@ -192,6 +193,7 @@ def test_every_loss_reaches_the_bayes_value(loss):
     assert best - worst > 0.1 * best
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("form", FORMS)
 @every_loss
 def test_warm_start(loss, form, rng):
@@ -207,7 +209,7 @@ def test_warm_start(loss, form, rng):
     assert warm.coef_.shape[-1] == 2
 
 
-@pytest.mark.parametrize("loss", (*BY_DESCENT, "logistic"))
+@pytest.mark.parametrize("loss", [*BY_DESCENT, "logistic"])
 def test_too_few_iterations_are_told(loss, rng):
     X, y, qid = make_data(rng)
     ranker = OrderPreservingRanker("dcg@3", loss=loss, alpha=1e-3, max_iter=1)

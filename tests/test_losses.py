@@ -8,8 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from skcalrank.data import CACHE_CELLS, Queries
-from skcalrank.losses import LOSSES, PREFERENCE_LOSSES, PreferenceHinge, get_loss
-from skcalrank.losses._pairwise import PairwiseLogistic
+from skcalrank.losses import LOSSES, PREFERENCE_LOSSES, PairwiseLogistic, PreferenceHinge, get_loss
 
 every_loss = pytest.mark.parametrize("name", LOSSES)
 WEIGHTS = ("none", "constant", "random")
@@ -166,7 +165,7 @@ def test_minimizer_orders_like_the_targets(name, rng):
     assert np.array_equal(np.sign(best[:, None] - best), np.sign(v[:, None] - v))
 
 
-def test_minimizer_where_targets_fill_the_whole(rng):
+def test_minimizer_where_targets_fill_the_whole():
     # Targets of recall: they sum to eta whatever the labels.
     queries, v = Queries(np.array([0, 3])), np.array([0.7, 0.3, 0.0])
     loss = get_loss("bregman_kl").scaled_to(v, queries)
@@ -214,7 +213,8 @@ def test_far_scores_give_numbers(name, rng):
     loss, queries, v, s = make(name, rng, zeros=True)
     for scale in (1e2, 1e4, 1e8):
         value, gradient = loss.value_and_gradient(v, scale * s, queries)
-        assert np.isfinite(value) and np.isfinite(gradient).all()
+        assert np.isfinite(value)
+        assert np.isfinite(gradient).all()
         assert np.isfinite(loss.derivatives(v, scale * s, queries)[1]).all()
         assert value >= loss.infimum(v, queries).sum() - 1e-9
 
@@ -248,7 +248,8 @@ def test_all_targets_zero(rng):
     for name in LOSSES:
         loss = get_loss(name).scaled_to(v, queries)
         value, gradient = loss.value_and_gradient(v, s, queries)
-        assert np.isfinite(value) and np.isfinite(gradient).all()
+        assert np.isfinite(value)
+        assert np.isfinite(gradient).all()
     assert PairwiseLogistic().evaluate(v, s, queries).tolist() == [0, 0]
 
 
@@ -354,4 +355,5 @@ def test_the_corner_of_the_hinge():
             PreferenceHinge(corner_width=bad)
     ahead = np.linspace(-2, 3, 501)
     gap = np.maximum(1 - ahead, 0) - PreferenceHinge(corner_width=0.2).terms(ahead)
-    assert gap.min() >= 0 and gap.max() == pytest.approx(0.1)
+    assert gap.min() >= 0
+    assert gap.max() == pytest.approx(0.1)

@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 from cases import INSTANCES, draw_labels, grades
-from definitions import (
-    DEFINITIONS,
-    all_positions,
-    definition,
-    orders_of_ties,
-    stable_positions,
-)
+from definitions import DEFINITIONS, all_positions, definition, orders_of_ties, stable_positions
 
 from skcalrank.calibration import LabelDistribution
 from skcalrank.data import Queries
@@ -73,7 +67,8 @@ def test_full_name_and_labels_follow_the_parameters():
     assert get_measure("map").needs_binary_labels
     assert not get_measure("map", relevance_level=2).needs_binary_labels
     assert not get_measure("dcg").needs_binary_labels
-    assert not ERR().is_scaled and ERR(max_grade=3).is_scaled
+    assert not ERR().is_scaled
+    assert ERR(max_grade=3).is_scaled
 
 
 SAME = [(a, b) for a in INSTANCES for b in INSTANCES if a != b and a.same_targets_as(b)]
@@ -192,19 +187,13 @@ def test_many_queries_equal_one_at_a_time(measure, ties, rng):
         np.testing.assert_allclose(together[0], expected, atol=1e-12)
 
 
-def has_score_targets(measure):
-    try:
-        measure.score_targets(measure.labels(np.array([0.0, 1.0])), Queries.equal(1, 2))
-    except ValueError as error:
-        assert "surrogate" in str(error)
-        return False
-    return True
-
-
 @every_measure
 def test_separable_is_true_to_fact(measure, rng):
-    if not has_score_targets(measure):
+    if not measure.has_score_targets():
         assert not measure.separable
+        labels = measure.labels(np.array([0.0, 1.0]))
+        with pytest.raises(ValueError, match="surrogate"):
+            measure.score_targets(labels, Queries.equal(1, 2))
         return
     changes = False
     for _ in range(50):

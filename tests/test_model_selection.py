@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from cases import make_data
 
 from skcalrank import (
     PreferenceTarget,
@@ -22,8 +21,8 @@ every_splitter = pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
 
 
 @pytest.fixture
-def data(rng):
-    return make_data(rng, sizes=rng.integers(1, 9, size=14))
+def sizes(rng):
+    return rng.integers(1, 9, size=14)
 
 
 def as_lists(splits):

@@ -10,7 +10,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import numpy as np
 import pytest
 import sklearn
-from cases import make_data, rankers
+from cases import rankers
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import (
     GradientBoostingRegressor,
@@ -45,8 +45,8 @@ REGRESSORS = [
 
 
 @pytest.fixture
-def data(rng):
-    return make_data(rng, sizes=(6, 5, 9, 4, 7, 5, 8))
+def sizes():
+    return (6, 5, 9, 4, 7, 5, 8)
 
 
 @pytest.fixture
@@ -81,6 +81,7 @@ def test_regressors(regressor, data, path):
     np.testing.assert_allclose(twin.predict(data[0]), ranker.predict(data[0]), rtol=1e-12)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("cv", [3, GroupKFold(3), QueryKFold(3)])
 @pytest.mark.parametrize("scoring", [None, "ndcg@5"])
 def test_searches(cv, scoring, data, path):
@@ -204,7 +205,7 @@ def test_other_files(content, path):
         load_model(path.with_name("missing"))
 
 
-def test_other_archives(data, path):
+def test_other_archives(path):
     with ZipFile(path, "w") as archive:
         archive.writestr("notes.txt", "hello")
     with pytest.raises(ValueError, match="no model file"):
@@ -215,7 +216,7 @@ def test_other_archives(data, path):
         load_model(path)
 
 
-@pytest.mark.parametrize("change", [lambda text: text[: len(text) // 2], lambda text: "{}"])
+@pytest.mark.parametrize("change", [lambda text: text[: len(text) // 2], lambda _text: "{}"])
 def test_damaged(data, path, change):
     save_model(NDCGRanker().fit(*data), path)
     rewrite(path, "schema.json", change)
@@ -224,7 +225,7 @@ def test_damaged(data, path, change):
 
 
 @pytest.mark.parametrize(
-    "change, words",
+    ("change", "words"),
     [
         ({"class": 5}, "'class' is 5, and no str"),
         ({"scikit-learn": None}, "'scikit-learn' is None"),
@@ -342,7 +343,8 @@ def test_a_file_is_complete_or_as_before(data, path, monkeypatch):
     monkeypatch.setattr("os.replace", Mock(side_effect=OSError("full")))
     with pytest.raises(OSError, match="full"):
         save_model(ranker, path, other=1)
-    assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_without_skops(data, path, monkeypatch):

@@ -68,7 +68,8 @@ def test_what_a_pred_says_of_itself(pred):
     assert pred.condition is None or pred.condition in CONDITIONS
     assert not (pred.exact and pred.condition)
     cost = [pred.cost(r) for r in (1, 2, 10, 16, 1000)]
-    assert cost[0] > 0 and cost == sorted(cost)
+    assert cost[0] > 0
+    assert cost == sorted(cost)
 
 
 def test_measures_name_what_is_to_be_solved():
@@ -305,7 +306,7 @@ def test_a_new_pred_is_known_to_rankers(objective, new, data):
 
 
 @every_objective
-def test_a_new_pred_keeps_the_laws(objective, new, rng):
+def test_a_new_pred_keeps_the_laws(new, rng):
     for r in (2, 3, 4, 5):
         stack = draw_stack(new, MATRICES, r, rng)
         assert_one_by_one(new.solve, stack)
@@ -319,9 +320,12 @@ def test_a_new_pred_is_known_to_the_noise_report(objective, new, data):
     ranker = fitted(objective, data)
     reports = [noise_report(ranker, X, qid, pred=pred) for pred in ("copeland", new, copeland)]
     for report in reports:
-        assert report.cheap == "copeland" and report.condition is None
-        assert "copeland as good as exact" in str(report) and "holds" not in str(report)
-        assert np.array_equal(report.loss, reports[0].loss) and (report.loss >= 0).all()
+        assert report.cheap == "copeland"
+        assert report.condition is None
+        assert "copeland as good as exact" in str(report)
+        assert "holds" not in str(report)
+        assert np.array_equal(report.loss, reports[0].loss)
+        assert (report.loss >= 0).all()
     assert noise_report(ranker, X, qid).cheap in ("diagonal", "topological")
     odd = Pred.from_positions(copeland, objective, condition="sunshine")
     with pytest.raises(ValueError, match=r"condition='sunshine': choose one of 'P_reinforce'"):
@@ -343,7 +347,8 @@ def test_a_new_pred_has_no_known_cones(objective, new):
 
 
 @every_objective
-def test_a_new_pred_is_known_to_the_command_line(objective, new, data, tmp_path, capsys):
+@pytest.mark.usefixtures("new")
+def test_a_new_pred_is_known_to_the_command_line(objective, data, tmp_path, capsys):
     pytest.importorskip("skops")
     X, y, qid = data
     lines = [
@@ -393,7 +398,7 @@ def test_nonsense_is_answered_by_the_valid_names(objective, pred, data):
     "found", [[1, 2], [0, 1, 2], [1, 1, 2], None, "abc", [1.5, 2.0, 3.0], [[1, 2, 3]] * 2]
 )
 def test_positions_of_a_callable_are_checked(found):
-    pred = get_pred(lambda U: found, "map")
+    pred = get_pred(lambda _U: found, "map")
     with pytest.raises(ValueError, match=r"must return the positions 1 to 3 of 3 documents, got"):
         pred.solve(ONES)
 

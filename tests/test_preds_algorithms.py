@@ -1,7 +1,6 @@
 """Each prediction map against what it is defined as."""
 
 import itertools
-import sys
 import time
 from functools import partial
 
@@ -13,13 +12,13 @@ from matrices import MATRICES, acyclic_matrix, assert_one_by_one, chained
 from skcalrank.preds import (
     feedback_arc_positions,
     map_positions,
+    preds_for,
     sort_positions,
     topological_positions,
 )
-from skcalrank.preds._topological import topological_result
 
-feedback_arc_module = sys.modules["skcalrank.preds._feedback_arc"]
 every_kind = pytest.mark.parametrize("kind", MATRICES)
+topological_result = preds_for("disagreement")["topological"].solve
 FUNCTIONS = {"feedback_arc": feedback_arc_positions, "map": map_positions}
 
 
@@ -47,21 +46,24 @@ def least_disagreement(U):
 def solver(request, monkeypatch):
     """Both exact solvers of a strongly connected component."""
     if request.param == "integers":
-        monkeypatch.setattr(feedback_arc_module, "_SUBSETS_UP_TO", 0)
+        monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", 0)
 
 
 @every_kind
-def test_exact_disagreement_is_the_least_of_all_rankings(solver, kind, rng):
+@pytest.mark.usefixtures("solver")
+def test_exact_disagreement_is_the_least_of_all_rankings(kind, rng):
     for r in (2, 3, 4, 5, 5, 6, 6, 6, 7, 7, 8):
         U = MATRICES[kind](r, rng)
         result = feedback_arc_positions(U)
         assert result.value == pytest.approx(least_disagreement(U), abs=1e-9)
         assert result.bound == result.value
-        assert result.proven and result.method == "exact"
+        assert result.proven
+        assert result.method == "exact"
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
-def test_exact_disagreement_is_exact_on_any_scale(solver, scale):
+@pytest.mark.usefixtures("solver")
+def test_exact_disagreement_is_exact_on_any_scale(scale):
     for seed in range(20):
         U = np.random.default_rng(seed).normal(size=(7, 7))
         result = feedback_arc_positions(scale * U)
@@ -70,7 +72,8 @@ def test_exact_disagreement_is_exact_on_any_scale(solver, scale):
 
 
 @pytest.mark.parametrize("sizes", [(3, 3), (1, 4, 1), (3, 1, 3), (4, 3), (1, 1, 1)], ids=str)
-def test_components_are_solved_one_by_one(solver, sizes, rng):
+@pytest.mark.usefixtures("solver")
+def test_components_are_solved_one_by_one(sizes, rng):
     for _ in range(3):
         U, part = chained(sizes, rng)
         result = feedback_arc_positions(U)
@@ -82,7 +85,7 @@ def test_exact_solvers_agree_beyond_brute_force(monkeypatch, rng):
     instances = [MATRICES[kind](r, rng) for kind in MATRICES for r in (10, 13)]
     values = []
     for limit in (14, 0):
-        monkeypatch.setattr(feedback_arc_module, "_SUBSETS_UP_TO", limit)
+        monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", limit)
         results = [feedback_arc_positions(U) for U in instances]
         assert all(result.proven for result in results)
         values.append([result.value for result in results])
@@ -124,7 +127,8 @@ def test_time_limit_that_is_hit_gives_a_gap(rng):
     start = time.monotonic()
     result = feedback_arc_positions(U, time_limit=0.05)
     assert time.monotonic() - start < 5
-    assert not result.proven and result.method == "exact"
+    assert not result.proven
+    assert result.method == "exact"
     assert 0 < result.gap < np.inf
     assert result.value == pytest.approx(disagreement(U, result.positions))
     # No order can do better than have each pair at its best.
@@ -136,7 +140,7 @@ def test_time_limit_that_is_hit_gives_a_gap(rng):
 
 
 def test_bound_of_a_hit_time_limit_is_below_the_best(monkeypatch, rng):
-    monkeypatch.setattr(feedback_arc_module, "_SUBSETS_UP_TO", 0)
+    monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", 0)
     for limit in (1e-9, 0.003, 0.01):
         U = rng.random((13, 13))
         result = feedback_arc_positions(U, time_limit=limit)
@@ -154,7 +158,7 @@ def test_components_in_a_stack_are_solved_side_by_side(rng):
 @pytest.mark.parametrize("limit", [1, 2, 3, 50])
 def test_the_time_limit_is_of_a_query_not_of_the_stack(limit, monkeypatch, rng):
     # A clock that goes on by a second whenever it is read.
-    monkeypatch.setattr(feedback_arc_module.time, "monotonic", itertools.count().__next__)
+    monkeypatch.setattr("skcalrank.preds._feedback_arc.time.monotonic", itertools.count().__next__)
     stack = rng.random((4, 15, 15))
     assert_one_by_one(partial(feedback_arc_positions, time_limit=limit), stack)
     proven = feedback_arc_positions(stack, time_limit=limit).proven
@@ -232,7 +236,8 @@ def test_algorithm_one_is_right_on_every_pair_of_an_acyclic_graph(rng):
         result = topological_result(U)
         earlier = result.positions[:, None] < result.positions
         assert earlier[U > U.T].all()
-        assert result.proven and result.method == "topological"
+        assert result.proven
+        assert result.method == "topological"
         assert result.value == np.minimum(U, U.T)[np.triu_indices(r, 1)].sum()
         assert np.array_equal(result.positions, topological_positions(U))
 
@@ -258,7 +263,8 @@ def test_algorithm_one_is_not_optimal_on_cycles():
     U[0, 1], U[1, 2], U[2, 0], U[1, 3], U[3, 0] = 3, 2, 2, 2, 2
     one, best = topological_result(U), feedback_arc_positions(U)
     assert (one.value, best.value) == (4, 3)
-    assert not one.proven and one.bound <= best.value
+    assert not one.proven
+    assert one.bound <= best.value
 
 
 # -- mean average precision ------------------------------------------------------------
@@ -277,7 +283,8 @@ def test_exact_map_is_the_best_of_all_rankings(kind, rng):
         best = best_map_value(U)
         result = map_positions(U)
         assert result.value == pytest.approx(best, abs=1e-12)
-        assert result.bound == result.value and result.proven
+        assert result.bound == result.value
+        assert result.proven
         for method in ("beam", "diagonal"):
             other = map_positions(U, method=method)
             assert other.value <= best + 1e-12

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -34,10 +33,10 @@ from skcalrank import (
     get_scorer,
 )
 from skcalrank._solvers import SQUARED_LOSSES, WithinQueries, pooled_moments
+from skcalrank.data import Queries
 from skcalrank.linear_model import GramRidge
 from skcalrank.measures import DCG, Precision
-
-folds_module = sys.modules["skcalrank.rankers._folds"]
+from skcalrank.rankers._folds import Split, training_moments
 
 ALPHAS = [1e-3, 1.0, 30.0, 1e4]
 SIZES = (6, 1, 9, 4, 7, 5, 8, 3, 12, 2, 6, 5)
@@ -61,8 +60,8 @@ every_loss = pytest.mark.parametrize("loss", SQUARED_LOSSES)
 
 
 @pytest.fixture
-def data(rng):
-    return make_data(rng, SIZES)
+def sizes():
+    return SIZES
 
 
 @pytest.fixture
@@ -113,6 +112,7 @@ def check_best(ranker, grid, X):
 # -- GridSearchCV ----------------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.filterwarnings("ignore:The measure is undefined on every query")
 @pytest.mark.parametrize("measure", ["dcg@3", "spearman", "eru"])
 @pytest.mark.parametrize("cv", QUERY_SPLITTERS.values(), ids=QUERY_SPLITTERS)
@@ -128,6 +128,7 @@ def test_is_a_grid_search_over_queries(loss, cv, measure, data):
     check_best(ranker, grid, X)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("measure", ["ndcg@2", "spearman"])
 @pytest.mark.parametrize("cv", ROW_SPLITTERS.values(), ids=ROW_SPLITTERS)
 @every_loss
@@ -138,7 +139,8 @@ def test_is_a_grid_search_over_instances(loss, cv, measure, label_data):
     grid = search(X, y, **params)
     check_same(ranker, grid)
     check_best(ranker, grid, X)
-    assert ranker.coef_.shape == (4, 3) and ranker.rank(X).shape == (60, 4)
+    assert ranker.coef_.shape == (4, 3)
+    assert ranker.rank(X).shape == (60, 4)
 
 
 @pytest.mark.parametrize("cv", [KFold(3), KFold(3, shuffle=True, random_state=1)], ids=str)
@@ -184,7 +186,8 @@ def test_of_equal_scores_the_first(data):
     X, y, qid = data
     alphas = [1e-9, 2e-9, 1e-10]
     ranker = LeastSquaresRankerCV(alphas=alphas, cv=QueryKFold(3)).fit(X, y, qid)
-    assert ranker.best_index_ == 0 and ranker.alpha_ == 1e-9
+    assert ranker.best_index_ == 0
+    assert ranker.alpha_ == 1e-9
     assert np.array_equal(ranker.cv_results_["rank_test_score"], [1, 1, 1])
 
 
@@ -197,7 +200,7 @@ def test_moments_of_folds_that_are_made_again(loss, cells, data, monkeypatch):
     X, y, qid = data
     ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS, cv=LeaveOneGroupOut(), loss=loss)
     expected = clone(ranker).fit(X, y, qid)
-    monkeypatch.setattr(folds_module, "KEPT_CELLS", cells)
+    monkeypatch.setattr("skcalrank.rankers._folds.KEPT_CELLS", cells)
     found = ranker.fit(X, y, qid)
     for name in ("mean_test_score", "std_test_score"):
         np.testing.assert_allclose(found.cv_results_[name], expected.cv_results_[name], rtol=1e-12)
@@ -211,7 +214,7 @@ def test_scores_in_parts(cells, form, data, label_data, monkeypatch, rng):
     weight = rng.uniform(0, 2, len(X))
     ranker = LeastSquaresRankerCV(["ndcg@10", "dcg@2"], alphas=ALPHAS, cv=3)
     expected = clone(ranker).fit(X, y, qid, weight).cv_results_
-    monkeypatch.setattr(folds_module, "PART_CELLS", cells)
+    monkeypatch.setattr("skcalrank.rankers._folds.PART_CELLS", cells)
     found = ranker.fit(X, y, qid, weight).cv_results_
     for name in ("mean_test_ndcg@10", "std_test_dcg@2"):
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-12)
@@ -227,13 +230,13 @@ def test_a_fold_that_outweighs_the_others(loss, rng):
     problem = LeastSquaresRankerCV()._check_problem(X, y, qid, None)
     pairwise = loss == "pairwise_squared"
     measures = [DCG()]
-    splits = [folds_module.Split(test, None) for _, test in folds]
-    splits[1:] = [folds_module.Split(np.flatnonzero(qid == q), None) for q in range(13, 22)]
-    _, training = folds_module.training_moments(problem, splits, measures, pairwise)
+    splits = [Split(test, None) for _, test in folds]
+    splits[1:] = [Split(np.flatnonzero(qid == q), None) for q in range(13, 22)]
+    _, training = training_moments(problem, splits, measures, pairwise)
     found = next(iter(training))
     targets = (2.0**y - 1)[:, None]
     if pairwise:
-        queries = folds_module.Queries.from_qid(qid[~large])
+        queries = Queries.from_qid(qid[~large])
         expected = WithinQueries(X[~large], targets[~large], queries).moments()
     else:
         expected = pooled_moments(X[~large], targets[~large])
@@ -316,7 +319,8 @@ def test_what_a_splitter_is_asked(data):
     spy, names = Spy(), np.array([f"q{q}" for q in qid])
     LeastSquaresRankerCV(cv=spy).fit(X, RankingTarget(y, names))
     asked = spy.asked
-    assert np.array_equal(asked[0], X) and np.array_equal(asked[1], y)
+    assert np.array_equal(asked[0], X)
+    assert np.array_equal(asked[1], y)
     assert np.array_equal(asked[2], names)
 
 
@@ -351,7 +355,7 @@ def test_splits_given_as_rows(data):
 
 
 @pytest.mark.parametrize(
-    "params, message",
+    ("params", "message"),
     [
         ({"cv": 1}, r"cv=1 folds of 12 queries"),
         ({"cv": 13}, r"cv=13 folds of 12 queries"),
@@ -461,7 +465,8 @@ def test_inside_scikit_learn(data):
         ranker, {"loss": SQUARED_LOSSES}, cv=GroupKFold(3), scoring=get_scorer("dcg@3")
     ).fit(X, RankingTarget(y, qid), groups=qid)
     assert np.isfinite(grid.best_score_)
-    assert not hasattr(ranker, "partial_fit") and not hasattr(ranker, "estimator")
+    assert not hasattr(ranker, "partial_fit")
+    assert not hasattr(ranker, "estimator")
 
 
 def test_pickling_and_cloning(data):

@@ -9,9 +9,16 @@ from scipy.stats import chisquare
 from structures import DEFINITIONS, draw_matrices, draw_sessions, rows_of, target_of
 
 from skcalrank import ClickSessions, PreferenceTarget, RankingTarget, sample_comparisons
-from skcalrank.aggregation import STRUCTURES, borda, cascade, mean_log_odds, win_rate
-from skcalrank.aggregation._judgments import judgments_of, random_subsets
-from skcalrank.aggregation._subsets import mean_over_subsets
+from skcalrank.aggregation import (
+    STRUCTURES,
+    borda,
+    cascade,
+    judgments_of,
+    mean_log_odds,
+    mean_over_subsets,
+    win_rate,
+)
+from skcalrank.aggregation._judgments import random_subsets
 from skcalrank.measures import get_measure
 
 SHAPES = [(4, 5), (1, 0), (3, 4), (2, 3), (3, 1), (5, 0), (3, 2)]
@@ -44,6 +51,7 @@ def dense_softmax(s):
 # -- exact means -------------------------------------------------------------------------
 
 
+@pytest.mark.product
 @every_structure
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
 @pytest.mark.parametrize("targets", [None, softmax])
@@ -126,7 +134,7 @@ def test_comparisons_that_are_judgements_of_their_own(rng):
         np.testing.assert_allclose(found.mean[rows], np.mean(values, axis=0), atol=1e-12)
 
 
-def test_label_form_keeps_its_shape(rng):
+def test_label_form_keeps_its_shape():
     # Rows with 3, 2 and 0 judgements of 3 items.
     winner, loser = np.array([0, 1, 2, 3, 3]), np.array([1, 2, 0, 4, 5])
     y = PreferenceTarget(winner, loser, np.ones(5), np.arange(5), 3, None, 3)
@@ -204,7 +212,7 @@ def test_every_subset_is_drawn_equally_often():
     assert chisquare(single).pvalue > 1e-3
 
 
-def test_a_structure_of_ones_own_sees_the_judgements_of_the_subset(y, matrices):
+def test_a_structure_of_ones_own_sees_the_judgements_of_the_subset(y):
     def structure(target):
         sizes.append(target.n_judgments.max())
         net = target.net_preference()
@@ -216,7 +224,7 @@ def test_a_structure_of_ones_own_sees_the_judgements_of_the_subset(y, matrices):
     assert set(sizes) == {2}
 
 
-def test_a_query_can_be_kept_several_times(y, rng):
+def test_a_query_can_be_kept_several_times(y):
     # What a stochastic gradient needs: queries drawn with replacement, a subset of each.
     queries = y.queries()
     judgments = judgments_of(y, queries)

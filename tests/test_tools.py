@@ -9,7 +9,7 @@ import pickle
 
 import numpy as np
 import pytest
-from cases import make_data, ranker_id, rankers_and_losses
+from cases import first_of_each_class, ranker_id, rankers_and_losses
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.ensemble import BaggingRegressor, StackingRegressor
@@ -62,8 +62,8 @@ class Carried:
 
 
 @pytest.fixture
-def data(rng):
-    return make_data(rng, sizes=rng.integers(5, 15, size=24))
+def sizes(rng):
+    return rng.integers(5, 15, size=24)
 
 
 @pytest.fixture(params=[Routed, Carried])
@@ -284,7 +284,7 @@ def test_a_fold_is_never_one_query(data):
 # -- copies ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ranker", list(rankers_and_losses()), ids=ranker_id)
+@pytest.mark.parametrize("ranker", first_of_each_class(rankers_and_losses()), ids=ranker_id)
 def test_clone_and_pickle(ranker, data):
     X, y, qid = data
     ranker.fit(X, y, qid)
@@ -319,7 +319,8 @@ def test_permutation_importance(data):
     assert carried.importances_mean.argmax() == 0
 
 
-def test_bagging(data, routed):
+@pytest.mark.usefixtures("routed")
+def test_bagging(data):
     X, y, qid = data
     whole = BaggingRegressor(NDCGRanker(), n_estimators=2, bootstrap=False, random_state=0)
     whole.fit(X, y, qid=qid)
@@ -332,7 +333,8 @@ def test_bagging(data, routed):
     assert not np.array_equal(members[0], members[1])
 
 
-def test_stacking_with_a_ranker_on_top(data, routed):
+@pytest.mark.usefixtures("routed")
+def test_stacking_with_a_ranker_on_top(data):
     X, y, qid = data
     below = {"ndcg": NDCGRanker(), "precision": PrecisionRanker(relevance_level=1)}
     stack = StackingRegressor(list(below.items()), final_estimator=DCGRanker(), cv=QueryKFold(3))
@@ -345,7 +347,8 @@ def test_stacking_with_a_ranker_on_top(data, routed):
     assert stack.predict(X).shape == y.shape
 
 
-def test_rfecv(data, routed):
+@pytest.mark.usefixtures("routed")
+def test_rfecv(data):
     X, y, qid = data
     selector = RFECV(NDCGRanker(k=10, estimator=Ridge()), cv=QueryKFold(3), scoring=SCORER, step=1)
     selector.fit(X, y, qid=qid)

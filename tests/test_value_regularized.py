@@ -114,6 +114,7 @@ def objective(case, options, w, *, nu, alpha, sample_weight, weights="difference
     return out + nu * sum(d * value(options, s) for d, s in zip(documents, scores))
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("weighted", [False, True])
 @every_regularizer
 @every_kind
@@ -137,6 +138,7 @@ def test_the_gradient_is_zero_at_the_fit(kind, options, weighted, rng):
     assert risk(found) < risk(0 * found)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("nu", [1e-4, 1.0, 1e3])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @every_regularizer
@@ -256,6 +258,7 @@ def test_acyclic_preferences_against_the_net_preference(options):
 # -- the solver -------------------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 @pytest.mark.parametrize("nu", [1e-6, 1.0, 1e6])
 @every_regularizer
@@ -310,7 +313,7 @@ def test_too_few_iterations(rng):
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
         ({"nu": 0}, "'nu' parameter .*Got 0 instead"),
         ({"nu": -1.0}, "'nu' .*Got -1.0"),

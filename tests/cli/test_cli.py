@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import fail, run, table, write_letor
 from scipy.stats import ttest_rel
-from sklearn.datasets import dump_svmlight_file
 from sklearn.ensemble import HistGradientBoostingRegressor
-from threadpoolctl import threadpool_limits
 
 import skcalrank
 from skcalrank import (
@@ -23,7 +22,6 @@ from skcalrank import (
     QueryKFold,
     load_digits_queries,
     load_letor,
-    make_subset_ranking,
 )
 from skcalrank._cli import main
 from skcalrank._cli._rankers import RANKERS, calibration_mark, make_measure, make_ranker
@@ -38,21 +36,8 @@ SMALL = ["demo", "--queries", "20", "--documents", "12", "--folds", "2"]
 
 @pytest.fixture(autouse=True)
 def surroundings(monkeypatch):
-    """A terminal that takes every table in one block; no threads, which small data wait for."""
+    """A terminal that takes every table in one block."""
     monkeypatch.setenv("COLUMNS", "500")
-    with threadpool_limits(1):
-        yield
-
-
-def write_letor(folder):
-    """A training and a test file with graded labels; the test ends in an empty query."""
-    X, y, qid = make_subset_ranking(60, (3, 12), 6, n_intents=1, n_grades=4, random_state=0)
-    X += np.random.RandomState(0).normal(size=X.shape)
-    y[qid == 59] = 0
-    for name, rows in (("train.txt", qid < 30), ("test.txt", qid >= 30)):
-        path = str(folder / name)
-        dump_svmlight_file(X[rows], y[rows], path, zero_based=False, query_id=qid[rows])
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -62,32 +47,6 @@ def files(tmp_path_factory):
     zipped = folder / "test.txt.gz"
     zipped.write_bytes(gzip.compress((folder / "test.txt").read_bytes()))
     return str(folder / "train.txt"), str(zipped)
-
-
-def run(capsys, *argv):
-    """Output of a command that works, and says nothing on stderr."""
-    assert main(list(argv)) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return out
-
-
-def fail(capsys, *argv):
-    """Message of a command that does not."""
-    assert main(list(argv)) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and "Traceback" not in err
-    return err
-
-
-def table(out):
-    """Heads, and cells by the label of the row."""
-    lines = out.split("\n")
-    rule = next(i for i, line in enumerate(lines) if line and not line.strip("-"))
-    blank = lines.index("", rule)
-    heads = lines[lines.index("", 0) + 1 : rule]
-    rows = [line.replace("fit seconds", "seconds").split() for line in lines[rule + 1 : blank]]
-    return [head.split() for head in heads], {name: cells for name, *cells in rows}
 
 
 def shown(values):
@@ -135,9 +94,11 @@ def test_demo_marks_what_is_calibrated(capsys):
     _, rows = table(out)
     starred = {name: [cell[-1] in "*°" for cell in cells[:3]] for name, cells in rows.items()}
     assert starred.pop("ndcg@10") == [True, False, True]
-    assert starred.pop("map") == [False, True, False] and rows["map"][1].endswith("°")
+    assert starred.pop("map") == [False, True, False]
+    assert rows["map"][1].endswith("°")
     assert not any(map(any, starred.values()))
-    assert "Fisher-consistent" in out and "probabilities" in out
+    assert "Fisher-consistent" in out
+    assert "probabilities" in out
 
 
 def test_demo_says_how_many_queries_count(capsys):
@@ -146,7 +107,8 @@ def test_demo_says_how_many_queries_count(capsys):
     argv = ["--rankers", "ndcg", "--measures", "ndcg@10", "mrr"]
     out = " ".join(run(capsys, *SMALL, *argv).split())
     assert 0 < (relevant > 0).sum() < 20
-    assert f"{(relevant > 0).sum()} of 20 for ndcg@10" in out and "all 20 for mrr" in out
+    assert f"{(relevant > 0).sum()} of 20 for ndcg@10" in out
+    assert "all 20 for mrr" in out
 
 
 def test_rankers_that_agree_share_a_column(capsys):
@@ -181,16 +143,20 @@ def test_compare_values_and_significance(capsys, files):
             assert cell.replace("*", "") == shown(found[name]) + mark
             marks += mark
     assert "-" in marks
-    assert len(rows["seconds"]) == 3 and all(float(s) > 0 for s in rows["seconds"])
+    assert len(rows["seconds"]) == 3
+    assert all(float(s) > 0 for s in rows["seconds"])
     said = " ".join(out.split())
-    assert "29 of 30 for ndcg@10" in said and "all 30 for spearman" in said
+    assert "29 of 30 for ndcg@10" in said
+    assert "all 30 for spearman" in said
     assert "better and worse than dcg at p < .05" in said
 
 
 def test_significance():
     low, high = np.array([0.0, 0.1, 0.3, np.nan]), np.array([0.1, 0.2, 0.45, np.nan])
-    assert significance(high, low) == "+" and significance(low, high) == "-"
-    assert significance(low, low) == "" and significance(low[2:], high[2:]) == ""
+    assert significance(high, low) == "+"
+    assert significance(low, high) == "-"
+    assert significance(low, low) == ""
+    assert significance(low[2:], high[2:]) == ""
     # The same difference on every query.
     assert significance(low + 1, low) == "+"
 
@@ -199,7 +165,9 @@ def test_compare_default_leaves_binary_measures_out_of_graded_labels(capsys, fil
     out = run(capsys, "compare", *files)
     heads, rows = table(out)
     assert heads == [["ndcg", "dcg", "eru", "spearman", "err", "pd", "constant", "ideal"]]
-    assert "map" not in rows and "ndcg@10" in rows and "--relevance-level brings" in out
+    assert "map" not in rows
+    assert "ndcg@10" in rows
+    assert "--relevance-level brings" in out
 
 
 def test_relevance_level_reaches_binary_measures_and_rankers(capsys, files):
@@ -221,10 +189,11 @@ def test_err_is_on_the_scale_of_both_files(capsys, files, tmp_path):
     assert rows["err"][-1] == ".125"
 
 
-@pytest.mark.parametrize("choice", (["--measures", "ndcg", "map"], ["--rankers", "auc"]))
+@pytest.mark.parametrize("choice", [["--measures", "ndcg", "map"], ["--rankers", "auc"]])
 def test_graded_labels_without_relevance_level(capsys, files, choice):
     message = fail(capsys, "compare", *files, *choice)
-    assert message.startswith("skcalrank: error:") and "--relevance-level" in message
+    assert message.startswith("skcalrank: error:")
+    assert "--relevance-level" in message
 
 
 def test_empty_policy(capsys, files):
@@ -234,7 +203,7 @@ def test_empty_policy(capsys, files):
     assert "undefined" in message
 
 
-@pytest.mark.parametrize("n_features", (4, 8))
+@pytest.mark.parametrize("n_features", [4, 8])
 def test_features_of_the_test_file_agree_with_training(capsys, files, tmp_path, n_features):
     lines = gzip.decompress(Path(files[1]).read_bytes()).decode().splitlines()
     other = tmp_path / "other.txt"
@@ -254,7 +223,7 @@ def test_features_of_the_test_file_agree_with_training(capsys, files, tmp_path, 
     assert ("Features above 6" in out) == (n_features == 8)
 
 
-@pytest.mark.parametrize("name", ("lightgbm", "xgboost"))
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
 def test_peers(capsys, files, name):
     pytest.importorskip(name)
     heads, rows = table(run(capsys, "compare", *files, "--rankers", f"dcg,{name},dcg+forest"))
@@ -280,7 +249,7 @@ def test_peer_wants_grades(capsys, files, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "argv, words",
+    ("argv", "words"),
     [
         ([], "COMMAND"),
         (["compare", "TRAIN"], "TEST"),
@@ -301,11 +270,12 @@ def test_peer_wants_grades(capsys, files, tmp_path):
 def test_bad_input(capsys, files, argv, words):
     names = {"TRAIN": files[0], "TEST": files[1]}
     message = fail(capsys, *(names.get(word, word) for word in argv))
-    assert "skcalrank: error: " in message and words in message
+    assert "skcalrank: error: " in message
+    assert words in message
 
 
 @pytest.mark.parametrize(
-    "content, words",
+    ("content", "words"),
     [
         (b"", "cannot read"),
         (b"these are words\n", "qid:Q"),
@@ -313,12 +283,13 @@ def test_bad_input(capsys, files, argv, words):
         (bytes(range(256)), "cannot read"),
     ],
 )
-@pytest.mark.parametrize("suffix", (".txt", ".gz", ".xz"))
+@pytest.mark.parametrize("suffix", [".txt", ".gz", ".xz"])
 def test_bad_file(capsys, files, tmp_path, content, words, suffix):
     path = tmp_path / f"bad{suffix}"
     path.write_bytes(gzip.compress(content) if suffix == ".gz" else content)
     message = fail(capsys, "compare", files[0], str(path))
-    assert str(path) in message and (words in message or suffix == ".xz")
+    assert str(path) in message
+    assert words in message or suffix == ".xz"
     assert len(message) < 600 + len(str(path))
 
 
@@ -332,8 +303,10 @@ def test_progress_on_a_terminal_only(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main(argv) == 0
     seen = capsys.readouterr()
-    assert piped.err == "" and piped.out == seen.out
-    assert "fitting 1/2 ndcg" in seen.err and "fitting 2/2 map" in seen.err
+    assert piped.err == ""
+    assert piped.out == seen.out
+    assert "fitting 1/2 ndcg" in seen.err
+    assert "fitting 2/2 map" in seen.err
     assert seen.err.endswith("\r\x1b[K")
 
 
@@ -341,7 +314,8 @@ def test_table_is_cut_to_the_width():
     columns = [Column([f"ranker{i}"], ["1.000", ".5"]) for i in range(6)]
     text = format_table(["ndcg", "auc"], columns, 30)
     assert max(map(len, text.split("\n"))) <= 30
-    assert len(text.split("\n\n")) == 2 and all(f"ranker{i}" in text for i in range(6))
+    assert len(text.split("\n\n")) == 2
+    assert all(f"ranker{i}" in text for i in range(6))
 
 
 def test_demo_table_fits_into_100_columns(capsys, monkeypatch):
@@ -349,7 +323,7 @@ def test_demo_table_fits_into_100_columns(capsys, monkeypatch):
     assert max(map(len, run(capsys, *SMALL).split("\n"))) <= 100
 
 
-def test_terminal_that_knows_ascii_only(capsys, monkeypatch):
+def test_terminal_that_knows_ascii_only(monkeypatch):
     class Ascii:
         text = ""
 
@@ -359,27 +333,30 @@ def test_terminal_that_knows_ascii_only(capsys, monkeypatch):
 
     monkeypatch.setattr(sys, "stdout", Ascii())
     assert main([*SMALL, "--rankers", "map", "--measures", "map"]) == 0
-    assert "+-" in sys.stdout.text and "'" in sys.stdout.text
+    assert "+-" in sys.stdout.text
+    assert "'" in sys.stdout.text
 
 
-@pytest.mark.parametrize("command", ([], ["demo"], ["compare"]))
+@pytest.mark.parametrize("command", [[], ["demo"], ["compare"]])
 def test_help(capsys, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "100")
     out = run(capsys, *command, "--help")
-    assert "example" in out and max(map(len, out.split("\n"))) <= 100
+    assert "example" in out
+    assert max(map(len, out.split("\n"))) <= 100
 
 
 def test_version_from_the_shell():
     command = [sys.executable, "-m", "skcalrank", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == f"skcalrank {skcalrank.__version__}\n" and done.stderr == ""
+    assert done.stdout == f"skcalrank {skcalrank.__version__}\n"
+    assert done.stderr == ""
 
 
 # -- what is calibrated for what ---------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "ranker, measure, mark",
+    ("ranker", "measure", "mark"),
     [
         ("ndcg", "ndcg@10", "*"),
         ("ndcg", "ndcg@5", ""),

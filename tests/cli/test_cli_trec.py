@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from test_cli import fail, run, table
+from commands import fail, run, table
 
 from skcalrank.measures import MEASURES, PositionalMeasure
 
@@ -78,7 +78,8 @@ def test_runs_are_measured_as_by_trec_eval(capsys, trec, level):
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(TREC.values()), relevance_level=level)
     theirs = evaluator.evaluate(run_scores)
     ours = {row["qid"]: row for row in csv.DictReader(io.StringIO(text))}
-    assert ours.keys() == theirs.keys() and len(ours) == 26
+    assert ours.keys() == theirs.keys()
+    assert len(ours) == 26
     for query, values in theirs.items():
         for name, their_name in TREC.items():
             assert float(ours[query][name]) == pytest.approx(values[their_name], abs=1e-9), name
@@ -88,12 +89,14 @@ def test_what_runs_and_judgments_do_not_share(capsys, trec):
     argv = ["evaluate", *trec[2], "--measures", "ndcg@5", "map", "--empty", "zero"]
     out = " ".join(run(capsys, *argv).split())
     assert "3 judged queries have no line in the run: they are left out" in out
-    assert "1 queries of the run are not judged" in out and "never found" in out
+    assert "1 queries of the run are not judged" in out
+    assert "never found" in out
     complete = " ".join(run(capsys, *argv, "--complete").split())
     assert "they count 0" in complete
     mean, _, n = map(float, out.split("ndcg@5 ")[1].split()[:3])
     less, _, more = map(float, complete.split("ndcg@5 ")[1].split()[:3])
-    assert (n, more) == (26, 29) and less == pytest.approx(mean * 26 / 29, abs=1e-4)
+    assert (n, more) == (26, 29)
+    assert less == pytest.approx(mean * 26 / 29, abs=1e-4)
 
 
 def test_a_perfect_run_of_some_documents(capsys, tmp_path):
@@ -116,7 +119,7 @@ def test_byte_order_marks(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "run_text, qrels_text, words",
+    ("run_text", "qrels_text", "words"),
     [
         ("1 Q0 a 1 x tag\n", "1 0 a 1\n", "line 1"),
         ("1 Q0 a 1 nan tag\n", "1 0 a 1\n", "line 1: nan is not finite"),

@@ -1,0 +1,325 @@
+"""Commands that fit, apply and evaluate one ranker do what the library does, on every format."""
+
+import csv
+import io
+import os
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import COLUMNS, fail, run, table
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from skcalrank import (
+    AveragePrecisionRanker,
+    ERRRanker,
+    LeastSquaresRankerCV,
+    NDCGRanker,
+    load_letor,
+)
+from skcalrank._cli import main
+from skcalrank._cli._readers import Reader
+from skcalrank.linear_model import GramRidge
+from skcalrank.metrics import evaluate
+from skcalrank.persistence import load_model, read_header, save_model
+
+pytest.importorskip("skops")
+
+# -- fit ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("argv", "ranker"),
+    [
+        ([], NDCGRanker(GramRidge())),
+        (["--ranker", "ndcg@3", "--alpha", "100"], NDCGRanker(GramRidge(100.0), k=3)),
+        (
+            ["--ranker", "map", "--relevance-level", "2"],
+            AveragePrecisionRanker(GramRidge(), relevance_level=2.0),
+        ),
+        (["--ranker", "err", "--max-grade", "4"], ERRRanker(GramRidge(), max_grade=4.0)),
+        (["--ranker", "ndcg+trees"], NDCGRanker(HistGradientBoostingRegressor(random_state=0))),
+    ],
+)
+@pytest.mark.parametrize("chunks", [[], ["--chunk-rows", "25"]])
+def test_fit(capsys, path, new, argv, ranker, chunks):
+    train, test = load_letor(path("train.txt")), load_letor(path("test.txt"))
+    whole_only = "trees" in argv[-1] if argv else False
+    command = ["fit", path("train.txt"), "--model", new, *argv, *chunks]
+    if whole_only and chunks:
+        assert "--chunk-rows: ndcg+trees needs all rows" in fail(capsys, *command)
+        return
+    out = run(capsys, *command)
+    assert f"to {len(train.y)} rows of 30 queries, 6 features" in " ".join(out.split())
+    ranker.fit(*train)
+    np.testing.assert_allclose(load_model(new).predict(test.X), ranker.predict(test.X), rtol=1e-10)
+    assert repr(load_model(new)) == repr(ranker)
+    assert read_header(new)["notes"] == {
+        "ranker": argv[1] if argv and argv[0] == "--ranker" else "ndcg@10",
+        "trained_on": "train.txt",
+        "n_rows": len(train.y),
+        "n_queries": 30,
+    }
+
+
+def test_fit_chooses_a_penalty(capsys, path, new):
+    argv = ["--ranker", "dcg", "--alphas", "0.1", "100", "1e6", "--folds", "3"]
+    out = run(capsys, "fit", path("train.txt"), "--model", new, *argv)
+    train = load_letor(path("train.txt"))
+    ranker = LeastSquaresRankerCV("dcg", alphas=[0.1, 100, 1e6], cv=3).fit(*train)
+    assert load_model(new).alpha_ == ranker.alpha_
+    for alpha, score in zip((0.1, 100, 1e6), ranker.cv_results_["mean_test_score"]):
+        mark = " *" if alpha == ranker.alpha_ else ""
+        assert f"alpha {alpha:<5g} {score:.4f}{mark}" in out
+
+
+@pytest.mark.parametrize(("limit", "n_parts"), [(1 << 28, 1), (100, 30)])
+def test_large_files_are_read_in_chunks(path, monkeypatch, limit, n_parts):
+    monkeypatch.setattr("skcalrank._cli._readers.WHOLE_BYTES", limit)
+    monkeypatch.setattr("skcalrank._cli._readers.CHUNK_ROWS", 1)
+    args = Namespace(
+        chunk_rows=None, dtype="float64", qid_column="", label_column="", doc_column=""
+    )
+    assert len(list(Reader(path("train.txt"), args))) == n_parts
+    assert len(list(Reader(path("train.txt"), args, whole=True))) == 1
+
+
+def test_options_of_reading(capsys, path, new):
+    run(capsys, "fit", path("train.txt"), "--model", new, "--n-features", "9", "--dtype", "float32")
+    ranker = load_model(new)
+    assert ranker.n_features_in_ == 9
+    assert not ranker.coef_[6:].any()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+@pytest.mark.parametrize("chunks", [[], ["--chunk-rows", "25"]])
+def test_tables(capsys, path, frames, tmp_path, new, suffix, chunks):
+    files = {}
+    for name, frame in frames.items():
+        files[name] = str(tmp_path / f"{name}{suffix}")
+        # Features are known by name, wherever they stand.
+        frame = frame if name == "train" else frame[frame.columns[::-1]]
+        if suffix == ".parquet":
+            pytest.importorskip("pyarrow")
+            frame.to_parquet(files[name])
+        else:
+            frame.to_csv(files[name], index=False)
+    run(capsys, "fit", files["train"], "--model", new, *COLUMNS, *chunks)
+    ranker = NDCGRanker(GramRidge()).fit(*load_letor(path("train.txt")))
+    assert list(load_model(new).feature_names_in_) == [f"f{i}" for i in range(6)]
+    np.testing.assert_allclose(load_model(new).coef_, ranker.coef_, rtol=1e-10)
+    scores = ranker.predict(load_letor(path("test.txt")).X)
+    out = run(capsys, "predict", new, files["test"], *COLUMNS, *chunks)
+    np.testing.assert_allclose([float(line) for line in out.split()], scores, rtol=1e-9)
+    argv = ["--format", "trec", "--top-k", "1"]
+    first = run(capsys, "predict", new, files["test"], *COLUMNS, *argv).split("\n")[0]
+    assert first.startswith(f"30 Q0 d{scores[load_letor(path('test.txt')).qid == 30].argmax()} 1 ")
+
+
+@pytest.mark.filterwarnings("default")
+def test_columns_left_out_are_said(capsys, frames, tmp_path, new):
+    file = str(tmp_path / "train.csv")
+    frames["train"].assign(title="words").to_csv(file, index=False)
+    assert main(["fit", file, "--model", new, *COLUMNS]) == 0
+    assert capsys.readouterr().err == (
+        f"skcalrank: warning: Columns of {file} that do not hold numbers are left out: title.\n"
+    )
+
+
+def test_compare_reads_tables(capsys, path, frames, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "500")
+    files = [str(tmp_path / f"{name}.csv") for name in frames]
+    for file, frame in zip(files, frames.values()):
+        frame.to_csv(file, index=False)
+    argv = ["--rankers", "ndcg", "dcg", "--measures", "ndcg@10", "spearman"]
+    of_tables = table(run(capsys, "compare", *files, *COLUMNS, *argv))[1]
+    of_lines = table(run(capsys, "compare", path("train.txt"), path("test.txt"), *argv))[1]
+    del of_tables["seconds"], of_lines["seconds"]
+    assert of_tables == of_lines
+    assert "give a table" in fail(capsys, "compare", files[0], path("test.txt"), *COLUMNS, *argv)
+
+
+# -- predict -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chunks", [[], ["--chunk-rows", "1"]])
+def test_predict(capsys, path, model, tmp_path, chunks):
+    file, ranker = model
+    scores = ranker.predict(load_letor(path("test.txt")).X)
+    out = run(capsys, "predict", file, path("test.txt"), *chunks)
+    np.testing.assert_allclose([float(line) for line in out.splitlines()], scores, rtol=1e-12)
+    output = tmp_path / "scores.txt"
+    assert run(capsys, "predict", file, path("test.txt"), "--output", str(output), *chunks) == ""
+    assert output.read_text() == out
+
+
+def test_predict_a_run(capsys, path, model):
+    file, ranker = model
+    X, _, qid = load_letor(path("test.txt"))
+    argv = ["--format", "trec", "--top-k", "4", "--tag", "mine", "--chunk-rows", "20"]
+    lines = run(capsys, "predict", file, path("test.txt"), *argv).splitlines()
+    rows, place, scores = ranker.top_k(X, qid, k=4), ranker.rank(X, qid), ranker.predict(X)
+    expected = [[str(qid[r]), "Q0", str(r + 1), str(place[r]), "mine"] for r in rows]
+    words = [line.split() for line in lines]
+    assert [[*w[:4], w[5]] for w in words] == expected
+    np.testing.assert_allclose([float(w[4]) for w in words], scores[rows], rtol=1e-12)
+
+
+def test_documents_of_letor_comments(capsys, model, tmp_path):
+    file, _ = model
+    other = tmp_path / "named.txt"
+    other.write_text(
+        "# head\n0 qid:5 1:1 #docid = GX-1 inc = 1 prob = 0.1\n1 qid:5 1:2\n# between\n"
+        "1 qid:6 1:1 # docid=GX-2\n"
+    )
+    for chunk_rows in ("1", "100"):
+        argv = ["--format", "trec", "--chunk-rows", chunk_rows]
+        lines = run(capsys, "predict", file, str(other), *argv).splitlines()
+        assert {line.split()[2] for line in lines} == {"GX-1", "2", "GX-2"}
+
+
+def test_models_of_pairs_see_whole_queries(capsys, path, new):
+    train, test = load_letor(path("train.txt")), load_letor(path("test.txt"))
+    ranker = AveragePrecisionRanker(surrogate="pairwise", relevance_level=1).fit(*train)
+    save_model(ranker, new)
+    out = run(capsys, "predict", new, path("test.txt"), "--chunk-rows", "1")
+    scores = ranker.predict(test.X, test.qid)
+    np.testing.assert_allclose([float(line) for line in out.split()], scores, rtol=1e-9)
+
+
+def test_what_fails_leaves_the_output_as_it_was(capsys, model, tmp_path):
+    output, bad = tmp_path / "scores.txt", tmp_path / "bad.txt"
+    output.write_text("before")
+    bad.write_text("1 qid:1 1:1\n1 qid:2 1:1\n1 qid:3 1:x\n")
+    argv = ["predict", model[0], str(bad), "--chunk-rows", "1", "--output", str(output)]
+    assert "line 3" in fail(capsys, *argv)
+    assert output.read_text() == "before"
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        *("bad.txt", "model.skops", "scores.txt")
+    ]
+
+
+def test_the_input_may_be_the_output(capsys, path, model, tmp_path):
+    file = tmp_path / "test.txt"
+    file.write_bytes(Path(path("test.txt")).read_bytes())
+    expected = run(capsys, "predict", model[0], str(file))
+    run(capsys, "predict", model[0], str(file), "--output", str(file))
+    assert file.read_text() == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_pipes_are_written_and_not_replaced(capsys, path, model, tmp_path):
+    pipe, (file, _) = tmp_path / "pipe", model
+    os.mkfifo(pipe)
+    expected = run(capsys, "predict", file, path("test.txt"))
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        run(capsys, "predict", file, path("test.txt"), "--output", str(pipe))
+        assert reader.stdout.read() == expected
+    assert pipe.is_fifo()
+
+
+def test_no_standard_output(capsys, path, model, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["predict", model[0], path("test.txt")]) == 2
+    monkeypatch.undo()
+    assert "give a file to --output" in capsys.readouterr().err
+
+
+# -- evaluate ----------------------------------------------------------------------
+
+
+NAMES = ["ndcg@10", "spearman", "err@5"]
+
+
+@pytest.mark.parametrize("source", ["model", "scores"])
+def test_evaluate(capsys, path, model, tmp_path, source):
+    file, ranker = model
+    X, y, qid = load_letor(path("test.txt"))
+    argv = [file, path("test.txt")]
+    if source == "scores":
+        output = str(tmp_path / "scores.txt")
+        run(capsys, "predict", *argv, "--output", output)
+        argv = ["--scores", output, path("test.txt")]
+    values = evaluate(y, ranker.predict(X), NAMES, qid=qid, average=False)
+    # The highest grade of ERR is that of the file, not of a chunk.
+    out = run(capsys, "evaluate", *argv, "--measures", *NAMES, "--chunk-rows", "1")
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()[2:5]}
+    for name in NAMES:
+        found = values[name][~np.isnan(values[name])]
+        error = found.std(ddof=1) / np.sqrt(len(found))
+        assert rows[name] == [f"{found.mean():.4f}", f"{error:.4f}", str(len(found))]
+    assert rows["ndcg@10"][2] == "29"
+    assert rows["spearman"][2] == "30"
+
+
+def test_evaluate_per_query(capsys, path, model, tmp_path):
+    file, ranker = model
+    X, y, qid = load_letor(path("test.txt"))
+    values = evaluate(y, ranker.predict(X), NAMES, qid=qid, average=False)
+    argv = ["evaluate", file, path("test.txt"), "--measures", *NAMES, "--per-query"]
+    text = run(capsys, *argv)
+    head, *rows = csv.reader(io.StringIO(text))
+    assert head == ["qid", *NAMES]
+    assert [row[0] for row in rows] == list(map(str, range(30, 60)))
+    found = np.array([[float(cell or "nan") for cell in row[1:]] for row in rows]).T
+    np.testing.assert_allclose(found, [values[name] for name in NAMES], rtol=1e-9)
+    assert rows[-1][1] == ""
+    assert "std. error" in run(capsys, *argv, str(tmp_path / "values.csv"))
+    assert (tmp_path / "values.csv").read_text() == text
+
+
+def test_evaluate_leaves_binary_measures_out(capsys, path, model):
+    argv = ["evaluate", model[0], path("test.txt")]
+    out = run(capsys, *argv)
+    assert "ndcg@10" in out
+    assert "map" not in out
+    assert "--relevance-level brings" in out
+    assert "map" in run(capsys, *argv, "--relevance-level", "2")
+    assert "--relevance-level L" in fail(capsys, *argv, "--measures", "map")
+
+
+def test_gain(capsys, path, model):
+    X, y, qid = load_letor(path("test.txt"))
+    argv = ["evaluate", model[0], path("test.txt"), "--measures", "ndcg@5", "--empty", "zero"]
+    measure = NDCGRanker(k=5, gain="linear")._measure()
+    scores = model[1].predict(X)
+    value = evaluate(y, scores, {"it": measure}, qid=qid, empty="zero")["it"]
+    assert f" {value:.4f} " in run(capsys, *argv, "--gain", "linear")
+    assert f" {value:.4f} " not in run(capsys, *argv)
+
+
+# -- info --------------------------------------------------------------------------
+
+
+def test_info(capsys, path, new):
+    run(capsys, "fit", path("train.txt"), "--model", new, "--alpha", "7")
+    out = run(capsys, "info", new, "--coefficients", "3")
+    coef = load_model(new).coef_
+    for words in (
+        "NDCGRanker",
+        "GramRidge(alpha=7.0)",
+        "ndcg@10",
+        "Fisher-consistent",
+        "train.txt",
+    ):
+        assert words in out
+    rows = [line.split() for line in out.splitlines()[-3:]]
+    largest = np.argsort(-np.abs(coef))[:3]
+    assert rows == [[str(i + 1), f"{coef[i]:+.4g}"] for i in largest]
+    assert "coefficient\n" not in run(capsys, "info", new, "--coefficients", "0")
+
+
+def test_info_of_other_models(capsys, path, new, frames):
+    train = load_letor(path("train.txt"))
+    frame = frames["train"]
+    X = frame[[f"f{i}" for i in range(6)]]
+    for ranker, words in (
+        (NDCGRanker(HistGradientBoostingRegressor(max_iter=3)).fit(*train), "6, by number"),
+        (LeastSquaresRankerCV("auc", alphas=[2.0]).fit(X, train.y > 1, train.qid), "2, chosen"),
+        (ERRRanker().fit(X, train.y, train.qid), "6, by name: f0, f1, f2, f3, f4, f5"),
+    ):
+        save_model(ranker, new)
+        assert words in run(capsys, "info", new)

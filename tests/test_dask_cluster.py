@@ -1,0 +1,55 @@
+"""Rankers on a cluster of two processes."""
+
+import numpy as np
+import pytest
+from dask_cases import EXACT, as_dask, check_same, dask, sorted_data
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+
+from skcalrank import DCGRanker, NDCGRanker
+from skcalrank.dask import partition_by_query
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    # Any free port: tests that run side by side have a cluster each.
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with distributed.LocalCluster(processes=True, **options) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    from distributed import Client
+
+    with Client(cluster) as client, dask.config.set(scheduler=None):
+        yield client
+
+
+@pytest.mark.usefixtures("client")
+def test_on_a_cluster(rng):
+    X, y, qid = sorted_data(rng, sizes=(6, 1, 9, 4, 7, 5) * 10)
+    # Hashes of strings differ from process to process.
+    names = np.array([f"query {q}" for q in qid])
+    dX, dy, dq = as_dask(90, X, y, names)
+    with pytest.raises(ValueError, match="lies in partitions 0 and 1"):
+        NDCGRanker().fit(dX, dy, dq)
+    dX, dy, dq = partition_by_query(dX, dy, dq)
+    for ranker in (NDCGRanker(), DCGRanker(Ridge(2.0), loss="squared")):
+        local, ours = clone(ranker).fit(X, y, names), ranker.fit(dX, dy, dq)
+        check_same(ours, local)
+        np.testing.assert_allclose(ours.predict(dX).compute(), local.predict(X), **EXACT)
+        assert np.array_equal(ours.rank(dX, dq).compute(), local.rank(X, names))
+        assert ours.score(dX, dy, dq) == pytest.approx(local.score(X, y, names))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("client")
+def test_what_lives_on_a_cluster_stays_there(caplog, rng):
+    X, y, qid = sorted_data(rng, sizes=(6, 1, 9, 4, 7, 5) * 10)
+    rows = rng.permutation(len(y))
+    lazy = [a.persist() for a in as_dask(90, X[rows], y[rows], qid[rows])]
+    moved = [a.persist() for a in partition_by_query(*lazy)]
+    check_same(NDCGRanker().fit(*moved), NDCGRanker().fit(X, y, qid))
+    assert not [r for r in caplog.records if r.levelname == "WARNING"]

@@ -1,0 +1,167 @@
+"""What the losses are, written out as regressions."""
+
+import numpy as np
+import pytest
+from cases import first_of_each_class, make_data, ranker_id
+from fits import EVERY, fitted
+from sklearn.base import clone
+from sklearn.linear_model import HuberRegressor, Lars, Lasso, LinearRegression, Ridge, RidgeCV
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.svm import SVR
+from sklearn.tree import DecisionTreeRegressor
+
+from skcalrank import NDCGRanker, SpearmanRanker
+
+WITH_REGRESSOR = [ranker for ranker in EVERY if hasattr(ranker, "estimator")]
+every_ranker_with_a_regressor = pytest.mark.parametrize(
+    "ranker", first_of_each_class(WITH_REGRESSOR), ids=ranker_id
+)
+
+
+def ndcg_targets(y, qid, k):
+    """``G(y) / IDCG@k`` by loops."""
+    out = np.zeros(len(y))
+    for q in set(qid.tolist()):
+        gain = 2.0 ** y[qid == q] - 1
+        ideal = sum(g / np.log2(i + 2) for i, g in enumerate(sorted(gain, reverse=True)[:k]))
+        out[qid == q] = gain / ideal if ideal else 0
+    return out
+
+
+def all_pairs(X, targets, qid, weight):
+    """Differences of features and targets of all pairs of a query, and their weights."""
+    mean = {q: weight[qid == q].mean() for q in set(qid.tolist())}
+    pairs = [(i, j) for i in range(len(qid)) for j in range(i) if qid[i] == qid[j]]
+    i, j = np.array(pairs).T
+    means = np.array([mean[q] for q in qid[i].tolist()])
+    return X[i] - X[j], targets[i] - targets[j], weight[i] * weight[j] / means
+
+
+def fit_on_pairs(regressor, X, targets, qid, weight):
+    Z, t, w = all_pairs(X, targets, qid, weight)
+    return regressor.fit(Z, t, sample_weight=w).coef_
+
+
+LINEAR = [
+    Ridge(fit_intercept=False),
+    Ridge(alpha=100.0, fit_intercept=False),
+    Ridge(alpha=0.1, positive=True, fit_intercept=False),
+    LinearRegression(fit_intercept=False),
+    LinearRegression(positive=True, fit_intercept=False),
+]
+
+
+@pytest.mark.product
+@pytest.mark.parametrize("regressor", LINEAR, ids=repr)
+@pytest.mark.parametrize("n_features", [1, 4, 60])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pairwise_squared_is_a_regression_on_all_pairs(regressor, n_features, weighted, rng):
+    X, y, qid = make_data(rng, n_features=n_features)
+    weight = rng.uniform(0.1, 3, size=len(y)) if weighted else np.ones(len(y))
+    ranker = NDCGRanker(clone(regressor).set_params(fit_intercept=True), k=3)
+    ranker.fit(X, y, qid, sample_weight=weight if weighted else None)
+    expected = fit_on_pairs(regressor, X, ndcg_targets(y, qid, 3), qid, weight)
+    tolerance = 1e-3 if regressor.positive else 1e-7
+    np.testing.assert_allclose(ranker.coef_, expected, rtol=tolerance, atol=tolerance / 10)
+
+
+@every_ranker_with_a_regressor
+def test_losses_on_the_targets_of_every_measure(ranker, data):
+    X, y, qid = data
+    ranker = fitted(ranker, X, y, qid)
+    targets = fitted(
+        clone(ranker).set_params(estimator=LinearRegression(), loss="squared"),
+        np.eye(len(y)),
+        y,
+        qid,
+    ).predict(np.eye(len(y)))
+    if ranker.loss == "squared":
+        expected = Ridge().fit(X, targets).coef_
+    else:
+        regressor = Ridge(fit_intercept=False)
+        expected = fit_on_pairs(regressor, X, targets, qid, np.ones(len(y)))
+    np.testing.assert_allclose(ranker.coef_, expected, rtol=1e-7, atol=1e-10)
+    assert np.abs(expected).max() > 1e-3
+
+
+def test_default_is_pairwise_squared_ridge(data):
+    X, y, qid = data
+    default = NDCGRanker().fit(X, y, qid).predict(X)
+    for same in (
+        NDCGRanker(estimator=Ridge()),
+        NDCGRanker(loss="pairwise_squared"),
+        NDCGRanker(Ridge(), loss="pairwise_squared"),
+    ):
+        assert np.array_equal(same.fit(X, y, qid).predict(X), default)
+    assert not np.allclose(NDCGRanker(loss="squared").fit(X, y, qid).predict(X), default)
+    tree = DecisionTreeRegressor(random_state=0)
+    assert np.array_equal(
+        NDCGRanker(tree).fit(X, y, qid).predict(X),
+        NDCGRanker(tree, loss="squared").fit(X, y, qid).predict(X),
+    )
+
+
+@pytest.mark.product
+@every_ranker_with_a_regressor
+@pytest.mark.parametrize("weighted", [False, True])
+def test_label_form_is_a_multi_output_regression(ranker, weighted, rng):
+    X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, size=(30, 5)).astype(float)
+    weight = rng.uniform(size=30) if weighted else None
+    ranker = fitted(ranker, X, y, sample_weight=weight)
+    # Targets: those of the same rows as queries of their own.
+    qid, rows = np.repeat(np.arange(30), 5), np.eye(150)
+    exact = clone(ranker).set_params(estimator=LinearRegression(), loss="squared")
+    targets = exact.fit(rows, y.ravel(), qid).predict(rows).reshape(30, 5)
+    if ranker.loss == "pairwise_squared":
+        targets -= targets.mean(axis=1, keepdims=True)
+    expected = Ridge().fit(X, targets, sample_weight=weight).predict(X)
+    np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-8, atol=1e-10)
+    assert ranker.n_items_ == 5
+    assert np.array_equal(np.sort(ranker.rank(X), axis=1), np.tile(np.arange(1, 6), (30, 1)))
+
+
+@pytest.mark.parametrize("regressor", [SVR(kernel="linear"), DecisionTreeRegressor(random_state=0)])
+def test_label_form_with_any_regressor(regressor, rng):
+    X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, size=(30, 5)).astype(float)
+    ranker = SpearmanRanker(regressor).fit(X, y)
+    assert ranker.predict(X).shape == y.shape
+    assert ranker.score(X, y) > 0.2
+
+
+def centred(values, qid):
+    means = {q: values[qid == q].mean(axis=0) for q in set(qid.tolist())}
+    return values - np.array([means[q] for q in qid.tolist()])
+
+
+@pytest.mark.parametrize(
+    "regressor", [Lasso(alpha=0.01), HuberRegressor(), RidgeCV(), SVR(kernel="linear")], ids=repr
+)
+def test_linear_regressors_without_closed_form(regressor, data):
+    X, y, qid = data
+    ranker = NDCGRanker(regressor, k=3, loss="pairwise_squared").fit(X, y, qid)
+    own = clone(regressor)
+    if "fit_intercept" in own.get_params():
+        own.set_params(fit_intercept=False)
+    sizes = np.array([(qid == q).sum() for q in qid])
+    own.fit(centred(X, qid), centred(ndcg_targets(y, qid, 3), qid), sample_weight=sizes)
+    np.testing.assert_allclose(np.ravel(ranker.coef_), np.ravel(own.coef_), rtol=1e-6, atol=1e-9)
+    if not isinstance(regressor, Lasso):
+        assert ranker.score(X, y, qid) > NDCGRanker().fit(-X, y, qid).score(X, y, qid)
+
+
+def test_linear_regressor_that_takes_no_weights(rng):
+    # Queries of one size need none.
+    X, y, qid = make_data(rng, sizes=(5,) * 8)
+    ranker = NDCGRanker(Lars(), k=3, loss="pairwise_squared").fit(X, y, qid)
+    own = Lars(fit_intercept=False).fit(centred(X, qid), centred(ndcg_targets(y, qid, 3), qid))
+    np.testing.assert_allclose(ranker.coef_, own.coef_, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "regressor", [DecisionTreeRegressor(), SVR(), KNeighborsRegressor()], ids=repr
+)
+def test_pairwise_squared_wants_a_linear_regressor(regressor, data):
+    X, y, qid = data
+    ranker = NDCGRanker(regressor, loss="pairwise_squared")
+    with pytest.raises(ValueError, match=r"linear in X.*loss='squared'.*skcalrank\.boosting"):
+        ranker.fit(X, y, qid)
