@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from numbers import Integral
 from operator import attrgetter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -12,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..aggregation import mean_over_subsets
-from ..data import AT_LEAST_ONE, OWN_ERROR
+from ..data import AT_LEAST_ONE, OWN_ERROR, ArrayLike, Floats, Matrix, Seed
 from ._base import BaseRanker
 from ._judged import JudgmentRanker, count_judgments
 from ._positional import NDCGRanker
@@ -97,14 +98,14 @@ class AggregatedRanker(JudgmentRanker):
 
     def __init__(
         self,
-        structure="mean_log_odds",
-        ranker=None,
+        structure: str | Callable[..., Any] = "mean_log_odds",
+        ranker: BaseRanker | None = None,
         *,
-        order=None,
-        structure_options=None,
-        n_draws=20,
-        random_state=None,
-    ):
+        order: int | None = None,
+        structure_options: Mapping[str, Any] | None = None,
+        n_draws: int = 20,
+        random_state: Seed = None,
+    ) -> None:
         self.structure = structure
         self.ranker = ranker
         self.order = order
@@ -170,7 +171,7 @@ class AggregatedRanker(JudgmentRanker):
         vars(ranker).update((name, value) for name, value in state.items() if name not in params)
         return ranker
 
-    def decision_function(self, X, qid=None):
+    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         check_is_fitted(self)
         return self.ranker_.decision_function(X, qid)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -12,7 +12,12 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import (
+    ArrayLike,
+    Floats,
+    Ints,
     Judgments,
+    Labels,
+    Matrix,
     MissingQidError,
     Queries,
     carried_qid,
@@ -156,7 +161,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """Return the ridge penalty of the parameters; None where a regressor brings its own."""
 
     @property
-    def n_items_(self):
+    def n_items_(self) -> int | None:
         """Number of items of the label-ranking form; None otherwise."""
         return self.record_.n_items
 
@@ -172,7 +177,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # -- what a user calls --------------------------------------------------------
 
     @abstractmethod
-    def decision_function(self, X, qid=None):
+    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         """Return the surrogate values u of the documents, such as the estimated targets.
 
         Parameters
@@ -188,7 +193,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """
 
     @lazy_aware
-    def predict(self, X, qid=None):
+    def predict(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         """Score the documents: sorting by decreasing score is the predicted ranking.
 
         Parameters
@@ -205,7 +210,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         return self.decision_function(X, qid)
 
     @lazy_aware
-    def rank(self, X, qid=None):
+    def rank(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
         """Rank the documents of each query.
 
         Parameters
@@ -237,7 +242,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         queries = check_queries(qid, len(scores))
         return queries.ungroup(positions(queries.group(scores), queries))
 
-    def top_k(self, X, qid=None, k=10):
+    def top_k(self, X: Matrix, qid: ArrayLike | None = None, k: int | None = 10) -> Ints:
         """Return the best documents of each query, best first.
 
         Parameters
@@ -267,7 +272,13 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         return rows[place[rows] <= k]
 
     @lazy_aware
-    def score(self, X, y, qid=None, sample_weight=None):
+    def score(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
         """Return the mean of the ranker's own measure over the queries, higher is better.
 
         Parameters

@@ -74,16 +74,16 @@ class PairwiseHingeRanker(_PreferenceRanker):
     def __init__(
         self,
         *,
-        alpha=1.0,
-        margin=False,
-        weights="difference",
-        corner_width=1e-3,
-        fit_intercept=True,
-        max_iter=1000,
-        tol=1e-4,
-        warm_start=False,
-        verbose=0,
-    ):
+        alpha: float = 1.0,
+        margin: bool = False,
+        weights: str = "difference",
+        corner_width: float = 1e-3,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
         self.margin = margin
         self.weights = weights
@@ -131,15 +131,15 @@ class PairwiseLogisticRanker(_PreferenceRanker):
     def __init__(
         self,
         *,
-        alpha=1.0,
-        margin=False,
-        weights="difference",
-        fit_intercept=True,
-        max_iter=1000,
-        tol=1e-6,
-        warm_start=False,
-        verbose=0,
-    ):
+        alpha: float = 1.0,
+        margin: bool = False,
+        weights: str = "difference",
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
         self.margin = margin
         self.weights = weights

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.ma import MaskedArray
@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .._solvers import check_features
-from ..data import OWN_ERROR, all_or_nothing, carried_qid, check_qid
+from ..data import OWN_ERROR, ArrayLike, Labels, Matrix, all_or_nothing, carried_qid, check_qid
 from ..linear_model import GramRidge, fit_to_moments
 from ._folds import held_out_scores, make_splits, training_moments
 from ._positional import LeastSquaresRanker, _PositionalRanker
@@ -116,7 +116,14 @@ class LeastSquaresRankerCV(_PositionalRanker):
         "loss": _PositionalRanker._parameter_constraints["loss"],
     }
 
-    def __init__(self, measure="ndcg@10", *, alphas=None, cv=None, loss=None):
+    def __init__(
+        self,
+        measure: Any = "ndcg@10",
+        *,
+        alphas: ArrayLike | None = None,
+        cv: Any = None,
+        loss: str | None = None,
+    ) -> None:
         self.measure = measure
         self.alphas = alphas
         self.cv = cv
@@ -162,7 +169,13 @@ class LeastSquaresRankerCV(_PositionalRanker):
         return alphas.astype(float)
 
     @all_or_nothing
-    def fit(self, X, y, qid=None, sample_weight=None):
+    def fit(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> LeastSquaresRankerCV:
         """Choose the penalty, and fit to all rows with it.
 
         Parameters
@@ -193,7 +206,8 @@ class LeastSquaresRankerCV(_PositionalRanker):
         problem = self._check_problem(X, y, qid, sample_weight)
         check_features(problem.X)
         qid = carried_qid(y, qid)
-        splits = make_splits(self.cv, problem, None if qid is None else check_qid(qid, len(y)))
+        groups = None if qid is None else check_qid(qid, problem.X.shape[0])
+        splits = make_splits(self.cv, problem, groups)
         total, training = training_moments(problem, splits, measures.values(), pairwise)
         scores = held_out_scores(problem, splits, training, list(measures.values()), alphas)
         for name, undefined in zip(measures, np.isnan(scores).all(axis=(1, 2))):

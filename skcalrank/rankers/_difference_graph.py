@@ -62,15 +62,15 @@ class DifferenceGraphRanker(EdgeScorer):
     def __init__(
         self,
         *,
-        edge_loss="logistic",
-        alpha=1.0,
-        weights="difference",
-        fit_intercept=True,
-        max_iter=1000,
-        tol=1e-6,
-        warm_start=False,
-        verbose=0,
-    ):
+        edge_loss: str = "logistic",
+        alpha: float = 1.0,
+        weights: str = "difference",
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
         self.edge_loss = edge_loss
         self.weights = weights

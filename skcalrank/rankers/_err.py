@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -58,7 +58,14 @@ class ERRRanker(ScoreRanker):
         "max_grade": [Interval(Real, 0, 1000, closed="both"), None],
     }
 
-    def __init__(self, estimator=None, *, max_grade=None, alpha=1.0, loss=None):
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        max_grade: float | None = None,
+        alpha: float = 1.0,
+        loss: str | None = None,
+    ) -> None:
         super().__init__(estimator, alpha=alpha, loss=loss)
         self.max_grade = max_grade
 
@@ -92,7 +99,7 @@ class ERRRanker(ScoreRanker):
         return ERR(max_grade=_CLICK_GRADES) if measure.max_grade is None else measure
 
     @property
-    def max_grade_(self):
+    def max_grade_(self) -> float:
         """The grade in force. Scoring labels above it is an error."""
         return float(self._click_scale(self.record_.measure).max_grade)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -12,7 +12,10 @@ from sklearn.utils.metaestimators import available_if
 from ..aggregation import STRUCTURES, structure_scores
 from ..data import (
     AT_LEAST_ONE,
+    ArrayLike,
     ClickSessions,
+    Labels,
+    Matrix,
     PreferenceTarget,
     all_or_nothing,
     check_params,
@@ -20,6 +23,9 @@ from ..data import (
 )
 from ._base import DEPENDS_ON_LABELS, BaseRanker
 from ._problem import Problem
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["JudgmentRanker", "count_judgments"]
 
@@ -71,7 +77,13 @@ class JudgmentRanker(BaseRanker):
             )
 
     @all_or_nothing
-    def fit(self, X, y, qid=None, sample_weight=None):
+    def fit(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Aggregate the judgments and learn from the result.
 
         Parameters
@@ -97,7 +109,13 @@ class JudgmentRanker(BaseRanker):
 
     @available_if(lambda self: self._can_add_chunks())
     @all_or_nothing
-    def partial_fit(self, X, y, qid=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn from more judgments.
 
         :class:`StochasticAggregatedRanker` makes another `n_updates` on judgments of these or

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from .._solvers import ScorerFit, fit_scorer
-from ..data import AT_LEAST_ONE, NON_NEGATIVE, POSITIVE, all_or_nothing, check_params
+from ..data import (
+    AT_LEAST_ONE,
+    NON_NEGATIVE,
+    POSITIVE,
+    ArrayLike,
+    Floats,
+    Labels,
+    Matrix,
+    all_or_nothing,
+    check_params,
+)
 from ._base import COUNTS_DOCUMENTS, BaseRanker
 from ._problem import Problem
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["LinearScorer"]
 
@@ -59,8 +72,14 @@ class LinearScorer(BaseRanker):
     }
 
     def __init__(
-        self, alpha=1.0, fit_intercept=True, max_iter=1000, tol=1e-6, warm_start=False, verbose=0
-    ):
+        self,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -81,7 +100,13 @@ class LinearScorer(BaseRanker):
         """Minimize, mostly by :meth:`_descend`; ``start`` is (coef, intercept) or None."""
 
     @all_or_nothing
-    def fit(self, X, y, qid=None, sample_weight=None):
+    def fit(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Minimize the objective.
 
         Parameters
@@ -165,7 +190,7 @@ class LinearScorer(BaseRanker):
             start, n_iter = found[:2], n_iter + found.n_iter
         return found._replace(n_iter=n_iter)
 
-    def decision_function(self, X, qid=None):
+    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         X, _ = self._check_rows(X, qid)
         return linear_scores(X, self.coef_, self.intercept_)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import svd
@@ -16,6 +16,10 @@ from .._solvers import fit_outputs, fit_regressor, takes_nan, takes_sparse
 from ..data import (
     NON_NEGATIVE,
     REGRESSOR,
+    Array,
+    ArrayLike,
+    Floats,
+    Matrix,
     all_or_nothing,
     check_params,
     check_regressor,
@@ -83,7 +87,9 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         "alpha": [NON_NEGATIVE],
     }
 
-    def __init__(self, loss_matrix=None, *, estimator=None, alpha=1.0):
+    def __init__(
+        self, loss_matrix: ArrayLike | None = None, *, estimator: Any = None, alpha: float = 1.0
+    ) -> None:
         self.loss_matrix = loss_matrix
         self.estimator = estimator
         self.alpha = alpha
@@ -96,7 +102,9 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     @all_or_nothing
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LowRankLossClassifier:
         """Factorize the loss and regress.
 
         Parameters
@@ -132,7 +140,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         targets = self.class_vectors_[codes]
         self.estimator_ = self._regress(X, targets, weight) if self.rank_ else None
         for name in ("alpha_", "penalty_scale_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if self.estimator is None:
             self.alpha_, self.penalty_scale_ = float(self.alpha), np.ones(X.shape[1])
         return self
@@ -162,7 +170,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
             return fit_regressor(regressor, X, targets.ravel(), weight)
         return fit_outputs(regressor, X, targets, weight)
 
-    def expected_loss(self, X):
+    def expected_loss(self, X: Matrix) -> Floats:
         """Estimated expected loss of each prediction, lower is better.
 
         Differences between predictions are estimated for every row; the level, which
@@ -184,7 +192,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         u = self.estimator_.predict(X).reshape(X.shape[0], self.rank_)
         return u @ self.prediction_vectors_.T + self._offset
 
-    def decision_function(self, X):
+    def decision_function(self, X: Matrix) -> Floats:
         """Minus the expected loss.
 
         Parameters
@@ -202,7 +210,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
             return loss[:, 0] - loss[:, 1]
         return -loss
 
-    def predict(self, X):
+    def predict(self, X: Matrix) -> Array:
         """The prediction of least expected loss.
 
         Parameters

@@ -14,8 +14,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from .._solvers import ScorerFit, fit_regressor
 from ..data import NON_NEGATIVE, OWN_ERROR, POSITIVE, Interval
-from ..losses import get_loss
-from ..measures import get_measure
+from ..losses import Loss, get_loss
+from ..measures import Measure, get_measure
 from ._base import DEPENDS_ON_LABELS
 from ._linear import LinearScorer, document_weights
 from ._problem import fit_targets
@@ -98,19 +98,19 @@ class OrderPreservingRanker(LinearScorer):
 
     def __init__(
         self,
-        measure="ndcg@10",
+        measure: str | Measure = "ndcg@10",
         *,
-        loss="pairwise_squared",
-        alpha=1.0,
-        eta=None,
-        threshold=None,
-        smoothing=None,
-        fit_intercept=True,
-        max_iter=1000,
-        tol=1e-6,
-        warm_start=False,
-        verbose=0,
-    ):
+        loss: str | Loss = "pairwise_squared",
+        alpha: float = 1.0,
+        eta: float | None = None,
+        threshold: float | None = None,
+        smoothing: float | None = None,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
         self.measure = measure
         self.loss = loss

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise
 from numbers import Integral
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -18,9 +19,22 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
-from ..data import OWN_ERROR, Queries, all_or_nothing, one_of, refuse_unread
-from ..preds import get_pred
+from ..data import (
+    OWN_ERROR,
+    ArrayLike,
+    Floats,
+    Labels,
+    Matrix,
+    Queries,
+    all_or_nothing,
+    one_of,
+    refuse_unread,
+)
+from ..preds import Pred, PredResult, get_pred
 from ._score import ScoreRanker
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["PairRanker"]
 
@@ -88,7 +102,17 @@ class PairRanker(ScoreRanker):
         "verbose": ["verbose"],
     }
 
-    def __init__(self, estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, verbose):
+    def __init__(
+        self,
+        estimator: Any,
+        surrogate: str,
+        pred: str | Pred | Callable[..., Any] | None,
+        pair_features: str | Callable[..., Any],
+        alpha: float,
+        loss: str | None,
+        n_jobs: int | None,
+        verbose: int,
+    ) -> None:
         super().__init__(estimator, alpha=alpha, loss=loss)
         self.surrogate = surrogate
         self.pred = pred
@@ -130,7 +154,13 @@ class PairRanker(ScoreRanker):
         return {name: params[name] for name in pred.options if name in params}
 
     @all_or_nothing
-    def fit(self, X, y, qid=None, sample_weight=None):
+    def fit(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Regress the targets of the measure, of documents or of pairs.
 
         Parameters
@@ -145,7 +175,7 @@ class PairRanker(ScoreRanker):
         self
         """
         self._check_params()
-        vars(self).pop("n_iter_", None)
+        self.__dict__.pop("n_iter_", None)
         if self.surrogate == "score":
             return super().fit(X, y, qid, sample_weight)
         problem = self._check_problem(X, y, qid, sample_weight)
@@ -204,7 +234,7 @@ class PairRanker(ScoreRanker):
     def _regressor(self):
         return None if self.estimator is None else clone(self.estimator)
 
-    def decision_function(self, X, qid=None):
+    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
         """Surrogate values: scores of documents, or matrices of pairs.
 
         Parameters
@@ -236,7 +266,7 @@ class PairRanker(ScoreRanker):
         u = self.estimator_.predict(X).reshape(X.shape[0], -1)
         return self._matrices_of_items(u, self.n_items_)
 
-    def predict(self, X, qid=None):
+    def predict(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         """Score the documents: sorting by decreasing score is the predicted ranking.
 
         Parameters
@@ -267,7 +297,7 @@ class PairRanker(ScoreRanker):
             return scores.reshape(-1, self.n_items_)
         return queries.ungroup(scores)
 
-    def solve(self, X, qid=None):
+    def solve(self, X: Matrix, qid: ArrayLike | None = None) -> list[PredResult]:
         """Run the prediction map of the pairwise surrogate on every query.
 
         Parameters
@@ -284,7 +314,7 @@ class PairRanker(ScoreRanker):
         if self._fitted_surrogate() == "score":
             raise ValueError("solve runs the map of pairs: set surrogate='pairwise'.")
         queries, found = self._solve(X, qid, "solve")
-        results = [None] * queries.n_queries
+        results: list[Any] = [None] * queries.n_queries
         for numbers, result in found:
             for number, one in zip(numbers.tolist(), result.each()):
                 results[number] = one
@@ -339,7 +369,7 @@ class PairRanker(ScoreRanker):
             )
 
     @property
-    def surrogate_(self):
+    def surrogate_(self) -> str:
         """The surrogate that was fitted, "score" or "pairwise"."""
         return self.record_.surrogate
 

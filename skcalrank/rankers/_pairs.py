@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..data import FINITE, POSITIVE, PREFERENCE_WEIGHTS, PreferenceTarget, one_of
 from ..measures import AveragePrecision, PairwiseDisagreement
+from ..preds import Pred
 from ._pair_base import PairRanker
 
 __all__ = ["AveragePrecisionRanker", "PairwiseDisagreementRanker"]
@@ -66,17 +68,17 @@ class AveragePrecisionRanker(PairRanker):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        surrogate="score",
-        pred=None,
-        pair_features="bilinear",
-        alpha=1.0,
-        loss=None,
-        relevance_level=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        surrogate: str = "score",
+        pred: str | Pred | Callable[..., Any] | None = None,
+        pair_features: str | Callable[..., Any] = "bilinear",
+        alpha: float = 1.0,
+        loss: str | None = None,
+        relevance_level: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, verbose)
         self.relevance_level = relevance_level
 
@@ -177,19 +179,19 @@ class PairwiseDisagreementRanker(PairRanker):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        surrogate="score",
-        score_function="net_preference",
-        weights="difference",
-        pred=None,
-        pair_features="bilinear",
-        alpha=1.0,
-        loss=None,
-        time_limit=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        surrogate: str = "score",
+        score_function: str | Callable[..., Any] = "net_preference",
+        weights: str = "difference",
+        pred: str | Pred | Callable[..., Any] | None = None,
+        pair_features: str | Callable[..., Any] = "bilinear",
+        alpha: float = 1.0,
+        loss: str | None = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, verbose)
         self.score_function = score_function
         self.weights = weights

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..data import AT_LEAST_ONE, FINITE, OWN_ERROR, Interval, one_of
 from ..measures import (
@@ -109,7 +109,14 @@ class LeastSquaresRanker(_PositionalRanker):
 
     _parameter_constraints: ClassVar = {**_CONSTRAINTS, "measure": OWN_ERROR}
 
-    def __init__(self, measure="ndcg@10", *, estimator=None, alpha=1.0, loss=None):
+    def __init__(
+        self,
+        measure: str | PositionalMeasure = "ndcg@10",
+        *,
+        estimator: Any = None,
+        alpha: float = 1.0,
+        loss: str | None = None,
+    ) -> None:
         super().__init__(estimator, alpha=alpha, loss=loss)
         self.measure = measure
 
@@ -129,7 +136,25 @@ class LeastSquaresRanker(_PositionalRanker):
         return measure
 
 
-class PrecisionRanker(_PositionalRanker):
+# Of measures that read relevant or not from the labels, and cut off at k.
+class _BinaryRanker(_PositionalRanker):
+    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "relevance_level": _LEVEL}
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        k: int | None = 10,
+        alpha: float = 1.0,
+        loss: str | None = None,
+        relevance_level: float | None = None,
+    ) -> None:
+        super().__init__(estimator, alpha=alpha, loss=loss)
+        self.k = k
+        self.relevance_level = relevance_level
+
+
+class PrecisionRanker(_BinaryRanker):
     """Precision at k; k = 1 is "winner takes all" (RAT13, section 4).
 
     Regresses the relevance itself and sorts: calibrated (Fisher-consistent) for P@k
@@ -154,15 +179,9 @@ class PrecisionRanker(_PositionalRanker):
 
     short_names: ClassVar = {"precision": {}}
     _kind = Precision
-    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "relevance_level": _LEVEL}
-
-    def __init__(self, estimator=None, *, k=10, alpha=1.0, loss=None, relevance_level=None):
-        super().__init__(estimator, alpha=alpha, loss=loss)
-        self.k = k
-        self.relevance_level = relevance_level
 
 
-class RecallRanker(_PositionalRanker):
+class RecallRanker(_BinaryRanker):
     """Recall at k.
 
     Regresses ``y_i / |y|_1`` and sorts: calibrated (Fisher-consistent) for R@k under
@@ -183,12 +202,6 @@ class RecallRanker(_PositionalRanker):
 
     short_names: ClassVar = {"recall": {}}
     _kind = Recall
-    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "relevance_level": _LEVEL}
-
-    def __init__(self, estimator=None, *, k=10, alpha=1.0, loss=None, relevance_level=None):
-        super().__init__(estimator, alpha=alpha, loss=loss)
-        self.k = k
-        self.relevance_level = relevance_level
 
 
 class DCGRanker(_PositionalRanker):
@@ -217,7 +230,15 @@ class DCGRanker(_PositionalRanker):
     _kind = DCG
     _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "gain": _GAIN}
 
-    def __init__(self, estimator=None, *, k=None, gain="exponential", alpha=1.0, loss=None):
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        k: int | None = None,
+        gain: str = "exponential",
+        alpha: float = 1.0,
+        loss: str | None = None,
+    ) -> None:
         super().__init__(estimator, alpha=alpha, loss=loss)
         self.k = k
         self.gain = gain
@@ -252,7 +273,15 @@ class NDCGRanker(_PositionalRanker):
     _kind = NDCG
     _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "gain": _GAIN}
 
-    def __init__(self, estimator=None, *, k=10, gain="exponential", alpha=1.0, loss=None):
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        k: int | None = 10,
+        gain: str = "exponential",
+        alpha: float = 1.0,
+        loss: str | None = None,
+    ) -> None:
         super().__init__(estimator, alpha=alpha, loss=loss)
         self.k = k
         self.gain = gain
@@ -289,7 +318,15 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
         "half_life": [Interval(Real, 1, None, closed="neither")],
     }
 
-    def __init__(self, estimator=None, *, neutral=0.0, half_life=5.0, alpha=1.0, loss=None):
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        neutral: float = 0.0,
+        half_life: float = 5.0,
+        alpha: float = 1.0,
+        loss: str | None = None,
+    ) -> None:
         super().__init__(estimator, alpha=alpha, loss=loss)
         self.neutral = neutral
         self.half_life = half_life
@@ -320,7 +357,14 @@ class AUCRanker(_PositionalRanker):
     _kind = AUC
     _parameter_constraints: ClassVar = {**_CONSTRAINTS, "relevance_level": _LEVEL}
 
-    def __init__(self, estimator=None, *, alpha=1.0, loss=None, relevance_level=None):
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        alpha: float = 1.0,
+        loss: str | None = None,
+        relevance_level: float | None = None,
+    ) -> None:
         super().__init__(estimator, alpha=alpha, loss=loss)
         self.relevance_level = relevance_level
 

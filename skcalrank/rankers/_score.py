@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -23,6 +23,10 @@ from .._solvers import (
 from ..data import (
     NON_NEGATIVE,
     REGRESSOR,
+    ArrayLike,
+    Floats,
+    Labels,
+    Matrix,
     all_or_nothing,
     check_params,
     check_regressor,
@@ -32,6 +36,9 @@ from ..data import (
 from ._base import BaseRanker
 from ._lazy import lazy_aware
 from ._problem import Problem, fit_targets, names_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["ScoreRanker"]
 
@@ -65,7 +72,9 @@ class ScoreRanker(BaseRanker):
         "loss": [one_of(*SQUARED_LOSSES), None],
     }
 
-    def __init__(self, estimator=None, *, alpha=1.0, loss=None):
+    def __init__(
+        self, estimator: Any = None, *, alpha: float = 1.0, loss: str | None = None
+    ) -> None:
         self.estimator = estimator
         self.alpha = alpha
         self.loss = loss
@@ -86,7 +95,13 @@ class ScoreRanker(BaseRanker):
 
     @lazy_aware
     @all_or_nothing
-    def fit(self, X, y, qid=None, sample_weight=None):
+    def fit(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Regress the targets of the measure.
 
         Parameters
@@ -125,7 +140,13 @@ class ScoreRanker(BaseRanker):
 
     @available_if(lambda self: self._can_add_chunks())
     @all_or_nothing
-    def partial_fit(self, X, y, qid=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Add queries to those seen.
 
         Available if the regressor has `partial_fit`. A chunk must hold whole queries: targets and
@@ -170,7 +191,7 @@ class ScoreRanker(BaseRanker):
         return self
 
     @available_if(lambda self: self._can_add_chunks() and hasattr(self._given_regressor(), "merge"))
-    def merge(self, *others):
+    def merge(self, *others: Self) -> Self:
         """Return a ranker that has seen the queries of this one and of the others.
 
         Available if the regressor has `merge`, as :class:`~skcalrank.linear_model.GramRidge` has.
@@ -226,19 +247,19 @@ class ScoreRanker(BaseRanker):
         return names_of(queries) if exact else frozenset()
 
     @lazy_aware
-    def decision_function(self, X, qid=None):
+    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         X, _ = self._check_rows(X, qid)
         return predict_rows(self.estimator_, X)
 
     @property
-    def alpha_(self):
+    def alpha_(self) -> float:
         """Ridge penalty that was used; only with ``estimator=None``."""
         if self.record_.alpha is None:
             raise AttributeError("The estimator brought its own penalty: see estimator_.")
         return self.record_.alpha
 
     @property
-    def penalty_scale_(self):
+    def penalty_scale_(self) -> Floats:
         """Units that ``alpha_`` is counted in, one per feature; only with ``estimator=None``."""
         _ = self.alpha_
         return np.ones(self.n_features_in_)

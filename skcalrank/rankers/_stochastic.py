@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from sklearn.utils import check_random_state
 
 from ..aggregation import judgments_of, structure_scores
-from ..data import AT_LEAST_ONE, NON_NEGATIVE, OWN_ERROR, POSITIVE
-from ..losses import get_loss
-from ..measures import get_measure
+from ..data import AT_LEAST_ONE, NON_NEGATIVE, OWN_ERROR, POSITIVE, Seed
+from ..losses import Loss, get_loss
+from ..measures import Measure, get_measure
 from ._draws import descend, draw_batches, new_descent
 from ._judged import JudgmentRanker, count_judgments
 from ._linear import LinearScorer
@@ -89,20 +90,20 @@ class StochasticAggregatedRanker(JudgmentRanker):
 
     def __init__(
         self,
-        structure="mean_log_odds",
-        measure="ndcg@10",
+        structure: str | Callable[..., Any] = "mean_log_odds",
+        measure: str | Measure = "ndcg@10",
         *,
-        order=None,
-        loss=None,
-        alpha=1.0,
-        structure_options=None,
-        n_updates=20_000,
-        batch_size=8,
-        step=None,
-        fit_intercept=True,
-        random_state=None,
-        verbose=0,
-    ):
+        order: int | None = None,
+        loss: str | Loss | None = None,
+        alpha: float = 1.0,
+        structure_options: Mapping[str, Any] | None = None,
+        n_updates: int = 20_000,
+        batch_size: int = 8,
+        step: float | None = None,
+        fit_intercept: bool = True,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.structure = structure
         self.measure = measure
         self.order = order

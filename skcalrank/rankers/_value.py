@@ -96,17 +96,17 @@ class ValueRegularizedRanker(LinearScorer):
     def __init__(
         self,
         *,
-        nu=1.0,
-        alpha=1.0,
-        regularizer="square",
-        power=4.0,
-        weights="difference",
-        fit_intercept=True,
-        max_iter=1000,
-        tol=1e-6,
-        warm_start=False,
-        verbose=0,
-    ):
+        nu: float = 1.0,
+        alpha: float = 1.0,
+        regularizer: str = "square",
+        power: float = 4.0,
+        weights: str = "difference",
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
         super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
         self.nu = nu
         self.regularizer = regularizer
