@@ -13,10 +13,10 @@ collect_ignore_glob = [] if find_spec("matplotlib") else ["skcalrank/displays/*"
 collect_ignore_glob += [] if find_spec("dask") else ["skcalrank/dask/*"]
 collect_ignore_glob += [] if find_spec("skops") else ["skcalrank/persistence.py"]
 
-# What Sphinx reads and makes in doc/ is not for doctest, nor are pages without their libraries.
 # Fixtures are no doctests, and one name stands for the files of two folders.
 collect_ignore_glob += ["tests/conftest.py", "tests/cli/conftest.py"]
 
+# What Sphinx reads and makes in doc/ is not for doctest, nor are pages without their libraries.
 collect_ignore_glob += ["doc/conf.py", "doc/_build/*", "doc/gallery/*", "doc/api/generated/*"]
 if not (find_spec("lightgbm") and find_spec("xgboost")):
     collect_ignore_glob += ["doc/coming_from.rst", "doc/own_measure.rst"]
