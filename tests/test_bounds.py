@@ -348,13 +348,13 @@ def test_bound_of_any_low_rank_loss(rng):
         matrix = rng.integers(0, 5, size=(4, 3)).astype(float)
         classifier = LowRankLossClassifier(matrix).fit(np.eye(4), np.arange(4))
         p = rng.dirichlet(np.ones(4))
-        mean = p @ classifier.class_vectors_
+        mean = p @ classifier.alpha_
         u = mean + rng.normal(scale=rng.choice([0.1, 1.0]), size=len(mean))
         expected = p @ matrix
-        predicted = np.argmin(classifier.prediction_vectors_ @ u)
+        predicted = np.argmin(classifier.beta_ @ u)
         target = expected[predicted] - expected.min()
         surrogate = np.sum((u - mean) ** 2)
-        bound = regret_bound(classifier.prediction_vectors_, "squared", surrogate, r=None)
+        bound = regret_bound(classifier.beta_, "squared", surrogate, r=None)
         assert target <= bound * (1 + 1e-9) + 1e-9
     with pytest.raises(ValueError, match="vectors have a bound for 'squared' only"):
         regret_bound(np.eye(2), "logistic", 0.1, r=None)

@@ -288,11 +288,9 @@ def test_loss_is_factorised_to_its_rank(loss, rank):
     classifier = LowRankLossClassifier(loss).fit(np.eye(len(loss)), y)
     centred = loss - loss.mean(axis=1, keepdims=True)
     assert classifier.rank_ == np.linalg.matrix_rank(centred) == rank
-    assert classifier.class_vectors_.shape == (len(loss), rank)
-    assert classifier.prediction_vectors_.shape == (loss.shape[1], rank)
-    np.testing.assert_allclose(
-        classifier.class_vectors_ @ classifier.prediction_vectors_.T, centred, atol=1e-12
-    )
+    assert classifier.alpha_.shape == (len(loss), rank)
+    assert classifier.beta_.shape == (loss.shape[1], rank)
+    np.testing.assert_allclose(classifier.alpha_ @ classifier.beta_.T, centred, atol=1e-12)
 
 
 def test_no_loss_matrix_is_zero_one(rng):

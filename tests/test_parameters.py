@@ -181,7 +181,6 @@ UNREAD = [
     (ValueRegularizedRanker(power=3.0), "power=3.0 .*set regularizer='power'"),
     (NDCGRanker(Ridge(), alpha=2.0), "alpha=2.0 .*set the penalty on the estimator"),
     (AveragePrecisionRanker(Ridge(), alpha=2.0), "alpha=2.0 .*set the penalty on the estimator"),
-    (LowRankLossClassifier(estimator=Ridge(), alpha=2.0), "alpha=2.0 .*on the estimator"),
 ]
 
 
@@ -238,7 +237,7 @@ NO_REGRESSORS = [
     (AveragePrecisionRanker("pairwise"), r"AveragePrecisionRanker\(surrogate='pairwise'\)\?"),
     (LeastSquaresRanker(estimator="dcg"), r"did you mean LeastSquaresRanker\(measure='dcg'\)\?"),
     (LeastSquaresRanker(Ridge()), r"did you mean LeastSquaresRanker\(estimator=Ridge\(\)\)\?"),
-    (LowRankLossClassifier(estimator=2.0), r"did you mean LowRankLossClassifier\(alpha=2\.0\)\?"),
+    (LowRankLossClassifier(estimator=2.0), "estimator must be a regressor .* got 2.0"),
 ]
 
 

@@ -106,7 +106,7 @@ def regret_bound(
     ----------
     measure : str, Measure or array-like of shape (n_predictions, d)
         A positional measure, or one of pairs; or the vectors :math:`\beta_t` of any low-rank loss,
-        such as ``prediction_vectors_`` of :class:`~skcalrank.LowRankLossClassifier`.
+        such as ``beta_`` of :class:`~skcalrank.LowRankLossClassifier`.
     loss : str or Loss
         A name in ``LOSSES``, or a loss; ``"squared"`` for measures of pairs and for vectors.
     surrogate_regret : float or array-like

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._solvers import fit_outputs, fit_regressor, takes_nan, takes_sparse
 from ..data import (
-    NON_NEGATIVE,
     REGRESSOR,
     Array,
     ArrayLike,
@@ -25,7 +24,6 @@ from ..data import (
     check_regressor,
     check_sample_weight,
     refuse_lazy,
-    refuse_second_penalty,
     x_checks,
 )
 
@@ -50,21 +48,17 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         Loss of each prediction (columns) for each class (rows, in the order of
         ``classes_``). None = 0-1 loss.
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``.
-    alpha : float, default=1.0
-        Ridge penalty with ``estimator=None``.
+        Any regressor of scikit-learn; None behaves as ``Ridge()``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     rank_ : int
         Dimension of the surrogate.
-    class_vectors_ : ndarray of shape (n_classes, ``rank_``)
-        The vectors :math:`\alpha_y` that are regressed.
-    prediction_vectors_ : ndarray of shape (n_predictions, ``rank_``)
+    alpha_ : ndarray of shape (n_classes, ``rank_``)
+        The vectors :math:`\alpha_y` that are regressed (not a ridge penalty).
+    beta_ : ndarray of shape (n_predictions, ``rank_``)
         The vectors :math:`\beta_t`.
-    alpha_, penalty_scale_
-        As in :class:`LeastSquaresRanker`.
     estimator_ : regressor or None
         The fitted one; None when the loss does not depend on the prediction.
     n_features_in_ : int
@@ -84,15 +78,11 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "loss_matrix": ["array-like", None],
         "estimator": [REGRESSOR, None],
-        "alpha": [NON_NEGATIVE],
     }
 
-    def __init__(
-        self, loss_matrix: ArrayLike | None = None, *, estimator: Any = None, alpha: float = 1.0
-    ) -> None:
+    def __init__(self, loss_matrix: ArrayLike | None = None, *, estimator: Any = None) -> None:
         self.loss_matrix = loss_matrix
         self.estimator = estimator
-        self.alpha = alpha
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -131,25 +121,18 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         loss = self._loss()
         row_means = loss.mean(axis=1)
-        factors = _factorize(loss - row_means[:, None])
-        self.class_vectors_, self.prediction_vectors_ = factors
-        self.rank_ = self.class_vectors_.shape[1]
+        self.alpha_, self.beta_ = _factorize(loss - row_means[:, None])
+        self.rank_ = self.alpha_.shape[1]
         self._n_predictions = loss.shape[1]
         self._offset = np.average(row_means[codes], weights=weight)
         self._square = loss.shape[0] == loss.shape[1]
-        targets = self.class_vectors_[codes]
-        self.estimator_ = self._regress(X, targets, weight) if self.rank_ else None
-        for name in ("alpha_", "penalty_scale_"):
-            self.__dict__.pop(name, None)
-        if self.estimator is None:
-            self.alpha_, self.penalty_scale_ = float(self.alpha), np.ones(X.shape[1])
+        self.estimator_ = self._regress(X, self.alpha_[codes], weight) if self.rank_ else None
         return self
 
     def _check_params(self):
         """Raise for parameters that are out of range or do not fit together."""
         check_regressor(self, self.estimator)
         check_params(self)
-        refuse_second_penalty(self)
 
     def _loss(self):
         n = len(self.classes_)
@@ -165,7 +148,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         return loss
 
     def _regress(self, X, targets, weight):
-        regressor = Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
+        regressor = Ridge() if self.estimator is None else clone(self.estimator)
         if targets.shape[1] == 1:
             return fit_regressor(regressor, X, targets.ravel(), weight)
         return fit_outputs(regressor, X, targets, weight)
@@ -190,7 +173,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         if self.estimator_ is None:
             return np.full((X.shape[0], self._n_predictions), self._offset)
         u = self.estimator_.predict(X).reshape(X.shape[0], self.rank_)
-        return u @ self.prediction_vectors_.T + self._offset
+        return u @ self.beta_.T + self._offset
 
     def decision_function(self, X: Matrix) -> Floats:
         """Minus the expected loss.
