@@ -67,7 +67,7 @@ def rankers(**params):
         ranker = cls()
         if cls is StochasticAggregatedRanker:
             # The cheapest structure: checks of scikit-learn have one query of many documents.
-            ranker.set_params(structure="win_rate", n_updates=50, random_state=0)
+            ranker.set_params(structure="win_rate", n_updates=10, random_state=0)
         ranker.set_params(**{k: v for k, v in params.items() if k in ranker.get_params(deep=False)})
         if "relevance_level" in ranker.get_params():
             ranker.set_params(relevance_level=1)

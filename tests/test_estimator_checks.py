@@ -31,6 +31,12 @@ def _fresh_labels(monkeypatch):
     monkeypatch.setattr(estimator_checks, "REGRESSION_DATASET", None, raising=False)
 
 
+@pytest.fixture(autouse=True)
+def _few_draws(monkeypatch):
+    # Of a query of many documents, which the checks make, no more are aggregated than it takes.
+    monkeypatch.setattr("skcalrank.rankers._draws._MOST_DRAWS", 16)
+
+
 @parametrize_with_checks(DEFAULTS, expected_failed_checks=expected_failed_checks)
 def test_estimator_checks(estimator, check):
     check(estimator)
