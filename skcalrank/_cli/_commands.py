@@ -17,8 +17,6 @@ from ._results import group_equal, measure_scores, references
 from ._shared import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, without_binary
 from ._terminal import paragraphs, say, width
 
-__all__ = ["compare", "demo"]
-
 _CALIBRATED = (
     f"{ALWAYS} the ranker is calibrated for the measure of the row: Fisher-consistent, i.e. "
     "minimising its surrogate leads to the best possible value of the measure, whatever the "

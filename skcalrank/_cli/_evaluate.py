@@ -21,8 +21,6 @@ from ._results import summary
 from ._shared import MEASURES, RUN_MEASURES, TREC_MEASURES, without_binary
 from ._terminal import paragraphs, say, width
 
-__all__ = ["evaluate"]
-
 
 class Values(NamedTuple):
     """Values per query by the name of the measure, the queries, and what to say of them."""

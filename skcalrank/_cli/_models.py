@@ -20,9 +20,6 @@ from ._report import Column, format_table
 from ._shared import without_binary
 from ._terminal import paragraphs, say, width
 
-__all__ = ["fit", "info", "load_ranker", "output", "predict", "scores_of"]
-
-
 # -- fit ---------------------------------------------------------------------------
 
 

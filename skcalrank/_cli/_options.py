@@ -15,8 +15,6 @@ from ._rankers import PEERS, RANKERS, REGRESSORS
 from ._readers import RATIO
 from ._shared import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, RUN_MEASURES, TREC_MEASURES
 
-__all__ = ["COMMANDS"]
-
 _MEASURES = f"""\
 measures, most of them with @k behind the name for a cutoff:
   {" ".join(get_scorer_names())}

@@ -13,8 +13,6 @@ from .. import __version__
 from ._options import COMMANDS
 from ._terminal import say
 
-__all__ = ["main"]
-
 _EXAMPLES = """\
 examples:
   skcalrank demo

@@ -14,17 +14,6 @@ from ..measures import MEASURES, get_measure
 from ..rankers import RANKERS as CLASSES
 from ..rankers import measure_of
 
-__all__ = [
-    "ALWAYS",
-    "CONDITIONALLY",
-    "PEERS",
-    "RANKERS",
-    "REGRESSORS",
-    "calibration_mark",
-    "make_measure",
-    "make_ranker",
-]
-
 
 def _place(make):
     """Rankers without a condition come first, in the order of their measures."""

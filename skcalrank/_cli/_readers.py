@@ -19,8 +19,6 @@ from ..data import CHUNK_ROWS, WHOLE_BYTES
 from ..datasets import OPENERS, Columns, Form, read_chunks, read_table, table_format
 from ._terminal import say
 
-__all__ = ["LETOR", "RATIO", "Part", "Reader", "reading"]
-
 LETOR = "wanted are lines 'relevance qid:Q feature:value ...' with features from 1"
 
 # A compressed file counts as so many times its size.

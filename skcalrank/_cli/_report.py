@@ -10,8 +10,6 @@ import numpy as np
 from ._rankers import ALWAYS, CONDITIONALLY, calibration_mark
 from ._results import significance, summary
 
-__all__ = ["Column", "count_line", "format_table", "results_table"]
-
 
 class Column(NamedTuple):
     """Heads, one below the other, and cells of one column."""

@@ -10,8 +10,6 @@ from scipy.stats import ttest_rel
 
 from ..metrics import evaluate
 
-__all__ = ["Result", "group_equal", "measure_scores", "references", "significance", "summary"]
-
 
 class Result(NamedTuple):
     """What a ranker, or a reference, reached."""

@@ -7,15 +7,6 @@ import numpy as np
 from .. import measures
 from ._rankers import RANKERS
 
-__all__ = [
-    "COMPARE_RANKERS",
-    "DEMO_RANKERS",
-    "MEASURES",
-    "RUN_MEASURES",
-    "TREC_MEASURES",
-    "without_binary",
-]
-
 # Cut off where papers cut them off. DCG would tell what NDCG tells, on another scale.
 _AT_10 = ("ndcg", "precision", "recall", "err")
 _LEFT_OUT = ("dcg",)

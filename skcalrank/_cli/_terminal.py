@@ -6,8 +6,6 @@ import shutil
 import sys
 import textwrap
 
-__all__ = ["paragraphs", "say", "width"]
-
 
 def say(text):
     """One line on a terminal, over the one before; nothing in a pipe."""

@@ -14,8 +14,6 @@ from ..datasets import open_bytes
 from ..metrics import values_per_query
 from ._readers import reading
 
-__all__ = ["RunJudgments", "read_judged_run"]
-
 
 class RunJudgments:
     """Labels of the documents, query by query: those retrieved, best first, then the others.

@@ -21,8 +21,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..data import CACHE_CELLS, KEPT_CELLS, Queries
 
-__all__ = ["BilinearFit", "fit_bilinear"]
-
 # Gram matrices that are multiplied at a time.
 _BLOCK_CELLS = 2 * CACHE_CELLS
 

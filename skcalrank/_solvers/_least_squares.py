@@ -25,22 +25,6 @@ from ..data import MOST_CELLS, Queries, check_option
 from ._moments import WithinQueries, pooled_moments, product_of_rows
 from ._ridge import square_root
 
-__all__ = [
-    "SQUARED_LOSSES",
-    "as_dense",
-    "centred_gram",
-    "effective_loss",
-    "fit_centred",
-    "fit_moments",
-    "fit_outputs",
-    "fit_pooled",
-    "fit_regressor",
-    "is_closed_form",
-    "predict_rows",
-    "takes_nan",
-    "takes_sparse",
-]
-
 SQUARED_LOSSES = ("squared", "pairwise_squared")
 
 

@@ -20,15 +20,6 @@ from scipy.sparse import diags, issparse
 
 from ..data import CACHE_CELLS, MOST_CELLS, Queries, safe_divide
 
-__all__ = [
-    "Moments",
-    "WithinQueries",
-    "check_features",
-    "merge_all",
-    "pooled_moments",
-    "product_of_rows",
-]
-
 # Rows are worked on by the thousand, at which products are fast.
 _CHUNK_ROWS = 1024
 

@@ -18,8 +18,6 @@ from ._bilinear import fit_bilinear
 from ._least_squares import fit_pooled, fit_regressor, is_closed_form
 from ._moments import merge_all, pooled_moments
 
-__all__ = ["PAIR_FEATURES", "BilinearModel", "PairRegression", "fit_pairs"]
-
 # Features of all pairs that a regressor may be given at once: 4 GB.
 _ALL_CELLS = 2 * MOST_CELLS
 

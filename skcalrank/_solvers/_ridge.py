@@ -8,8 +8,6 @@ from scipy.linalg import lapack
 
 from ._moments import Moments
 
-__all__ = ["ridge", "ridge_path", "square_root"]
-
 _EPS = np.finfo(float).eps
 
 # Products of unit vectors below this are taken for rounding.

@@ -23,8 +23,6 @@ from ..data import CACHE_CELLS, Queries, safe_divide
 from ._least_squares import centred_gram
 from ._moments import pooled_moments
 
-__all__ = ["ScorerFit", "fit_scorer"]
-
 # Of the solver: it stops by the gradient, or where rounding does.
 _OPTIONS = {"ftol": 8 * np.finfo(float).eps, "maxcor": 20}
 

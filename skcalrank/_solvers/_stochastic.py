@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.sparse import issparse
 
-__all__ = ["AveragedDescent"]
-
 
 @dataclass
 class AveragedDescent:

@@ -10,8 +10,6 @@ from ._graph import components, n_components, solve_laplacian
 from ._judgments import tally_of
 from ._tally import check_iteration, solve_in_parts, warn_of
 
-__all__ = ["FALLBACK_ALPHA", "bradley_terry"]
-
 #: Penalty of queries whose likelihood has no maximum: a normal prior of deviation 3.2.
 FALLBACK_ALPHA = 0.1
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from ..data import ClickSessions, Floats, safe_divide
 
-__all__ = ["CascadeEstimate", "cascade"]
-
 
 class CascadeEstimate(NamedTuple):
     """Click probabilities and what they rest on, each of shape (n_rows,).

@@ -11,8 +11,6 @@ from scipy.sparse import csr_matrix
 from ..data import Floats, PreferenceTarget, safe_divide
 from ._judgments import tally_of
 
-__all__ = ["borda", "log_odds", "mean_adjacency", "mean_log_odds", "win_rate"]
-
 
 def mean_adjacency(y: PreferenceTarget, *, sparse: bool = False) -> list[Any]:
     r"""Mean preference matrix of each query: :math:`s = \frac{1}{k} \sum_i Y_i`.

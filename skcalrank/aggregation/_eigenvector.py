@@ -8,8 +8,6 @@ from ..data import Floats, PreferenceTarget
 from ._judgments import tally_of
 from ._tally import check_iteration, solve_in_parts
 
-__all__ = ["principal_eigenvector"]
-
 
 def principal_eigenvector(
     y: PreferenceTarget,

@@ -9,8 +9,6 @@ from scipy.sparse.csgraph import connected_components
 from ..data import Queries, safe_divide
 from ._tally import Tally
 
-__all__ = ["components", "n_components", "solve_laplacian"]
-
 _ROUNDING = 8 * np.finfo(float).eps
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from ..data import ClickSessions, PreferenceTarget, Queries
 from ._tally import Tally
 
-__all__ = ["Judgments", "judgments_of", "places", "tally_of"]
-
 
 class Judgments(ABC):
     """The judgments of all queries: query ``q`` has ``ptr[q]:ptr[q + 1]``, which may be none.

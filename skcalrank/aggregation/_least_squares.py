@@ -10,8 +10,6 @@ from ._graph import components, n_components, solve_laplacian
 from ._judgments import tally_of
 from ._tally import check_iteration, solve_in_parts, warn_of
 
-__all__ = ["LINKS", "thurstone_mosteller"]
-
 LINKS = ("logit", "probit", "linear")
 
 

@@ -18,8 +18,6 @@ from ..data import CHUNK_ROWS, ClickSessions, PreferenceTarget, check_count
 from ._counting import borda, win_rate
 from ._judgments import judgments_of, places
 
-__all__ = ["SubsetMean", "mean_over_subsets", "structure_scores"]
-
 
 class SubsetMean(NamedTuple):
     """Mean over the subsets, and how far the draws may have missed it."""

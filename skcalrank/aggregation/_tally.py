@@ -13,8 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..data import CACHE_CELLS, Queries, check_count
 
-__all__ = ["Tally", "check_iteration", "check_smoothing", "solve_in_parts", "warn_of"]
-
 # Rows of the queries that are worked on at a time: a few arrays of them stay in cache.
 _PART_ROWS = CACHE_CELLS // 8
 

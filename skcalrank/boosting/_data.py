@@ -8,8 +8,6 @@ import numpy as np
 
 from ..data import ArrayLike, Ints, MissingQidError, Queries, check_qid, plain, qid_array
 
-__all__ = ["Handed", "from_lightgbm", "from_xgboost", "group_sizes"]
-
 
 class Handed(NamedTuple):
     """Rows whose queries stand together."""

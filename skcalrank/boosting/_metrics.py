@@ -10,8 +10,6 @@ from ..measures import Measure
 from ..metrics import get_scorer, measure_score
 from ._data import Handed, from_lightgbm, from_xgboost
 
-__all__ = ["lightgbm_metric", "xgboost_metric"]
-
 
 @dataclass(frozen=True)
 class _Metric:

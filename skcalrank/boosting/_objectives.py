@@ -15,8 +15,6 @@ from ..losses import Loss, get_loss
 from ..measures import MEASURES, Measure, get_measure
 from ._data import Handed, from_lightgbm, from_xgboost
 
-__all__ = ["LONGEST_STEP", "lightgbm_objective", "xgboost_objective"]
-
 # Scores are logarithms of odds, or half of them; LogitBoost takes a number from 2 to 4.
 LONGEST_STEP = 4.0
 

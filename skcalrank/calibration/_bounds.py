@@ -15,8 +15,6 @@ from ..measures import Measure, get_measure
 from ..preds import map_positions
 from ._orders import all_positions
 
-__all__ = ["c_phi", "diameter", "regret_bound"]
-
 # Losses whose constant contains the largest mean target.
 _OF_MAX_TARGET = ("pairwise_logistic", "pairwise_exponential")
 

@@ -10,15 +10,6 @@ from sklearn.utils import check_array
 from ..data import ArrayLike
 from ..preds import widest_cycle
 
-__all__ = [
-    "CONDITIONS",
-    "Condition",
-    "dag_condition",
-    "low_noise_condition",
-    "reinforce_condition",
-    "score_condition",
-]
-
 
 class Condition(NamedTuple):
     """Whether a noise condition holds, and by how much.

@@ -8,14 +8,6 @@ import numpy as np
 from scipy.optimize import linprog, nnls
 from scipy.sparse import block_diag, csr_array, hstack
 
-__all__ = [
-    "algorithm_cones",
-    "distance_to_cone",
-    "minimise_hinge",
-    "minimise_smooth",
-    "sorted_cones",
-]
-
 # Newton's method is done long before, but for a minimum at infinity: then it goes on until
 # what is left is nothing. So often may a step be halved.
 _ITERATIONS = 100

@@ -24,8 +24,6 @@ from ..measures import Measure, get_measure
 from ._orders import all_positions, is_best, values_of_scores
 from ._surrogates import conditional_risk
 
-__all__ = ["LabelDistribution"]
-
 
 class LabelDistribution:
     r"""Distribution of the labels of one query, given its documents.

@@ -17,8 +17,6 @@ from ._distribution import LabelDistribution
 from ._orders import all_positions, is_best
 from ._surrogates import conditional_risk
 
-__all__ = ["CalibrationGap", "calibration_gap", "find_counterexample"]
-
 
 class CalibrationGap(NamedTuple):
     """How much surrogate risk keeps suboptimal predictions away.

@@ -9,8 +9,6 @@ import numpy as np
 
 from ..data import PART_CELLS
 
-__all__ = ["all_positions", "documents_in_order", "is_best", "pooled", "values_of_scores"]
-
 # Most documents whose orders are enumerated: 8! = 40,320.
 _LARGEST = 8
 

@@ -13,8 +13,6 @@ from ..preds import Pred, get_pred, preds_for
 from ..rankers import measure_of
 from ._conditions import CONDITIONS
 
-__all__ = ["NoiseReport", "noise_report"]
-
 
 @dataclass(frozen=True)
 class NoiseReport:

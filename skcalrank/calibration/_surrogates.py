@@ -28,8 +28,6 @@ from ..preds import PREDS
 from ._cones import algorithm_cones, distance_to_cone, minimise_hinge, minimise_smooth, sorted_cones
 from ._orders import all_positions, documents_in_order, pooled
 
-__all__ = ["SURROGATES", "ConditionalRisk", "conditional_risk"]
-
 
 class ConditionalRisk(ABC):
     """Expected surrogate loss under a distribution of the labels, up to a term without u."""

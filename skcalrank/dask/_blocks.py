@@ -12,21 +12,6 @@ from scipy.sparse import issparse
 
 from ..data import Judgments, Queries, is_lazy, plain, qid_array
 
-__all__ = [
-    "Partitions",
-    "as_rows",
-    "check_disjoint",
-    "collect",
-    "compute",
-    "disjoint",
-    "is_frame",
-    "lazy_array",
-    "lazy_frame",
-    "names_of",
-    "partitions",
-    "tree",
-]
-
 # So many partial results are added up by one task.
 _SPLIT_EVERY = 8
 

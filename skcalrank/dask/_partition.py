@@ -13,8 +13,6 @@ from scipy.sparse import vstack as sparse_vstack
 from ..data import Queries, check_qid, is_lazy
 from ._blocks import as_rows, compute, is_frame, lazy_array, lazy_frame, partitions
 
-__all__ = ["partition_by_query"]
-
 
 def partition_by_query(X: Any, y: Any, qid: Any, sample_weight: Any = None) -> tuple[Any, ...]:
     """Move rows between partitions so that every query lies in one.

@@ -28,8 +28,6 @@ from ..metrics import measure_score
 from ..rankers import check_partitions, require_qid, scored_by
 from ._blocks import check_disjoint, collect, compute, disjoint, names_of, partitions, tree
 
-__all__ = ["run"]
-
 
 def run(ranker, method, *args, **kwargs):
     """Call a method of a ranker that has lazy collections among its arguments.

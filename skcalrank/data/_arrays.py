@@ -6,8 +6,6 @@ import numpy as np
 
 from ._types import ArrayLike, Floats
 
-__all__ = ["safe_divide"]
-
 
 def safe_divide(numerator: ArrayLike, denominator: ArrayLike, otherwise: float = 0.0) -> Floats:
     """Return numerator / denominator, and `otherwise` where the denominator is 0."""

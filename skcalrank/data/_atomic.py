@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-__all__ = ["all_or_nothing"]
-
 Self = TypeVar("Self")
 Given = ParamSpec("Given")
 Returned = TypeVar("Returned")

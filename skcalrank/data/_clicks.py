@@ -11,8 +11,6 @@ from ._queries import check_qid, plain, qid_array
 from ._targets import Judgments, chosen_rows
 from ._types import Array, ArrayLike, Bools, Ints
 
-__all__ = ["ClickSessions"]
-
 
 class ClickSessions(Judgments):
     """What users were shown and what they clicked: a list of rows and a position.

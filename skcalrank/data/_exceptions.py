@@ -1,7 +1,5 @@
 """Errors and warnings that have a name of their own."""
 
-__all__ = ["MissingQidError"]
-
 
 class MissingQidError(ValueError):
     """Rows were to be read as queries, but nothing says which row belongs to which.

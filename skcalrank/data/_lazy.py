@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["is_lazy", "refuse_lazy"]
-
 _LAZY_FITS = (
     "Least-squares surrogates of scores, such as NDCGRanker(), fit dask collections; score and "
     "rank, and predict where a document is scored by itself, take them after any fit."
@@ -22,14 +20,7 @@ def is_lazy(*values: object) -> bool:
 def refuse_lazy(who: str, remedy: str = _LAZY_FITS, **values: object) -> None:
     """Raise for a dask collection where only arrays in memory are accepted.
 
-    Parameters
-    ----------
-    who : str
-        Name of the estimator or function, for the error.
-    remedy : str
-        What to do instead.
-    **values
-        Arguments by name.
+    ``who`` is the estimator or function, ``remedy`` says what to do instead.
     """
     for name, value in values.items():
         if is_lazy(value):

@@ -14,26 +14,10 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import (
     HasMethods,
-    Interval,
     StrOptions,
     validate_parameter_constraints,
 )
-
-__all__ = [
-    "AT_LEAST_ONE",
-    "FINITE",
-    "NON_NEGATIVE",
-    "OWN_ERROR",
-    "POSITIVE",
-    "REGRESSOR",
-    "Interval",
-    "check_params",
-    "check_regressor",
-    "default_of",
-    "one_of",
-    "refuse_second_penalty",
-    "refuse_unread",
-]
+from sklearn.utils._param_validation import Interval as Interval
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 FINITE = Interval(Real, None, None, closed="neither")
@@ -52,18 +36,7 @@ def one_of(*names: str) -> StrOptions:
 
 
 def check_params(estimator: Any) -> None:
-    """Raise for a parameter that does not satisfy the constraints of its class.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its class declares ``_parameter_constraints``.
-
-    Raises
-    ------
-    ValueError
-        Names the parameter, what it must be, and its value.
-    """
+    """Raise for a parameter that does not satisfy the constraints that the class declares."""
     params = estimator.get_params(deep=False)
     _validate(type(estimator), params)
 
@@ -81,23 +54,7 @@ class NoRegressorError(NotFittedError):  # type: ignore[misc]
 
 
 def check_regressor(owner: Any, regressor: Any) -> Any:
-    """Return the regressor of a ranker, or raise an error that names the parameter meant.
-
-    Parameters
-    ----------
-    owner : estimator
-        The ranker, whose ``estimator`` it is.
-    regressor : object
-
-    Returns
-    -------
-    regressor : estimator or None
-
-    Raises
-    ------
-    NoRegressorError
-        A ValueError. If it is not None and has no `fit` or no `predict`, or is a class.
-    """
+    """Return the ``estimator`` of a ranker, or raise an error that names the parameter meant."""
     is_one = hasattr(regressor, "fit") and hasattr(regressor, "predict")
     if regressor is None or (is_one and not isclass(regressor)):
         return regressor
@@ -130,20 +87,9 @@ def default_of(estimator: Any, name: str) -> Any:
 
 
 def refuse_unread(estimator: Any, names: Iterable[str], why: str) -> None:
-    """Raise for a parameter that is set, but that the chosen form does not read.
+    """Raise for a parameter that is not at its default, but that the chosen form does not read.
 
-    Parameters
-    ----------
-    estimator : estimator
-    names : iterable of str
-        Parameters that are not read, whose values satisfy their constraints.
-    why : str
-        What does not read them, and the remedy.
-
-    Raises
-    ------
-    ValueError
-        If one of them is not at its default.
+    ``why`` says what does not read it, and the remedy.
     """
     for name in names:
         value, default = getattr(estimator, name), default_of(estimator, name)

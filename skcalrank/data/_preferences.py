@@ -15,8 +15,6 @@ from ._targets import Judgments, chosen_rows
 from ._types import Array, ArrayLike, Bools, Floats, Ints, Matrix
 from ._validation import carried_qid, check_option, check_target
 
-__all__ = ["PREFERENCE_WEIGHTS", "PreferenceTarget", "check_preference_weights", "is_acyclic"]
-
 #: How relevances become weights of preferences.
 PREFERENCE_WEIGHTS = ("difference", "unit")
 

@@ -27,8 +27,6 @@ from scipy.sparse import csr_matrix
 from ._memory import CACHE_CELLS
 from ._types import Array, ArrayLike, Bools, Floats, Ints
 
-__all__ = ["Bucket", "Queries", "check_qid", "plain", "qid_array"]
-
 Kind = TypeVar("Kind", bound=np.generic)
 
 

@@ -18,8 +18,6 @@ import numpy as np
 from ._queries import Bucket, Queries
 from ._types import Array, Bools, Floats, Ints
 
-__all__ = ["TIES", "Block", "Ranked", "positions"]
-
 TIES = ("average", "stable", "worst", "best")
 
 

@@ -11,8 +11,6 @@ from ._exceptions import MissingQidError
 from ._queries import Queries, check_qid
 from ._types import Array, ArrayLike, Ints
 
-__all__ = ["Judgments", "RankingTarget", "Target"]
-
 
 class Target:
     """What every target that carries its queries has.

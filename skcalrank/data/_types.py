@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["Array", "ArrayLike", "Bools", "Floats", "Ints", "Labels", "Matrix", "Seed"]
+from numpy.typing import ArrayLike as ArrayLike
+from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
 Bools: TypeAlias = NDArray[np.bool_]

@@ -15,22 +15,6 @@ from ._queries import Queries, check_qid
 from ._targets import Target
 from ._types import Array, ArrayLike, Floats
 
-__all__ = [
-    "carried_qid",
-    "check_alpha",
-    "check_count",
-    "check_cutoff",
-    "check_one_form",
-    "check_option",
-    "check_queries",
-    "check_sample_weight",
-    "check_scores",
-    "check_target",
-    "query_weights",
-    "with_index_of",
-    "x_checks",
-]
-
 
 def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
     """The qid given, or the one that the target carries.

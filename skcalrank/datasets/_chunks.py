@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-__all__ = ["refuse_cut_queries", "whole_queries"]
-
 
 def whole_queries(parts: Iterable, n_rows: int) -> Iterator:
     """Cut the rows of all parts anew: `n_rows` rows at a time, and on to where a query ends.

@@ -11,8 +11,6 @@ from ..data import Array, Floats
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["LabelRankingData", "RankingData"]
-
 
 class _Triple(NamedTuple):
     X: Any

@@ -8,8 +8,6 @@ from sklearn.utils import check_random_state
 from ..data import Seed, check_count
 from ._container import RankingData
 
-__all__ = ["load_digits_queries"]
-
 _DESCRIPTION = """Query by example on the handwritten digits of scikit-learn.
 
 A query is one image, its documents are other images, and a document is relevant (1) when

@@ -9,15 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "OPENERS",
-    "open_bytes",
-    "plain_or_compressed",
-    "read_bytes",
-    "read_text",
-    "without_packing",
-]
-
 #: How to open a file, by its suffix; all others are plain.
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 

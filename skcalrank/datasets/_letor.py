@@ -13,8 +13,6 @@ from ._container import RankingData
 from ._files import read_bytes
 from ._letor_lines import Form, group_sizes, parse, read_chunks
 
-__all__ = ["load_letor"]
-
 
 def load_letor(
     path: str | Path,

@@ -14,8 +14,6 @@ from ._chunks import refuse_cut_queries, whole_queries
 from ._container import RankingData
 from ._files import open_bytes, plain_or_compressed, read_bytes, without_packing
 
-__all__ = ["Form", "group_sizes", "parse", "read_chunks"]
-
 
 class Form(NamedTuple):
     """How the rows are wanted; see :func:`~skcalrank.datasets.load_letor`."""

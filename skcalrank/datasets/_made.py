@@ -12,8 +12,6 @@ from ..measures import Measure, get_measure
 from ..metrics import measure_score
 from ._container import RankingData
 
-__all__ = ["LabelMixture", "make_subset_ranking"]
-
 
 class LabelMixture:
     """The law of the labels given the documents: one of a few label vectors per query.

@@ -22,8 +22,6 @@ from ..data import (
     check_target,
 )
 
-__all__ = ["sample_comparisons", "sample_sessions"]
-
 
 def sample_comparisons(
     y: ArrayLike,

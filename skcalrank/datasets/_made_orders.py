@@ -13,8 +13,6 @@ from ..metrics import measure_score
 from ..preds import feedback_arc_positions, sort_positions
 from ._container import LabelRankingData
 
-__all__ = ["OrderMixture", "make_label_ranking"]
-
 
 class OrderMixture:
     """The law of the orders given the instances: one of a few orders per type.

@@ -15,8 +15,6 @@ from ._files import plain_or_compressed, read_bytes
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["MovieLensData", "load_movielens"]
-
 _FILES = ("u.data", "u.genre", "u.item", "u.user")
 
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

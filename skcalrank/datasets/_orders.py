@@ -6,8 +6,6 @@ from collections import Counter
 
 import numpy as np
 
-__all__ = ["check_groups", "positions_of_orders"]
-
 
 def check_groups(groups, where):
     """Raise, naming the place in the file, where an order has an empty item or one item twice."""

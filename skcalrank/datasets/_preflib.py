@@ -12,8 +12,6 @@ from ._container import LabelRankingData
 from ._files import read_text, without_packing
 from ._orders import check_groups, positions_of_orders
 
-__all__ = ["load_preflib"]
-
 _TYPES = ("soc", "soi", "toc", "toi")
 _HEADER = re.compile(r"#+\s*([A-Z][A-Z ]*?)(?: (\d+))?\s*:\s*(.*)")
 _GROUP = r"(?:\d+|\{\d+(?:,\d+)*\})"

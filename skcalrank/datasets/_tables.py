@@ -15,8 +15,6 @@ from ._container import LabelRankingData
 from ._files import plain_or_compressed, read_text
 from ._orders import check_groups, positions_of_orders
 
-__all__ = ["load_label_ranking", "load_sushi"]
-
 
 class _Table(NamedTuple):
     name: str

@@ -14,8 +14,6 @@ import numpy as np
 
 from ._chunks import refuse_cut_queries, whole_queries
 
-__all__ = ["TABLES", "Columns", "TablePart", "read_table", "table_format"]
-
 
 class Columns(NamedTuple):
     """Names of the columns of a table."""

@@ -10,9 +10,6 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils import check_array
 
-__all__ = ["Display", "check_regret", "draw_band", "draw_line", "draw_zeros", "drawn"]
-__all__ += ["measure_label", "styled"]
-
 Shown = TypeVar("Shown")
 
 

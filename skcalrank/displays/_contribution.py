@@ -8,8 +8,6 @@ from ..data import Matrix, check_count
 from ..inspection import Explanation, explain_order
 from ._base import Display, drawn, styled
 
-__all__ = ["ContributionDisplay"]
-
 
 class ContributionDisplay(Display):
     """Bars of what each feature adds to a difference of two scores.

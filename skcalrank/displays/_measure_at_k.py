@@ -25,8 +25,6 @@ from ..measures import MEASURES, Measure, get_measure
 from ..metrics import evaluate, predict_with_queries
 from ._base import Display, draw_band, draw_line, drawn
 
-__all__ = ["MeasureAtKDisplay"]
-
 
 def _curve(
     y: Labels,

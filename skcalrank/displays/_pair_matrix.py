@@ -12,8 +12,6 @@ from ..inspection import unwrapped
 from ..rankers import reads_diagonal
 from ._base import Display, drawn, styled
 
-__all__ = ["PairMatrixDisplay"]
-
 
 class PairMatrixDisplay(Display):
     r"""Heat map of the surrogate values of pairs, rows and columns in predicted order.

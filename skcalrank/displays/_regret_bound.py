@@ -17,8 +17,6 @@ from ..measures import Measure, get_measure
 from ..preds import get_pred
 from ._base import Display, check_regret, draw_line, draw_zeros, drawn, measure_label, styled
 
-__all__ = ["RegretBoundDisplay"]
-
 # Score vectors under each random law, and how far out infinite scores are put.
 _SCORES = 10
 _FAR = 3.0

@@ -13,8 +13,6 @@ from ..measures import Measure, get_measure
 from ._base import Display, check_regret, draw_band, draw_line, draw_zeros, drawn, measure_label
 from ._samples import best_value, reached_values
 
-__all__ = ["RegretCurveDisplay"]
-
 
 class RegretCurveDisplay(Display):
     """Regret of rankers against the size of the sample that they were fitted on.

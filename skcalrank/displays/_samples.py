@@ -14,8 +14,6 @@ from ..datasets import LabelRankingData
 from ..measures import Measure
 from ..metrics import predict_with_queries
 
-__all__ = ["best_value", "reached_values"]
-
 
 def best_value(test, measure) -> float:
     """The best expected value that a ranking of the test data has."""

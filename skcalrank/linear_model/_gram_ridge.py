@@ -30,8 +30,6 @@ from ..data import (
     check_sample_weight,
 )
 
-__all__ = ["GramRidge", "fit_to_moments", "refit"]
-
 _X_CHECKS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from ..data import Floats, Queries
 
-__all__ = ["EXPONENT", "Loss", "reach"]
-
 # Exponentials of larger numbers are cut, so that a step of a solver that went too far is
 # huge and not infinite. Squares of the result are still finite.
 EXPONENT = 250.0

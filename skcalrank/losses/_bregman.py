@@ -20,8 +20,6 @@ from ..data import Floats, Queries
 from ._base import Loss, check_eta, reach
 from ._pointwise import Logistic
 
-__all__ = ["BregmanKL", "BregmanLogistic"]
-
 
 @dataclass(frozen=True)
 class BregmanLogistic(Logistic):

@@ -15,8 +15,6 @@ import numpy as np
 from ..data import CACHE_CELLS, Floats, Queries, safe_divide
 from ._base import EXPONENT, Loss
 
-__all__ = ["PairwiseExponential", "PairwiseLogistic", "PairwiseSquared"]
-
 # Scores further below the best of their query are taken to stand there: e^-700 is a number.
 _FLOOR = -700.0
 

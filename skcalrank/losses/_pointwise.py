@@ -13,16 +13,6 @@ from scipy.special import expit, log1p, xlogy
 from ..data import Floats, Queries
 from ._base import EXPONENT, Loss, check_eta, reach
 
-__all__ = [
-    "DifferentiableHinge",
-    "Exponential",
-    "Logistic",
-    "PointwiseLoss",
-    "Squared",
-    "SquaredHinge",
-    "softplus",
-]
-
 
 class PointwiseLoss(Loss):
     """A sum of one term for each document, ``terms(v_i, s_i)`` (CUG13, eq. 3).

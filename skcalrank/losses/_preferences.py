@@ -23,14 +23,6 @@ from ..data import Array, Floats, Ints
 from ._base import EXPONENT
 from ._pointwise import rounded_hinge, softplus
 
-__all__ = [
-    "PreferenceExponential",
-    "PreferenceHinge",
-    "PreferenceLogistic",
-    "PreferenceLoss",
-    "PreferenceSquaredHinge",
-]
-
 
 class PreferenceLoss(ABC):
     """A sum of one term for each preference, a function of how far its winner is ahead.

@@ -9,8 +9,6 @@ import numpy as np
 
 from ..data import Block, Bools, Floats, Ints, Queries, Ranked
 
-__all__ = ["Measure", "PairMeasure", "PositionalMeasure"]
-
 
 class Measure(ABC):
     r"""A performance measure of rankings, higher is better.
@@ -196,9 +194,8 @@ class Measure(ABC):
 
         Parameters
         ----------
-        y : ndarray of shape (n_documents,)
-            What :meth:`labels` returned.
-        queries : Queries
+        y, queries
+            As in :meth:`undefined`.
 
         Returns
         -------
@@ -212,9 +209,8 @@ class Measure(ABC):
 
         Parameters
         ----------
-        y : ndarray of shape (n_documents,)
-            What :meth:`labels` returned.
-        queries : Queries
+        y, queries
+            As in :meth:`undefined`.
 
         Returns
         -------
@@ -229,6 +225,21 @@ class Measure(ABC):
         raise ValueError(
             f"{self.name} has no score-based surrogate: no theorem says what to regress."
         )
+
+    def offset(self, y: Floats, queries: Queries) -> Floats:
+        """Return ``b(y)``, the part of the measure that does not depend on the positions.
+
+        Parameters
+        ----------
+        y, queries
+            As in :meth:`undefined`.
+
+        Returns
+        -------
+        offset : ndarray of shape (n_queries,)
+            0 in the base class.
+        """
+        return np.zeros(queries.n_queries)
 
     @abstractmethod
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
@@ -324,22 +335,6 @@ class PositionalMeasure(Measure):
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
         return self.targets(y, queries)
-
-    def offset(self, y: Floats, queries: Queries) -> Floats:
-        """``b(y)``: what of the measure does not depend on the positions.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_documents,)
-            What :meth:`labels` returned.
-        queries : Queries
-
-        Returns
-        -------
-        offset : ndarray of shape (n_queries,)
-            0 in the base class.
-        """
-        return np.zeros(queries.n_queries)
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         queries = ranked.queries
@@ -468,19 +463,3 @@ class PairMeasure(Measure):
         -------
         basis : ndarray of float of shape (..., r, r)
         """
-
-    def offset(self, y: Floats, queries: Queries) -> Floats:
-        """``b(y)``: what of the measure does not depend on the positions.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_documents,)
-            What :meth:`labels` returned.
-        queries : Queries
-
-        Returns
-        -------
-        offset : ndarray of shape (n_queries,)
-            0 in the base class.
-        """
-        return np.zeros(queries.n_queries)

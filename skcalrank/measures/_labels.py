@@ -8,8 +8,6 @@ import numpy as np
 
 from ..data import Floats
 
-__all__ = ["binary_labels", "gains", "non_negative_labels"]
-
 
 def binary_labels(y: Floats, relevance_level: float | None) -> Floats:
     """1.0 where ``y >= relevance_level``; with None, y itself, which must hold 0 and 1."""

@@ -21,8 +21,6 @@ from ..data import (
 from ._base import Measure, PairMeasure
 from ._positional import mid_ranks
 
-__all__ = ["Kendall", "PairwiseDisagreement"]
-
 
 @dataclass(frozen=True)
 class PairwiseDisagreement(PairMeasure):

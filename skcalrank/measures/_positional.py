@@ -16,8 +16,6 @@ from ..data import Bools, Floats, Ints, Queries, Ranked, check_cutoff, check_opt
 from ._base import PositionalMeasure
 from ._labels import binary_labels, gains, non_negative_labels
 
-__all__ = ["AUC", "DCG", "ERU", "NDCG", "Precision", "Recall", "Spearman", "mid_ranks"]
-
 
 def _share(values: Floats, total: Floats, queries: Queries) -> Floats:
     """Values over the total of their query, and 0 where that is 0."""

@@ -12,8 +12,6 @@ from ..data import Block, Bools, Floats, Ints, Queries, Ranked, check_cutoff, sa
 from ._base import Measure, PairMeasure
 from ._labels import binary_labels, non_negative_labels
 
-__all__ = ["ERR", "AveragePrecision", "ReciprocalRank"]
-
 
 def _within(contributions: Floats, positions: Ints, k: int | None) -> Floats:
     """Sum over the positions up to k."""

@@ -26,8 +26,6 @@ from ..data import (
 )
 from ..measures import Measure, get_measure
 
-__all__ = ["EMPTY", "evaluate", "measure_score"]
-
 EMPTY = ("skip", "zero", "one", "nan", "error")
 
 

@@ -12,8 +12,6 @@ from typing import Any
 from ..measures import Measure
 from ._evaluate import evaluate, measure_score
 
-__all__ = ["metric_function"]
-
 _LABELS = "array-like of shape (n_rows,) or (n, r)"
 _CUTOFF = {
     True: "Cutoff; None = all documents.",

@@ -13,8 +13,6 @@ from ..data import TIES, ArrayLike, Labels, Matrix, PreferenceTarget, carried_qi
 from ..measures import MEASURES, Measure, get_measure
 from ._evaluate import EMPTY, measure_score
 
-__all__ = ["RankingScorer", "get_scorer", "get_scorer_names"]
-
 
 class RankingScorer:
     """A scorer for scikit-learn's tools, made of a measure; higher is better.

@@ -13,8 +13,6 @@ from ._matrix import on_stack
 from ._objectives import OBJECTIVES
 from ._result import PredResult
 
-__all__ = ["Method", "Pred", "heuristic_cost"]
-
 
 def heuristic_cost(r: int) -> float:
     """Return the seconds of a search that looks at all pairs a few times."""

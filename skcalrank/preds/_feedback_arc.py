@@ -19,13 +19,6 @@ from ._result import PredResult
 from ._subsets import best_chain
 from ._topological import topological_order
 
-__all__ = [
-    "DISAGREEMENT_AUTO",
-    "DISAGREEMENT_EXACT",
-    "DISAGREEMENT_LOCAL_SEARCH",
-    "feedback_arc_positions",
-]
-
 # Components up to this size are solved over their subsets, larger ones by an integer programme.
 _SUBSETS_UP_TO = 14
 

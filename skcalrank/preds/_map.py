@@ -14,8 +14,6 @@ from ._objectives import map_result, map_weights
 from ._result import PredResult
 from ._subsets import best_chain, weights_of_sets
 
-__all__ = ["MAP_AUTO", "MAP_BEAM", "MAP_DIAGONAL", "MAP_EXACT", "map_positions"]
-
 # Two to this power sets are looked at in a tenth of a second; "auto" stays exact up to here.
 _AUTO_UP_TO = 16
 _EXACT_UP_TO = 20

@@ -11,8 +11,6 @@ from sklearn.utils import check_array
 from ..data import CACHE_CELLS, ArrayLike, Floats, Ints
 from ._result import PredResult
 
-__all__ = ["check_stack", "on_stack", "order_to_positions", "total"]
-
 
 def check_stack(U: ArrayLike) -> Floats:
     """Finite square matrices, one or a stack, or an error that says what is wrong."""

@@ -11,16 +11,6 @@ from ..data import Array, Bools, Floats, Ints
 from ._matrix import order_to_positions, total
 from ._result import PredResult
 
-__all__ = [
-    "OBJECTIVES",
-    "Objective",
-    "disagreement_at",
-    "disagreement_result",
-    "map_result",
-    "map_weights",
-    "net_graph",
-]
-
 
 class Objective(NamedTuple):
     """What the positions of a prediction map are best for.

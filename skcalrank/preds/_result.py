@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 from ..data import Ints
 
-__all__ = ["PredResult"]
-
 
 class PredResult(NamedTuple):
     """Positions, with what is known of how good they are.

@@ -8,8 +8,6 @@ from sklearn.utils import check_array
 from ..data import ArrayLike, Ints, Queries, positions
 from ._base import Pred
 
-__all__ = ["SORT", "sort_positions"]
-
 
 def sort_positions(u: ArrayLike) -> Ints:
     r"""Positions by decreasing value, best against every positional basis.

@@ -12,8 +12,6 @@ import numpy as np
 
 from ..data import Floats, Ints
 
-__all__ = ["best_chain", "weights_of_sets"]
-
 
 def weights_of_sets(weights: Floats) -> Floats:
     """Sum of each matrix's lower triangle over every set, diagonal included.

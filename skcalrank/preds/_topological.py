@@ -20,14 +20,6 @@ _TOGETHER_UP_TO = 32
 # After so many documents it is looked whether all graphs have turned out to be cyclic.
 _LOOK = 16
 
-__all__ = [
-    "TOPOLOGICAL",
-    "topological_order",
-    "topological_positions",
-    "topological_result",
-    "widest_cycle",
-]
-
 
 def topological_positions(U: ArrayLike) -> Ints:
     r"""Positions by Algorithm 1 of RAT13 (section 7.2).

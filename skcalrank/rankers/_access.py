@@ -7,16 +7,6 @@ from ._base import BaseRanker
 from ._pair_base import PairRanker
 from ._score import ScoreRanker
 
-__all__ = [
-    "check_partitions",
-    "is_ranker",
-    "measure_of",
-    "reads_diagonal",
-    "require_qid",
-    "scored_by",
-    "why_weights_do_not_repeat",
-]
-
 
 def is_ranker(estimator) -> bool:
     """Return whether an estimator is a ranker of the package, which knows its measure."""

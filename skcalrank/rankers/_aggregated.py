@@ -18,8 +18,6 @@ from ._base import BaseRanker
 from ._judged import JudgmentRanker, count_judgments
 from ._positional import NDCGRanker
 
-__all__ = ["AggregatedRanker"]
-
 
 class AggregatedRanker(JudgmentRanker):
     r"""Learn from comparisons or clicks, aggregated into the targets of another ranker.

@@ -36,9 +36,6 @@ from ._lazy import lazy_aware
 from ._problem import Problem
 from ._record import FitRecord
 
-__all__ = ["BaseRanker"]
-
-
 # Why the weight of a row is not a repetition of it.
 COUNTS_DOCUMENTS = "a query counts its number of documents, which weights do not change"
 DEPENDS_ON_LABELS = (

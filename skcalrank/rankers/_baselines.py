@@ -9,8 +9,6 @@ from ..data import Interval
 from ..losses import PreferenceLogistic
 from ._edges import EdgeScorer, narrowing_hinges
 
-__all__ = ["PairwiseHingeRanker", "PairwiseLogisticRanker"]
-
 
 class _PreferenceRanker(EdgeScorer):
     _parameter_constraints: ClassVar = {

@@ -18,8 +18,6 @@ from ..linear_model import GramRidge, fit_to_moments
 from ._folds import held_out_scores, make_splits, training_moments
 from ._positional import LeastSquaresRanker, _PositionalRanker
 
-__all__ = ["LeastSquaresRankerCV"]
-
 _ALPHAS = np.logspace(-2, 6, 17)
 
 

@@ -10,8 +10,6 @@ from ..data import one_of
 from ..losses import PREFERENCE_LOSSES
 from ._edges import EdgeScorer, narrowing_hinges
 
-__all__ = ["DifferenceGraphRanker"]
-
 
 class DifferenceGraphRanker(EdgeScorer):
     r"""Convex loss of the difference graph of the aggregated preferences (DMJ13, eq. 23).

@@ -15,8 +15,6 @@ from ..losses import Loss
 from ._linear import document_weights
 from ._problem import Problem
 
-__all__ = ["Batch", "descend", "draw_batches", "new_descent", "step_lengths"]
-
 # Draws of judgments, and documents of them, that are aggregated at a time.
 _MOST_DRAWS, _MOST_ROWS = 1024, 1 << 18
 

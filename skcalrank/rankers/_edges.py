@@ -12,8 +12,6 @@ from ..losses import PreferenceHinge, PreferenceLoss
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, document_weights
 
-__all__ = ["EdgeScorer", "narrowing_hinges"]
-
 # The corner of the hinge becomes narrower by this factor, fit after fit: quasi-Newton steps
 # stumble over a sharp one that is far away.
 _NARROWING = 10.0

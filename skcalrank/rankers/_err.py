@@ -13,8 +13,6 @@ from ..data import ClickSessions, Interval, RankingTarget, carried_qid
 from ..measures import ERR
 from ._score import ScoreRanker
 
-__all__ = ["ERRRanker"]
-
 # Highest grade of the scale that click probabilities are put on: fine enough for any of them.
 _CLICK_GRADES = 50.0
 

@@ -27,8 +27,6 @@ from ..data import KEPT_CELLS, PART_CELLS, Queries, Ranked
 from ..model_selection import QueryKFold
 from ._problem import Problem
 
-__all__ = ["Split", "all_moments", "held_out_scores", "make_splits", "training_moments"]
-
 
 class Split(NamedTuple):
     """Rows to score; rows to learn from, or None for all others."""

@@ -27,8 +27,6 @@ from ._problem import Problem
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["JudgmentRanker", "count_judgments"]
-
 _JUDGMENTS = (PreferenceTarget, ClickSessions)
 
 

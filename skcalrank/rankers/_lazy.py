@@ -9,8 +9,6 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from ..data import is_lazy
 
-__all__ = ["lazy_aware"]
-
 _GUEST = "skcalrank.dask._rankers"
 
 Self = TypeVar("Self")

@@ -27,8 +27,6 @@ from ._problem import Problem
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["LinearScorer"]
-
 
 class LinearScorer(BaseRanker):
     """A score linear in X, with a ridge penalty.

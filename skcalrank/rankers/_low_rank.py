@@ -27,8 +27,6 @@ from ..data import (
     x_checks,
 )
 
-__all__ = ["LowRankLossClassifier"]
-
 
 class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
     r"""Least-squares surrogate of any loss matrix (RAT13, Theorem 3).

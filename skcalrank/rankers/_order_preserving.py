@@ -20,8 +20,6 @@ from ._base import DEPENDS_ON_LABELS
 from ._linear import LinearScorer, document_weights
 from ._problem import fit_targets
 
-__all__ = ["OrderPreservingRanker"]
-
 # Up to here Newton's method is cheap.
 _NEWTON_FEATURES = 500
 

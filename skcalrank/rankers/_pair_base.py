@@ -36,8 +36,6 @@ from ._score import ScoreRanker
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["PairRanker"]
-
 # Matrices that are held at a time have about so many cells (32 MB).
 _RUN_CELLS = 1 << 22
 

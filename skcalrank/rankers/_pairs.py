@@ -13,8 +13,6 @@ from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import Pred
 from ._pair_base import PairRanker
 
-__all__ = ["AveragePrecisionRanker", "PairwiseDisagreementRanker"]
-
 
 class AveragePrecisionRanker(PairRanker):
     r"""Mean average precision (RAT13, section 6).

@@ -20,18 +20,6 @@ from ..measures import (
 )
 from ._score import ScoreRanker
 
-__all__ = [
-    "AUCRanker",
-    "DCGRanker",
-    "ExpectedRankUtilityRanker",
-    "LeastSquaresRanker",
-    "NDCGRanker",
-    "PrecisionRanker",
-    "RecallRanker",
-    "SpearmanRanker",
-]
-
-
 _CONSTRAINTS = ScoreRanker._parameter_constraints
 _CUTOFF = [AT_LEAST_ONE, None]
 _LEVEL = [FINITE, None]

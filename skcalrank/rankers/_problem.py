@@ -10,8 +10,6 @@ from .._solvers import fit_centred, fit_outputs, fit_regressor
 from ..data import Queries
 from ..measures import Measure
 
-__all__ = ["Problem", "fit_targets", "names_of"]
-
 
 class Problem(NamedTuple):
     """A validated ranking problem.

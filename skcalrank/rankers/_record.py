@@ -9,8 +9,6 @@ from typing import Any
 from ..data import MissingQidError
 from ..measures import Measure
 
-__all__ = ["FitRecord"]
-
 
 @dataclass(frozen=True)
 class FitRecord:

@@ -40,8 +40,6 @@ from ._problem import Problem, fit_targets, names_of
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["ScoreRanker"]
-
 
 def _own_copy(regressor):
     """Return a copy that takes another chunk and leaves the regressor as it was."""

@@ -16,8 +16,6 @@ from ._draws import descend, draw_batches, new_descent
 from ._judged import JudgmentRanker, count_judgments
 from ._linear import LinearScorer
 
-__all__ = ["StochasticAggregatedRanker"]
-
 
 class StochasticAggregatedRanker(JudgmentRanker):
     r"""Learn a linear scorer from many comparisons or clicks by stochastic gradients.

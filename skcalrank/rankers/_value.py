@@ -15,8 +15,6 @@ from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, document_weights
 
-__all__ = ["ValueRegularizedRanker"]
-
 
 class ValueRegularizedRanker(LinearScorer):
     r"""Linear loss of the preferences, and a regularizer of the scores (DMJ10, section 3).
