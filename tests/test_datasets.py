@@ -236,6 +236,7 @@ def together(chunks):
     return [np.concatenate(parts) for parts in zip(*chunks)]
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
 @pytest.mark.parametrize("chunk_rows", [1, 2, 7, 40, 10**9])
 @pytest.mark.parametrize("with_qid", [True, False])
@@ -419,6 +420,7 @@ def read_whole(path, columns, **options):
     return names, list(parts)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("chunk_rows", [None, 1, 7, 1000])
 def test_tables(frame, suffix, chunk_rows, tmp_path):

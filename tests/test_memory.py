@@ -37,6 +37,7 @@ def peak_of(call):
         tracemalloc.stop()
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("loss", SQUARED_LOSSES)
 @pytest.mark.parametrize("estimator", [None, Ridge(10.0), GramRidge()], ids=repr)
 def test_features_on_disk(estimator, loss, problem):

@@ -88,6 +88,7 @@ def test_copies_are_equal(pred, copied):
     assert re.fullmatch(r"Pred\(name='\w+', objective='\w+', [^<>]+\)", repr(pred))
 
 
+@pytest.mark.product
 @every_pred
 @every_kind
 def test_positions_are_a_permutation(pred, kind, rng):
@@ -109,6 +110,7 @@ def assert_no_better_than_best(pred, U):
             assert sign * (result.bound - best) >= -1e-9
 
 
+@pytest.mark.product
 @every_pred
 @every_kind
 def test_exact_maps_are_best_and_others_no_better(pred, kind, rng):
@@ -153,6 +155,7 @@ def test_positions_follow_the_documents(pred, rng):
         assert np.array_equal(positions_of(pred.solve(moved)), expected)
 
 
+@pytest.mark.product
 @every_pred
 @every_kind
 def test_input_is_not_modified(pred, kind, rng):
@@ -171,6 +174,7 @@ def test_containers_and_types(pred, rng):
         assert np.array_equal(positions_of(pred.solve(other)), expected)
 
 
+@pytest.mark.product
 @every_pair_pred
 @every_kind
 def test_value_and_bound_belong_to_the_positions(pred, kind, rng):
@@ -198,6 +202,7 @@ def test_scale_of_the_matrix_changes_nothing(pred, scale, rng):
         assert two.bound == pytest.approx(scale * one.bound, rel=1e-6)
 
 
+@pytest.mark.product
 @every_pred
 @pytest.mark.parametrize("cells", [1, 600, 1 << 16])
 def test_a_stack_is_its_matrices_one_by_one(pred, cells, monkeypatch, rng):

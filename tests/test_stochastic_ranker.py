@@ -25,6 +25,7 @@ def stochastic(measure="ndcg@3", **params):
     return StochasticAggregatedRanker("borda", measure, random_state=0, **params)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("loss", ["squared", "pairwise_squared", "pairwise_logistic", "bregman_kl"])
 @pytest.mark.parametrize("order", [None, 3])
 def test_stochastic_gradients_lead_to_the_exact_solution(loss, order, rng):

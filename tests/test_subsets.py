@@ -53,7 +53,7 @@ def dense_softmax(s):
 
 @pytest.mark.product
 @every_structure
-@pytest.mark.parametrize("order", [1, 2, 3, 5])
+@pytest.mark.parametrize("order", [2, 1, 3, 5])
 @pytest.mark.parametrize("targets", [None, softmax])
 def test_mean_is_that_of_all_subsets(name, order, targets, y, matrices):
     of_scores = dense_softmax if targets else np.asarray
@@ -101,7 +101,7 @@ def test_structures_linear_in_the_judgements_need_no_subsets(structure, y):
     assert np.abs(some.mean - structure(y, conditional=True)).max() > 0.01
 
 
-@pytest.mark.parametrize("order", [1, 2, 4])
+@pytest.mark.parametrize("order", [2, 1, 4])
 def test_mean_of_the_cascade_is_that_of_all_subsets_of_sessions(order, rng):
     y = draw_sessions(rng, sizes=(4, 3, 2), n=11)
     found = mean_over_subsets(y, cascade, order, softmax, n_draws=comb(11, 4))
