@@ -9,6 +9,8 @@ from itertools import permutations, product
 
 import numpy as np
 
+from skcalrank.data import Queries
+
 NAN = float("nan")
 
 
@@ -138,7 +140,22 @@ def definition(measure, y, position):
     options = dict(vars(measure))
     if "gain" in options:
         options["gain_kind"] = options.pop("gain")
+    if measure.name not in DEFINITIONS:
+        return by_the_law(measure, np.asarray(y, dtype=float), np.asarray(position))
     return DEFINITIONS[measure.name](list(y), list(position), **options)
+
+
+def by_the_law(measure, y, position):
+    """offset + <targets, basis> of one query: the definition of a measure that has no other."""
+    query = Queries.equal(1, len(y))
+    y = measure.labels(y)
+    if measure.undefined(y, query)[0]:
+        return NAN
+    if measure.shape == "documents":
+        product = measure.targets(y, query) * measure.discount(position, len(y))
+    else:
+        product = measure.pair_targets(y) * measure.pair_basis(position)
+    return float(measure.offset(y, query)[0] + product.sum())
 
 
 def all_positions(r):

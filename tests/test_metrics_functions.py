@@ -31,8 +31,9 @@ every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.
 # -- the registry ----------------------------------------------------------------------
 
 
-def test_every_measure_has_one_function():
-    assert sorted(function.measure.name for function in FUNCTIONS) == sorted(MEASURES)
+def test_a_measure_has_at_most_one_function():
+    # The others are metrics by their names: measure_score, evaluate, get_scorer.
+    assert len({function.measure for function in FUNCTIONS}) == len(FUNCTIONS) >= 12
     for name, function in METRICS.items():
         assert function.measure is MEASURES[name]
         assert function.__name__.endswith("_loss" if name.startswith("neg_") else "_score")
@@ -73,7 +74,7 @@ def test_help_shows_signature_and_options(function):
 # -- values ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("measure", INSTANCES, ids=repr)
+@pytest.mark.parametrize("measure", [m for m in INSTANCES if m.name in METRICS], ids=repr)
 def test_functions_are_their_measures_under_every_option(measure, rng):
     function, qid = METRICS[measure.name], rng.permutation(np.repeat([3, 1, 2], [5, 4, 6]))
     y, scores = draw_labels(measure, 15, rng), rng.integers(0, 4, 15)
