@@ -1,6 +1,8 @@
 """Regret bounds: never broken, attained up to a stated factor, and refused where unknown."""
 
+from dataclasses import dataclass
 from itertools import permutations
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from definitions import all_positions
 
 from skcalrank import LowRankLossClassifier
 from skcalrank.calibration import LabelDistribution, c_phi, calibration_gap, regret_bound
-from skcalrank.losses import LOSSES, BregmanKL, get_loss
+from skcalrank.losses import LOSSES, BregmanKL, Squared, get_loss
 from skcalrank.measures import (
     NDCG,
     AveragePrecision,
@@ -148,7 +150,7 @@ def ratios(loss, laws, scale=1.0):
             yield result.regret / bound_of("precision@1", loss, result.gap * scale, law)
 
 
-@each_loss
+@pytest.mark.parametrize("loss", ATTAINED)
 def test_bound_is_attained_up_to_a_factor(loss):
     seen = max(ratios(loss, close_laws()))
     assert ATTAINED[loss] <= seen <= 1 + 1e-6
@@ -258,7 +260,7 @@ GIVEN = {
 }
 
 
-@each_loss
+@pytest.mark.parametrize("loss", GIVEN)
 def test_constants_of_the_table(loss):
     options, constant = GIVEN[loss]
     bound = regret_bound("ndcg@5", loss, 0.04, r=9, **options)
@@ -269,6 +271,22 @@ def test_constants_of_the_table(loss):
         NDCG(k=5), get_loss(loss, **fixed), 0.04, r=9, max_target=options.get("max_target")
     )
     assert again == bound
+
+
+@dataclass(frozen=True)
+class Unbounded(Squared):
+    """A loss for which no bound is claimed."""
+
+    name: ClassVar[str] = "unbounded"
+
+    def constant(self, largest=1.0):
+        return np.inf
+
+
+def test_no_claim_is_no_number():
+    assert regret_bound("precision@1", Unbounded(), 0.0, r=3) == np.inf
+    assert regret_bound("precision@1", Unbounded(), [0.0, 0.1], r=3).tolist() == [np.inf, np.inf]
+    assert regret_bound("precision@1", Unbounded(), 0.1, r=1) == 0.0
 
 
 def test_shapes_and_sizes(rng):

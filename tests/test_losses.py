@@ -80,7 +80,7 @@ def weights(kind, n, rng):
 
 
 @pytest.mark.parametrize("kind", WEIGHTS)
-@every_loss
+@pytest.mark.parametrize("name", [*POINTWISE, *PAIRWISE, "bregman_kl"])
 def test_value_is_the_printed_sum(name, kind, rng):
     # One query: eta of bregman_kl is 3 for each document, like that of by_definition.
     loss, queries, v, s = make(name, rng, sizes=(6,))

@@ -158,7 +158,8 @@ def regret_bound(
         measure = get_measure(measure)
         loss = _bounded(loss, max_target, eta=eta, threshold=threshold, smoothing=smoothing)
         factor = max(_factor(measure, loss, int(size), max_target) for size in _check_sizes(r))
-    bound = factor * np.sqrt(regret)
+    # Where no bound is claimed, none is at regret 0 either.
+    bound = np.full(regret.shape, factor) if np.isinf(factor) else factor * np.sqrt(regret)
     return bound if regret.ndim else float(bound)
 
 
@@ -193,7 +194,9 @@ def _factor(measure, loss, r, max_target):
         constant = loss.constant(max_target) if max_target is not None else loss.constant()
         if loss.name == "pairwise_squared":
             constant = min(constant, np.sqrt(2.0 / r))
-        return constant * c_phi(measure, r)
+        spread = c_phi(measure, r)
+        # All rankings of one document are best, whatever the constant.
+        return constant * spread if spread else 0.0
     if measure.shape is None:
         raise ValueError(f"No surrogate is known to be calibrated for {measure.name}.")
     if loss.name != "squared":
