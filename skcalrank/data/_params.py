@@ -52,20 +52,8 @@ def one_of(*names: str) -> StrOptions:
 
 
 def check_params(estimator: Any) -> None:
-    """Raise for a parameter that does not satisfy the constraints of its class.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its class declares ``_parameter_constraints``.
-
-    Raises
-    ------
-    ValueError
-        Names the parameter, what it must be, and its value.
-    """
-    params = estimator.get_params(deep=False)
-    _validate(type(estimator), params)
+    """Raise ValueError for a parameter outside the ``_parameter_constraints`` of its class."""
+    _validate(type(estimator), estimator.get_params(deep=False))
 
 
 def _validate(cls: Any, params: dict[str, Any]) -> None:
@@ -73,7 +61,7 @@ def _validate(cls: Any, params: dict[str, Any]) -> None:
 
 
 class NoRegressorError(NotFittedError):  # type: ignore[misc]
-    """A ranker has something else for an estimator.
+    """The ``estimator`` of a ranker is neither None nor a regressor.
 
     The tags of a ranker need the regressor, and scikit-learn asks for them before `fit`, even to
     display an estimator in a notebook: it displays one that is not fitted, and raises elsewhere.
@@ -81,22 +69,9 @@ class NoRegressorError(NotFittedError):  # type: ignore[misc]
 
 
 def check_regressor(owner: Any, regressor: Any) -> Any:
-    """Return the regressor of a ranker, or raise an error that names the parameter meant.
+    """Return the ``estimator`` of the ranker `owner`: None, or an object with fit and predict.
 
-    Parameters
-    ----------
-    owner : estimator
-        The ranker, whose ``estimator`` it is.
-    regressor : object
-
-    Returns
-    -------
-    regressor : estimator or None
-
-    Raises
-    ------
-    NoRegressorError
-        A ValueError. If it is not None and has no `fit` or no `predict`, or is a class.
+    The NoRegressorError that it raises otherwise names the parameter that was probably meant.
     """
     is_one = hasattr(regressor, "fit") and hasattr(regressor, "predict")
     if regressor is None or (is_one and not isclass(regressor)):
@@ -130,20 +105,9 @@ def default_of(estimator: Any, name: str) -> Any:
 
 
 def refuse_unread(estimator: Any, names: Iterable[str], why: str) -> None:
-    """Raise for a parameter that is set, but that the chosen form does not read.
+    """Raise ValueError for a parameter that is not at its default, but that `why` does not read.
 
-    Parameters
-    ----------
-    estimator : estimator
-    names : iterable of str
-        Parameters that are not read, whose values satisfy their constraints.
-    why : str
-        What does not read them, and the remedy.
-
-    Raises
-    ------
-    ValueError
-        If one of them is not at its default.
+    The values satisfy their constraints, and `why` ends in the remedy.
     """
     for name in names:
         value, default = getattr(estimator, name), default_of(estimator, name)
