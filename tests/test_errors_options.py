@@ -78,7 +78,7 @@ TABLE = {
     "judgement with a cycle": (
         lambda: comparisons(**CYCLE),
         ValueError,
-        "Judgement 4 of query 1 has a cycle.*require_dag",
+        "Judgment 4 of query 1 has a cycle.*require_dag",
     ),
     "matrices with a cycle": (
         lambda: PreferenceTarget.from_matrices(CYCLIC, require_dag=True),

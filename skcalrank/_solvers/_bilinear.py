@@ -26,45 +26,19 @@ _BLOCK_CELLS = 2 * CACHE_CELLS
 
 
 class BilinearFit(NamedTuple):
-    """Coefficients, and how the iteration went.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (d, d)
-    n_iter : int
-    residual : float
-        Of the normal equations, relative to their right side.
-    """
+    """Coefficients of shape (d, d), and how the iteration went."""
 
     coef: np.ndarray
     n_iter: int
-    residual: float
+    residual: float  # of the normal equations, relative to their right side
 
 
 def fit_bilinear(X, queries: Queries, values, alpha, *, diagonal, weight, tol, max_iter, verbose=0):
-    """Fit W to the targets of all pairs.
+    """Fit W to the targets of all pairs, which `values` returns for broadcasting arrays of rows.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, d)
-        In grouped order.
-    queries : Queries
-    values : callable
-        Targets of pairs, from the rows of their documents (arrays that broadcast).
-    alpha : float
-        Ridge penalty.
-    diagonal : bool
-        Whether the pairs (i, i) count; where they do not, their targets must be 0.
-    weight : ndarray of shape (n_rows,) or None
-        In grouped order; a pair weighs ``w_i w_j`` over the mean weight of the query.
-    tol : float
-        Residual to reach, relative to the right side, in the norm of the preconditioner.
-    max_iter : int
-    verbose : int
-
-    Returns
-    -------
-    fit : BilinearFit
+    X and `weight` are in grouped order; a pair weighs ``w_i w_j`` over the mean weight of the
+    query. Where the pairs (i, i) do not count, their targets must be 0. The iteration stops at a
+    residual of `tol`, relative to the right side, in the norm of the preconditioner.
     """
     right = _right_side(X, queries, values, weight)
     operator = _Operator(X, queries, alpha, diagonal, weight)

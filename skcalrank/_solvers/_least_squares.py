@@ -1,6 +1,6 @@
 r"""Squared and pairwise squared loss with a regressor of scikit-learn.
 
-Pairwise squared is squared on features and targets centred within the query, the query
+Pairwise squared is squared on features and targets centered within the query, the query
 weighted by its number r of documents:
 
 .. math:: \sum_{i<j} (v_i - v_j - (s_i - s_j))^2
@@ -29,17 +29,9 @@ SQUARED_LOSSES = ("squared", "pairwise_squared")
 
 
 def is_closed_form(regressor) -> bool:
-    """Whether the regressor sees X through X'X and X'y only: None, which means Ridge, does.
+    """Return whether a regressor sees X through X'X and X'y only; None, which is Ridge, does.
 
     `GramRidge` stands above this module, and says so by an attribute.
-
-    Parameters
-    ----------
-    regressor : estimator or None
-
-    Returns
-    -------
-    bool
     """
     if regressor is None or isinstance(regressor, (Ridge, LinearRegression)):
         return True
@@ -84,7 +76,7 @@ def fit_regressor(regressor, X, targets, sample_weight=None, *, method="fit"):
 
 
 def _squares_features(regressor, X) -> bool:
-    """Whether this is a ridge regression that goes by ``X'X``."""
+    """Return whether the regressor is a ridge regression that uses ``X'X``."""
     if type(regressor) is not Ridge or regressor.solver != "auto" or regressor.positive:
         return False
     return isinstance(X, np.ndarray) and X.shape[1] <= len(X) and X.shape[1] ** 2 <= MOST_CELLS
@@ -134,7 +126,7 @@ def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None, *, 
     if not _is_linear(regressor, X[:100]):
         raise ValueError(
             f"loss='pairwise_squared' needs a regressor linear in X, and "
-            f"{type(regressor).__name__} is none: set loss='squared', or boost trees with "
+            f"{type(regressor).__name__} is not: set loss='squared', or boost trees with "
             "an objective of skcalrank.boosting."
         )
     return regressor

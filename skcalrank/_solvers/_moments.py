@@ -29,32 +29,21 @@ _SAMPLED = 8
 # Means of a query are off by a few times the machine precision; this much is taken for nothing.
 _ROUNDING = 64
 
-# Where centring leaves less than this share of a feature's squares, it is done before squaring.
+# Where centering leaves less than this share of a feature's squares, it is done before squaring.
 _CANCELLED = 1e-6
 
 
 class Moments(NamedTuple):
     """Sufficient statistics of weighted least squares with an intercept.
 
-    Attributes
-    ----------
-    total : float
-        Sum of the weights.
-    mean : ndarray of shape (d,)
-        Weighted means of the features.
-    level : ndarray of shape (n_targets,)
-        Weighted means of the targets.
-    gram : ndarray of shape (d, d)
-        Weighted products of the features, about their means.
-    moment : ndarray of shape (d, n_targets)
-        Weighted products of features and targets, about their means.
+    Products are weighted, and taken about the means.
     """
 
-    total: float
-    mean: np.ndarray
-    level: np.ndarray
-    gram: np.ndarray
-    moment: np.ndarray
+    total: float  # sum of the weights
+    mean: np.ndarray  # of the features, (d,)
+    level: np.ndarray  # mean of the targets, (n_targets,)
+    gram: np.ndarray  # products of the features, (d, d)
+    moment: np.ndarray  # products of features and targets, (d, n_targets)
 
     def merge(self, other: Moments) -> Moments:
         """Return the moments of the rows of both, by sums only (Chan, Golub and LeVeque 1983)."""
@@ -152,28 +141,10 @@ def _about_the_mean(within, ends, shifts):
 
 
 class WithinQueries:
-    """Features and targets centred within their queries, each query weighed by its size.
+    """Features and targets centered within their queries, each query weighed by its size.
 
-    What pairwise squared regresses. X is not copied to centre it.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, d)
-        In row order.
-    targets : ndarray of shape (n_rows, n_targets)
-        In row order.
-    queries : Queries
-    weight : ndarray of shape (n_rows,), default=None
-        In row order.
-
-    Attributes
-    ----------
-    means : ndarray of shape (n_queries, d)
-        Of X, weighted.
-    levels : ndarray of shape (n_queries, n_targets)
-        Of the targets.
-    codes : ndarray of int of shape (n_rows,)
-        The query of each row.
+    This is what the pairwise squared loss regresses. X, an array or a CSR matrix, is not copied to
+    center it. All arrays of rows are in row order; the targets have shape (n_rows, n_targets).
     """
 
     def __init__(self, X, targets, queries: Queries, weight=None):
@@ -252,17 +223,17 @@ def _pooled_sparse(X, targets, weight, level) -> Moments:
 
 
 def _sparse_products(X, targets, weight, means, codes):
-    """Products about the means of groups of rows, of sparse X and centred targets."""
+    """Products about the means of groups of rows, of sparse X and centered targets."""
     scaled = diags(weight) @ X
     gram, moment = (X.T @ scaled).toarray().astype(float, copy=False), scaled.T @ targets
     raw = gram.diagonal().copy()
-    # Centring would fill the zeros, so subtract: sum w (x-m)(x-m)' = sum w x x' - W m m'.
+    # Centering would fill the zeros, so subtract: sum w (x-m)(x-m)' = sum w x x' - W m m'.
     totals = np.bincount(codes, weight, len(means))
     gram -= means.T @ (totals[:, None] * means)
     lost = np.flatnonzero(gram.diagonal() < _CANCELLED * raw)
     if not len(lost):
         return gram, moment
-    # Little but rounding is left of some features: these are centred first, as a few columns.
+    # Little but rounding is left of some features: these are centered first, as a few columns.
     gram[:, lost] = moment[lost] = 0.0
     columns, among = X[:, lost], np.zeros((len(lost),) * 2)
     step = max(CACHE_CELLS // len(lost), 1)
@@ -281,22 +252,9 @@ def _sparse_products(X, targets, weight, means, codes):
 def _products(X, rows, n_columns, prepare) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """``Z'Z`` of a chunk of rows ``z = root * [x - shift, columns]``, and the shift, by turns.
 
-    Features and targets side by side: one product gives both, at the speed of a large one.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, d)
-    rows : slice or ndarray of int
-        Which rows; a slice is all of them.
-    n_columns : int
-    prepare : callable
-        Given the row numbers of a chunk and the chunk of X: shift, columns, and root (square
-        roots of the weights, or None).
-
-    Yields
-    ------
-    products : ndarray of float of shape (d + n_columns, d + n_columns)
-    shift : ndarray
+    Features and targets stand side by side: one product gives both, at the speed of a large one.
+    A slice for `rows` is all of them. From the row numbers of a chunk and the chunk of X, `prepare`
+    returns shift, columns, and root (square roots of the weights, or None).
     """
     d, n_rows = X.shape[1], X.shape[0] if isinstance(rows, slice) else len(rows)
     step = max(CACHE_CELLS // (d + n_columns) // _CHUNK_ROWS, 1) * _CHUNK_ROWS

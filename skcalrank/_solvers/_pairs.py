@@ -52,34 +52,9 @@ def fit_pairs(
 ):
     """Regress the targets of all ordered pairs of documents of a query.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, d)
-        In grouped order.
-    queries : Queries
-    values : callable
-        Targets of pairs, from the rows of their documents (arrays that broadcast).
-    features : str or callable
-        A name in ``PAIR_FEATURES``, or a function of two (m, d) arrays that returns (m, p).
-    regressor : estimator or None
-        For features that are built; None = Ridge with `alpha`.
-    alpha : float
-        Ridge penalty.
-    diagonal : bool
-        Whether the pairs (i, i) count.
-    weight : ndarray of shape (n_rows,) or None
-        In grouped order.
-    verbose, tol, max_iter
-        Of the bilinear fit.
-
-    Returns
-    -------
-    model : BilinearModel or PairRegression
-
-    Raises
-    ------
-    ValueError
-        For unknown features, or a regressor where there is none to choose.
+    The parameters are those of `fit_bilinear`. `features` is a name in ``PAIR_FEATURES``, or a
+    function of two (m, d) arrays that returns (m, p); `regressor` is for features that are built,
+    and None is Ridge with `alpha`.
     """
     if not callable(features):
         check_option("pair_features", features, PAIR_FEATURES)
@@ -90,19 +65,9 @@ def fit_pairs(
                 "estimator is not used by pair_features='bilinear', a ridge regression with "
                 "penalty alpha: leave it None, or choose 'concat', 'difference' or a callable."
             )
-        return BilinearModel(
-            *fit_bilinear(
-                X,
-                queries,
-                values,
-                alpha,
-                diagonal=diagonal,
-                weight=weight,
-                tol=tol,
-                max_iter=max_iter,
-                verbose=verbose,
-            )
-        )
+        pairs = {"diagonal": diagonal, "weight": weight}
+        solver = {"tol": tol, "max_iter": max_iter, "verbose": verbose}
+        return BilinearModel(*fit_bilinear(X, queries, values, alpha, **pairs, **solver))
     function = features if callable(features) else PAIR_FEATURES[features]
     model = PairRegression(Ridge(alpha=alpha) if regressor is None else regressor, function)
     return model.fit(X, queries, values, diagonal, weight)
@@ -188,7 +153,7 @@ def _pairs(queries):
 
 
 def _total_weight(queries, diagonal, weight):
-    """Of all pairs that count."""
+    """Return the total weight of all pairs that count."""
     weight = np.ones(queries.n_rows) if weight is None else weight
     pairs = queries.sum(weight) ** 2 - (0.0 if diagonal else queries.sum(weight**2))
     return pairs.sum()

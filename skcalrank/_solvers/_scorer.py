@@ -34,14 +34,7 @@ _MOST_FEATURES = 2000
 
 
 class ScorerFit(NamedTuple):
-    """A linear scorer.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (d,) or (n_outputs, d)
-    intercept : float or ndarray of shape (n_outputs,)
-    n_iter : int
-    """
+    """A linear scorer; coefficients of shape (d,) or (n_outputs, d)."""
 
     coef: np.ndarray
     intercept: float | np.ndarray
@@ -61,50 +54,25 @@ def fit_scorer(
     start=None,
     verbose=0,
 ):
-    """Minimise a differentiable objective of linear scores, with a ridge penalty.
+    """Minimize a differentiable objective of linear scores, with a ridge penalty.
 
-    Parameters
-    ----------
-    objective : callable
-        Takes the scores in row order, of shape (n_rows,) or (n_rows * n_outputs,), and
-        returns the value and the gradient in them.
-    X : ndarray or CSR matrix of shape (n_rows, d)
-    alpha : float
-        Of the penalty ``alpha * sum(coef ** 2)``.
-    queries : Queries, default=None
-        Given where the objective depends on differences within these queries alone.
-    n_outputs : int, default=None
-        Number of items of the label-ranking form, each with coefficients of its own.
-    fit_intercept : bool, default=True
-    max_iter : int, default=1000
-    tol : float, default=1e-6
-        The gradient, in the coordinates of the solver, is to be this small beside that of
-        all scores zero.
-    start : (coef, intercept), default=None
-        Where to begin; None = zero.
-    verbose : int, default=0
-        1 prints the objective of every iteration.
-
-    Returns
-    -------
-    fit : ScorerFit
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the solver stops before.
+    `objective` takes the scores in row order, of shape (n_rows,) or (n_rows * n_outputs,), and
+    returns the value and the gradient in them. `queries` are given where it depends on differences
+    within these queries alone, and `n_outputs` is the number of items of the label-ranking form,
+    each with coefficients of its own. The gradient, in the coordinates of the solver, must be `tol`
+    times that of all scores zero. `start` is a pair of coefficients and intercept; None is zero.
     """
     rows = _Rows(X, queries, fit_intercept)
     shape = (X.shape[1] + fit_intercept, n_outputs or 1)
-    penalised = partial(_penalised, objective, rows, alpha)
-    at_zero = penalised(np.zeros(shape))[1]
+    penalized = partial(_penalized, objective, rows, alpha)
+    at_zero = penalized(np.zeros(shape))[1]
     basis = _basis(rows, objective, alpha, at_zero)
     size = float(np.linalg.norm(basis.T @ at_zero))
     if not 0.0 < size < np.inf:
         return _result(np.zeros(shape), rows, n_outputs, 0)
 
     def scaled(z):
-        value, gradient = penalised(basis @ z.reshape(-1, shape[1]) * size)
+        value, gradient = penalized(basis @ z.reshape(-1, shape[1]) * size)
         return value / size**2, (basis.T @ gradient).ravel() / size
 
     first = np.zeros(shape)
@@ -122,7 +90,7 @@ def fit_scorer(
     return _result(basis @ found.x.reshape(-1, shape[1]) * size, rows, n_outputs, found.nit)
 
 
-def _penalised(objective, rows, alpha, w):
+def _penalized(objective, rows, alpha, w):
     """Value and gradient in the coefficients; the last row is the intercept."""
     coef = w[: rows.d]
     value, slope = objective(rows.scores(w).ravel())
@@ -178,7 +146,7 @@ def _result(w, rows, n_outputs, n_iter):
 
 
 class _Rows:
-    """Products with X, its columns centred where there is an intercept, in float64.
+    """Products with X, its columns centered where there is an intercept, in float64.
 
     X of single precision is read a few rows at a time: the objective of a line search must
     not tremble, and a copy of X would be as large as X.
@@ -189,7 +157,7 @@ class _Rows:
         self.mean = np.zeros(self.d)
         self.gram = self._learn_gram()
         diagonal = self.gram if self.gram.ndim == 1 else self.gram.diagonal()
-        # There scores would be differences of large numbers, unless rows are centred first.
+        # There scores would be differences of large numbers, unless rows are centered first.
         far = (diagonal > 0) & (X.shape[0] * self.mean**2 > _FAR * diagonal)
         self.is_far = bool(far.any()) and not issparse(X)
 
@@ -237,7 +205,7 @@ class _Rows:
         return w
 
     def _learn_gram(self):
-        """``X_c' X_c``, centred as the objective sees it; its diagonal for many features."""
+        """``X_c' X_c``, centered as the objective sees it; its diagonal for many features."""
         X, n = self.X, self.X.shape[0]
         if self.d > _MOST_FEATURES:
             if self.fit_intercept:

@@ -17,24 +17,9 @@ from scipy.sparse import issparse
 
 @dataclass
 class AveragedDescent:
-    """State of the descent: where it is, its average, and how far it has come.
+    """State of the descent: the iterate, and the average of all, in which the t-th weighs t."""
 
-    Parameters
-    ----------
-    shape : tuple of int
-        (d,) or (d, n_outputs): of the coefficients.
-    fit_intercept : bool
-    n_updates : int, default=0
-        Number of updates so far.
-
-    Attributes
-    ----------
-    coef, mean_coef : ndarray of the given shape
-        The iterate, and the average of all, in which the t-th weighs t.
-    intercept, mean_intercept : ndarray of shape () or (n_outputs,)
-    """
-
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # of the coefficients, (d,) or (d, n_outputs)
     fit_intercept: bool
     n_updates: int = 0
     coef: np.ndarray = field(init=False)
@@ -48,18 +33,10 @@ class AveragedDescent:
         self.mean_intercept = np.zeros(self.shape[1:])
 
     def update(self, X, slope_of, step, penalty):
-        """One step on some rows.
+        """Take a step on some rows.
 
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of shape (n_rows, d)
-        slope_of : callable
-            From the scores of the rows to the gradient in them, an unbiased estimate of that of
-            the objective, of the same shape.
-        step : callable
-            From the number of updates so far to the length of this one.
-        penalty : float
-            Lambda.
+        From their scores `slope_of` returns the gradient in them, an unbiased estimate of that of
+        the objective; `step` returns the length from the number of updates so far.
         """
         length = step(self.n_updates)
         slope = slope_of(X @ self.coef + self.intercept)

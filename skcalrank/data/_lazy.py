@@ -18,10 +18,7 @@ def is_lazy(*values: object) -> bool:
 
 
 def refuse_lazy(who: str, remedy: str = _LAZY_FITS, **values: object) -> None:
-    """Raise for a dask collection where only arrays in memory are accepted.
-
-    ``who`` is the estimator or function, ``remedy`` says what to do instead.
-    """
+    """Raise for a dask collection among the arguments of `who`, which needs arrays in memory."""
     for name, value in values.items():
         if is_lazy(value):
             raise ValueError(

@@ -36,9 +36,8 @@ def one_of(*names: str) -> StrOptions:
 
 
 def check_params(estimator: Any) -> None:
-    """Raise for a parameter that does not satisfy the constraints that the class declares."""
-    params = estimator.get_params(deep=False)
-    _validate(type(estimator), params)
+    """Raise ValueError for a parameter outside the ``_parameter_constraints`` of its class."""
+    _validate(type(estimator), estimator.get_params(deep=False))
 
 
 def _validate(cls: Any, params: dict[str, Any]) -> None:
@@ -46,7 +45,7 @@ def _validate(cls: Any, params: dict[str, Any]) -> None:
 
 
 class NoRegressorError(NotFittedError):  # type: ignore[misc]
-    """A ranker has something else for an estimator.
+    """The ``estimator`` of a ranker is neither None nor a regressor.
 
     The tags of a ranker need the regressor, and scikit-learn asks for them before `fit`, even to
     display an estimator in a notebook: it displays one that is not fitted, and raises elsewhere.
@@ -54,7 +53,10 @@ class NoRegressorError(NotFittedError):  # type: ignore[misc]
 
 
 def check_regressor(owner: Any, regressor: Any) -> Any:
-    """Return the ``estimator`` of a ranker, or raise an error that names the parameter meant."""
+    """Return the ``estimator`` of the ranker `owner`: None, or an object with fit and predict.
+
+    The NoRegressorError that it raises otherwise names the parameter that was probably meant.
+    """
     is_one = hasattr(regressor, "fit") and hasattr(regressor, "predict")
     if regressor is None or (is_one and not isclass(regressor)):
         return regressor
@@ -87,9 +89,9 @@ def default_of(estimator: Any, name: str) -> Any:
 
 
 def refuse_unread(estimator: Any, names: Iterable[str], why: str) -> None:
-    """Raise for a parameter that is not at its default, but that the chosen form does not read.
+    """Raise ValueError for a parameter that is not at its default, but that `why` does not read.
 
-    ``why`` says what does not read it, and the remedy.
+    The values satisfy their constraints, and `why` ends in the remedy.
     """
     for name in names:
         value, default = getattr(estimator, name), default_of(estimator, name)

@@ -43,7 +43,7 @@ class PreferenceTarget(Judgments):
     weight : ndarray of shape (n_preferences,)
         Non-negative weights.
     judgment : ndarray of shape (n_preferences,)
-        Number of the judgement that a preference belongs to, see :attr:`n_judgments`.
+        Number of the judgment that a preference belongs to, see :attr:`n_judgments`.
     qid : ndarray of shape (n_rows,) or None
         Query of each row; None when all rows are one query, and in the label form.
     n_items : int or None
@@ -106,20 +106,15 @@ class PreferenceTarget(Judgments):
         weight : array-like of shape (n_preferences,), default=None
             Non-negative weights; None = 1.
         judgment : array-like of shape (n_preferences,), default=None
-            Which preferences were stated together; None = each is a judgement of its
-            own.
+            Which preferences were stated together; None = each is a judgment of its own.
         require_dag : bool, default=False
-            Check that every judgement is a directed acyclic graph.
-
-        Returns
-        -------
-        PreferenceTarget
+            Check that every judgment is a directed acyclic graph.
 
         Raises
         ------
         ValueError
             For unknown rows, preferences across queries or of a row with itself,
-            negative weights, and judgements with a cycle under ``require_dag``.
+            negative weights, and judgments with a cycle under ``require_dag``.
         """
         if np.ndim(qid) == 0:
             raise ValueError(f"qid={qid!r}: give the query of each row.")
@@ -160,10 +155,6 @@ class PreferenceTarget(Judgments):
             Query of each row.
         weights : {"difference", "unit"}, default="difference"
             Weight of a preference.
-
-        Returns
-        -------
-        PreferenceTarget
         """
         check_preference_weights(weights)
         qid = carried_qid(y, qid)
@@ -180,8 +171,7 @@ class PreferenceTarget(Judgments):
         keep = gap > 0
         winner, loser, gap = winner[keep], loser[keep], gap[keep]
         weight = gap if weights == "difference" else np.ones_like(gap)
-        judgment = np.zeros(len(weight), dtype=int)
-        return cls(winner, loser, weight, judgment, n_rows, qid, n_items)
+        return cls(winner, loser, weight, _together(winner), n_rows, qid, n_items)
 
     @classmethod
     def from_orders(cls, positions: ArrayLike) -> PreferenceTarget:
@@ -191,10 +181,6 @@ class PreferenceTarget(Judgments):
         ----------
         positions : array-like of shape (n, r)
             1-based position of each item; NaN = unranked (no preference with others).
-
-        Returns
-        -------
-        PreferenceTarget
         """
         positions = np.asarray(positions, dtype=float)
         if positions.ndim != 2 or positions.shape[1] < 2:
@@ -205,9 +191,7 @@ class PreferenceTarget(Judgments):
             raise ValueError("positions count from 1, and NaN stands for an unranked item.")
         n, r = positions.shape
         row, i, j = np.nonzero(positions[:, :, None] < positions[:, None, :])
-        weight = np.ones(len(row))
-        judgment = np.zeros(len(row), dtype=int)
-        return cls(row * r + i, row * r + j, weight, judgment, n, None, r)
+        return cls(row * r + i, row * r + j, np.ones(len(row)), _together(row), n, None, r)
 
     @classmethod
     def from_matrix(
@@ -224,10 +208,6 @@ class PreferenceTarget(Judgments):
             Query of each row.
         require_dag : bool, default=False
             Check that the preferences of every query form a directed acyclic graph.
-
-        Returns
-        -------
-        PreferenceTarget
         """
         matrix = csr_matrix(Y) if issparse(Y) else csr_matrix(np.asarray(Y, dtype=float))
         qid = check_qid(qid, matrix.shape[0])
@@ -235,9 +215,8 @@ class PreferenceTarget(Judgments):
         codes = queries.codes
         matrix = matrix.tocoo()
         nonzero = matrix.data != 0
-        winner, local, weight = (
-            a[nonzero] for a in (matrix.row, matrix.col, matrix.data.astype(float))
-        )
+        winner, local = matrix.row[nonzero].astype(np.intp), matrix.col[nonzero]
+        weight = matrix.data[nonzero].astype(float)
         beyond = local >= queries.sizes[codes[winner]]
         if beyond.any():
             w, k = winner[beyond][0], local[beyond][0]
@@ -247,16 +226,8 @@ class PreferenceTarget(Judgments):
             )
         by_query = np.arange(len(qid)) if queries.order is None else queries.order
         loser = by_query[queries.ptr[codes[winner]] + local]
-        judgment = np.zeros(len(winner), dtype=int)
-        out = cls(
-            winner.astype(np.intp),
-            loser,
-            _weights(weight, len(winner)),
-            judgment,
-            len(qid),
-            qid,
-        )
-        return out._checked(require_dag)
+        weight = _weights(weight, len(winner))
+        return cls(winner, loser, weight, _together(winner), len(qid), qid)._checked(require_dag)
 
     @classmethod
     def from_matrices(cls, Y: ArrayLike, *, require_dag: bool = False) -> PreferenceTarget:
@@ -268,10 +239,6 @@ class PreferenceTarget(Judgments):
             ``Y[n, i, j] > 0``: item ``i`` is preferred to item ``j``, with that weight.
         require_dag : bool, default=False
             Check that every matrix is the adjacency of a directed acyclic graph.
-
-        Returns
-        -------
-        PreferenceTarget
         """
         Y = np.asarray(Y, dtype=float)
         if Y.ndim != 3 or Y.shape[1] != Y.shape[2] or Y.shape[1] < 2:
@@ -279,8 +246,7 @@ class PreferenceTarget(Judgments):
         row, i, j = np.nonzero(Y)
         r = Y.shape[1]
         weight = _weights(Y[row, i, j], len(row))
-        judgment = np.zeros(len(row), dtype=int)
-        out = cls(row * r + i, row * r + j, weight, judgment, len(Y), None, r)
+        out = cls(row * r + i, row * r + j, weight, _together(row), len(Y), None, r)
         return out._checked(require_dag)
 
     def _checked(self, require_dag: bool) -> PreferenceTarget:
@@ -289,10 +255,12 @@ class PreferenceTarget(Judgments):
             raise ValueError(
                 f"Document {self.winner[itself][0]} is preferred to itself: drop that preference."
             )
-        return self._check_dags() if require_dag else self
+        if require_dag:
+            self._check_dags()
+        return self
 
-    def _check_dags(self) -> PreferenceTarget:
-        """Name the first judgement that has a cycle."""
+    def _check_dags(self) -> None:
+        """Raise for the first judgment that has a cycle."""
         queries = self.queries()
         code_of = self._query_of(self.winner)
         order = np.lexsort((self.judgment, code_of))
@@ -301,11 +269,10 @@ class PreferenceTarget(Judgments):
         for edges in np.split(order, new) if len(order) else ():
             if not is_acyclic(self.winner[edges], self.loser[edges]):
                 raise ValueError(
-                    f"Judgement {plain(self.judgment[edges[0]])!r} of query "
-                    f"{queries.name(code_of[edges[0]])!r} has a cycle, so it is no DAG. Drop "
+                    f"Judgment {plain(self.judgment[edges[0]])!r} of query "
+                    f"{queries.name(code_of[edges[0]])!r} has a cycle, so it is not a DAG. Drop "
                     "require_dag to accept cyclic preferences."
                 )
-        return self
 
     # -- what a target must be able to do -----------------------------------------
 
@@ -313,17 +280,7 @@ class PreferenceTarget(Judgments):
         return self._n_rows
 
     def check_qid_beside(self, qid: ArrayLike | None) -> None:
-        """Raise for a qid beside preferences that were built without one.
-
-        Parameters
-        ----------
-        qid : array-like of shape (n_rows,) or None
-
-        Raises
-        ------
-        ValueError
-            If a qid is given and the preferences have none.
-        """
+        """Raise ValueError for a qid beside preferences that were built without one."""
         if qid is None or self.qid is not None:
             return
         if self.n_items is not None:
@@ -349,15 +306,8 @@ class PreferenceTarget(Judgments):
             same = winner // r == loser // r
             edge, winner, loser = edge[same], winner[same], loser[same]
         qid = None if self.qid is None else self.qid[rows]
-        return PreferenceTarget(
-            winner,
-            loser,
-            self.weight[edge],
-            self.judgment[edge],
-            len(rows),
-            qid,
-            self.n_items,
-        )
+        weight, judgment = self.weight[edge], self.judgment[edge]
+        return PreferenceTarget(winner, loser, weight, judgment, len(rows), qid, self.n_items)
 
     def _arrays(self) -> tuple[Array, ...]:
         return self.winner, self.loser, self.weight, self.judgment
@@ -369,9 +319,9 @@ class PreferenceTarget(Judgments):
 
     @property
     def n_judgments(self) -> Ints:
-        """Number of distinct judgements of each query, of shape (n_queries,)."""
+        """Number of distinct judgments of each query, of shape (n_queries,)."""
         queries, number = self.queries(), _numbers(self.judgment)
-        # One integer for a judgement of a query.
+        # One integer for a judgment of a query.
         n_numbers = int(number.max(initial=0)) + 1
         stated = np.unique(self._query_of(self.winner) * n_numbers + number)
         return np.bincount(stated // n_numbers, minlength=queries.n_queries)
@@ -379,9 +329,8 @@ class PreferenceTarget(Judgments):
     def net_preference(self) -> Floats:
         """``sum_j (y_ij - y_ji)`` of each document: (n_rows,), or (n, r) in label form."""
         n = len(self) * (self.n_items or 1)
-        net: Array = np.bincount(self.winner, self.weight, n) - np.bincount(
-            self.loser, self.weight, n
-        )
+        net: Array = np.bincount(self.winner, self.weight, n)
+        net -= np.bincount(self.loser, self.weight, n)
         return net if self.n_items is None else net.reshape(len(self), self.n_items)
 
     def adjacency(self) -> csr_matrix:
@@ -451,13 +400,15 @@ def is_acyclic(winner: Ints, loser: Ints) -> bool:
     """Whether the graph of the edges winner -> loser has no directed cycle."""
     if np.any(winner == loser):
         return False
-    nodes, numbers = np.unique(np.concatenate([winner, loser]), return_inverse=True)
-    n = len(nodes)
-    numbers = numbers.ravel()
-    graph = csr_matrix(
-        (np.ones(len(winner)), (numbers[: len(winner)], numbers[len(winner) :])), (n, n)
-    )
+    ends = _numbers(np.concatenate([winner, loser])).reshape(2, -1)
+    n = int(ends.max(initial=-1)) + 1
+    graph = csr_matrix((np.ones(len(winner)), (ends[0], ends[1])), (n, n))
     return bool(connected_components(graph, connection="strong")[0] == n)
+
+
+def _together(preferences: Array) -> Ints:
+    """Return one judgment per query, of all its preferences."""
+    return np.zeros(len(preferences), dtype=int)
 
 
 def _numbers(values: Array) -> Ints:
@@ -503,10 +454,7 @@ def _pairs_within(queries: Queries) -> tuple[Ints, Ints]:
 def _follow(
     winner: Ints, loser: Ints, documents: Ints, n_documents: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Edges between the documents of a selection, which may repeat documents.
-
-    Returns the number of the edge and its ends as places in the selection.
-    """
+    """Return the edges in a selection, which may repeat documents, and their ends as places."""
     by_document = np.argsort(documents, kind="stable")
     count = np.bincount(documents, minlength=n_documents)
     begin = np.cumsum(count) - count
@@ -514,8 +462,5 @@ def _follow(
     edge = np.repeat(np.arange(len(winner)), copies)
     within = np.arange(len(edge)) - np.repeat(np.cumsum(copies) - copies, copies)
     first, second = np.divmod(within, count[loser[edge]]) if len(edge) else (within, within)
-    return (
-        edge,
-        by_document[begin[winner[edge]] + first],
-        by_document[begin[loser[edge]] + second],
-    )
+    first, second = begin[winner[edge]] + first, begin[loser[edge]] + second
+    return edge, by_document[first], by_document[second]

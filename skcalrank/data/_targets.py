@@ -30,12 +30,7 @@ class Target:
         raise NotImplementedError
 
     def queries(self) -> Queries:
-        """Group the documents by query.
-
-        Returns
-        -------
-        queries : Queries
-        """
+        """Group the documents by query."""
         if self.n_items is not None:
             return Queries.equal(len(self), self.n_items)
         return Queries.equal(1, len(self)) if self.qid is None else Queries.from_qid(self.qid)
@@ -133,17 +128,7 @@ class RankingTarget(Target, np.ndarray):
         return out
 
     def check_qid_beside(self, qid: ArrayLike | None) -> None:
-        """Raise if the queries were lost and no qid stands in for them.
-
-        Parameters
-        ----------
-        qid : array-like of shape (n_rows,) or None
-
-        Raises
-        ------
-        MissingQidError
-            If nothing says which row belongs to which query.
-        """
+        """Raise MissingQidError if the queries were lost and no qid replaces them."""
         if self.qid is None and qid is None:
             raise MissingQidError(
                 "This RankingTarget lost its qid on the way (arithmetic, sorting and "
@@ -253,10 +238,7 @@ def _as_list(qid: Array | None) -> list[Any] | None:
 
 
 def chosen_rows(key: Any, n_rows: int, kind: str) -> Ints:
-    """Return the row numbers that an index of a target stands for.
-
-    ``kind`` is the type of the target, for the error.
-    """
+    """Return the row numbers that an index stands for; `kind` names the target in errors."""
     if isinstance(key, tuple):
         key = tuple(k for k in key if k is not Ellipsis)
         if len(key) != 1:

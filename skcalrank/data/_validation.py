@@ -17,23 +17,9 @@ from ._types import Array, ArrayLike, Floats
 
 
 def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
-    """The qid given, or the one that the target carries.
+    """Return the qid given, or the one that the target carries; the two must agree.
 
-    Parameters
-    ----------
-    y : array-like, RankingTarget, PreferenceTarget or pandas Series
-        A Series carries a qid in an index, or a level of it, named ``"qid"``.
-    qid : array-like of shape (n_rows,), default=None
-        The one given beside it.
-
-    Returns
-    -------
-    qid : array-like of shape (n_rows,) or None
-
-    Raises
-    ------
-    ValueError
-        If the two disagree, or if a `RankingTarget` has lost its queries.
+    A pandas Series carries a qid in an index, or a level of it, named ``"qid"``.
     """
     if isinstance(y, Target):
         y.check_qid_beside(qid)
@@ -69,29 +55,12 @@ def check_queries(qid: ArrayLike | None, n_rows: int) -> Queries:
 def check_target(
     y: ArrayLike, qid: ArrayLike | None = None, *, name: str = "y"
 ) -> tuple[Floats, Queries]:
-    """Relevances in grouped order, and their queries.
+    """Return relevances in grouped order, and their queries.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,) or (n, r)
-        One query per value of qid, or in the label-ranking form one per row.
-    qid : array-like of shape (n_rows,), default=None
-        Query of each row. None with one-dimensional y: one query.
-
-    Returns
-    -------
-    labels : ndarray of float of shape (n_documents,)
-        In grouped order.
-    queries : Queries
+    One-dimensional y has a query per value of qid, or one query; a matrix has one per row.
     """
     qid = carried_qid(y, qid)
-    y = check_array(
-        np.asarray(y),
-        ensure_2d=False,
-        dtype=np.float64,
-        input_name=name,
-        ensure_min_samples=1,
-    )
+    y = check_array(np.asarray(y), ensure_2d=False, dtype=np.float64, input_name=name)
     if y.ndim > 2:
         raise ValueError(f"{name} must have one or two dimensions, got shape {y.shape}.")
     y = check_one_form(y, qid, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ..data import Matrix, check_count
@@ -9,11 +10,11 @@ from ..inspection import Explanation, explain_order
 from ._base import Display, drawn, styled
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ContributionDisplay(Display):
     """Bars of what each feature adds to a difference of two scores.
 
-    Use :meth:`from_estimator` or :meth:`from_explanation` to make one. The parameters are stored
-    as attributes.
+    Use :meth:`from_estimator` or :meth:`from_explanation` to make one.
 
     Parameters
     ----------
@@ -26,8 +27,7 @@ class ContributionDisplay(Display):
     ----------
     bars_ : matplotlib BarContainer
         A bar for each feature with a line of its own, largest at the top, and one for the rest.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
@@ -46,9 +46,8 @@ class ContributionDisplay(Display):
     >>> plt.show()
     """
 
-    def __init__(self, *, explanation: Explanation, name: str | None = None) -> None:
-        self.explanation = explanation
-        self.name = name
+    explanation: Explanation
+    name: str | None = None
 
     def plot(
         self,
@@ -62,20 +61,14 @@ class ContributionDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
-        name : str, default=None
-            Title of the axes; None = the one of the display.
+        ax, name
+            As in :meth:`MeasureAtKDisplay.plot`; the name is the title of the axes.
         n_features : int, default=10
             How many features have a bar of their own; the others share one, and so does the
             constant of two items.
         bar_kwargs : dict, default=None
             Style of the bars, for matplotlib's ``barh``. Without a color, bars for the
             first and bars against it have one each.
-
-        Returns
-        -------
-        display : ContributionDisplay
         """
         check_count("n_features", n_features)
         ax = self._open(ax)
@@ -124,21 +117,10 @@ class ContributionDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted ranker, or a pipeline or search that ends in one
-            Its score must be linear.
-        X, first, second, qid, instance, feature_names
-            As in :func:`skcalrank.inspection.explain_order`.
+        estimator, X, first, second, qid, instance, feature_names
+            As in :func:`skcalrank.inspection.explain_order`, whose ``ranker`` is the estimator.
         ax, name, n_features, bar_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : ContributionDisplay
-
-        Raises
-        ------
-        ValueError
-            If the score is not linear, or there is no such row or item.
         """
         return cls(explanation=explain_order(estimator, X, first, second, **options), name=name)
 
@@ -154,9 +136,5 @@ class ContributionDisplay(Display):
         explanation : Explanation
         ax, name, n_features, bar_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : ContributionDisplay
         """
         return cls(explanation=explanation, name=name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,11 +55,11 @@ def _curve(
     return {"k": cutoffs, "value": value, "standard_error": error, "measure_name": measure.name}
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MeasureAtKDisplay(Display):
     """Curve of a measure against its cutoff: NDCG@k, precision@k, ... for k = 1, 2, ...
 
-    Use :meth:`from_estimator` or :meth:`from_predictions` to make one. The parameters are
-    stored as attributes.
+    Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
 
     Parameters
     ----------
@@ -80,8 +80,7 @@ class MeasureAtKDisplay(Display):
         The curve.
     band_ : matplotlib PolyCollection or None
         The band around it.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
@@ -107,20 +106,11 @@ class MeasureAtKDisplay(Display):
     >>> plt.show()
     """
 
-    def __init__(
-        self,
-        *,
-        k: Ints,
-        value: Floats,
-        standard_error: Floats | None = None,
-        measure_name: str | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.k = k
-        self.value = value
-        self.standard_error = standard_error
-        self.measure_name = measure_name
-        self.name = name
+    k: Ints
+    value: Floats
+    standard_error: Floats | None = None
+    measure_name: str | None = None
+    name: str | None = None
 
     def plot(
         self,
@@ -146,10 +136,6 @@ class MeasureAtKDisplay(Display):
             Style of the curve, for matplotlib's ``plot``.
         band_kwargs : dict, default=None
             Style of the band, for matplotlib's ``fill_between``.
-
-        Returns
-        -------
-        display : MeasureAtKDisplay
         """
         ax = self._open(ax)
         from matplotlib.ticker import MaxNLocator
@@ -187,21 +173,12 @@ class MeasureAtKDisplay(Display):
             A ranker, a pipeline or search of one, or any regressor; a ``predict`` that takes
             ``qid`` gets it.
         X : array-like of shape (n_rows, d)
-        y : array-like of shape (n_rows,) or (n, r)
-            Relevances, higher is better. May carry its queries, as a
-            :class:`~skcalrank.RankingTarget` does.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row; None = the ones that y carries.
-        measure, k, ties, empty, sample_weight
+        y, qid, measure, k, ties, empty, sample_weight
             As in :meth:`from_predictions`.
         name : str, default=None
             Name of the curve in the legend; None = the class of the estimator.
         ax, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : MeasureAtKDisplay
         """
         qid = carried_qid(y, qid)
         if qid is None and np.ndim(y) == 1:
@@ -230,11 +207,13 @@ class MeasureAtKDisplay(Display):
         Parameters
         ----------
         y_true : array-like of shape (n_rows,) or (n, r)
-            Relevances, higher is better.
+            Relevances, higher is better. May carry its queries, as a
+            :class:`~skcalrank.RankingTarget` does.
         y_score : array-like, same shape
             Scores, higher is better.
         qid : array-like of shape (n_rows,), default=None
-            Query of each row; None = one query, or one query per row of a matrix.
+            Query of each row; None = the ones that `y_true` carries, else one query, or one query
+            per row of a matrix.
         measure : str or Measure, default="ndcg"
             A measure with a cutoff, which is left open: ``"precision"``, ``"recall"``, ...,
             or an object with its options, such as ``Precision(relevance_level=2)``.
@@ -245,10 +224,6 @@ class MeasureAtKDisplay(Display):
             Policies, as in :func:`skcalrank.metrics.measure_score`.
         ax, name, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : MeasureAtKDisplay
 
         Raises
         ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..rankers import reads_diagonal
 from ._base import Display, drawn, styled
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PairMatrixDisplay(Display):
     r"""Heat map of the surrogate values of pairs, rows and columns in predicted order.
 
@@ -21,8 +23,7 @@ class PairMatrixDisplay(Display):
     behind is preferred on balance, :math:`u_{ij} > u_{ji}` with i behind j: its cell below the
     diagonal has a frame. Pairs whose majorities form a cycle leave some with every order.
 
-    Use :meth:`from_estimator` or :meth:`from_predictions` to make one. The parameters are stored as
-    attributes.
+    Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
 
     Parameters
     ----------
@@ -44,8 +45,7 @@ class PairMatrixDisplay(Display):
     against_ : matplotlib PolyCollection or None
         Frames of the pairs that are against the order; None when there is none.
     colorbar_ : matplotlib Colorbar or None
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
@@ -67,20 +67,11 @@ class PairMatrixDisplay(Display):
     >>> plt.show()
     """
 
-    def __init__(
-        self,
-        *,
-        matrix: Floats,
-        positions: Ints,
-        item_names: ArrayLike | None = None,
-        difference: bool = False,
-        name: str | None = None,
-    ) -> None:
-        self.matrix = matrix
-        self.positions = positions
-        self.item_names = item_names
-        self.difference = difference
-        self.name = name
+    matrix: Floats
+    positions: Ints
+    item_names: ArrayLike | None = None
+    difference: bool = False
+    name: str | None = None
 
     @property
     def n_against(self) -> int:
@@ -106,20 +97,14 @@ class PairMatrixDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
-        name : str, default=None
-            Title; None = the one of the display.
+        ax, name
+            As in :meth:`MeasureAtKDisplay.plot`; the name is the title.
         colorbar : bool, default=True
-            Whether there is one.
+            Whether to draw one.
         im_kwargs : dict, default=None
             Style of the heat map, for matplotlib's ``imshow``.
         frame_kwargs : dict, default=None
             Style of the frames, for matplotlib's ``PolyCollection``.
-
-        Returns
-        -------
-        display : PairMatrixDisplay
         """
         ax = self._open(ax)
         from matplotlib.image import AxesImage
@@ -191,8 +176,7 @@ class PairMatrixDisplay(Display):
         query : object, default=None
             Which query of `qid`; in the label-ranking form, which row of X. None = the first.
         difference : bool, default=False
-            Whether :math:`u_{ij} - u_{ji}` is shown. Values of average precision are symmetric,
-            and have none.
+            As in :class:`PairMatrixDisplay`; average precision has symmetric values.
         item_names : array-like of shape (n_rows,) or (r,), default=None
             Names of the rows of X, or in the label-ranking form of the items; None = their
             numbers.
@@ -201,23 +185,10 @@ class PairMatrixDisplay(Display):
         ax, colorbar, im_kwargs, frame_kwargs
             As in :meth:`plot`.
 
-        Returns
-        -------
-        display : PairMatrixDisplay
-
         Raises
         ------
         ValueError
             If the ranker has no surrogate values of pairs, or there is no such query.
-
-        Examples
-        --------
-        >>> from skcalrank import AveragePrecisionRanker, load_digits_queries
-        >>> from skcalrank.displays import PairMatrixDisplay
-        >>> X, y, qid = load_digits_queries(n_queries=20, n_documents=10)
-        >>> ranker = AveragePrecisionRanker(surrogate="pairwise", alpha=10.0).fit(X, y, qid)
-        >>> PairMatrixDisplay.from_estimator(ranker, X, qid=qid, query=7).matrix.shape
-        (10, 10)
         """
         ranker, steps = unwrapped(ranker)
         _check_pairwise(ranker)
@@ -261,10 +232,6 @@ class PairMatrixDisplay(Display):
             As in :class:`PairMatrixDisplay`.
         ax, name, colorbar, im_kwargs, frame_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : PairMatrixDisplay
 
         Raises
         ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import permutations
 from typing import Any
@@ -22,11 +23,11 @@ _SCORES = 10
 _FAR = 3.0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RegretBoundDisplay(Display):
     """Target regret against surrogate regret, and the bound that a theorem gives.
 
-    Use :meth:`from_regrets` or :meth:`from_loss` to make one. The parameters are stored as
-    attributes.
+    Use :meth:`from_regrets` or :meth:`from_loss` to make one.
 
     Parameters
     ----------
@@ -47,8 +48,7 @@ class RegretBoundDisplay(Display):
         On logarithmic axes, where the target regret is exactly 0.
     bound_ : matplotlib Line2D or None
         The bound.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -63,23 +63,16 @@ class RegretBoundDisplay(Display):
     >>> plt.show()
     """
 
-    def __init__(
-        self,
-        *,
-        surrogate_regret: Floats,
-        target_regret: Floats,
-        bound: Callable[..., Any] | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.surrogate_regret = surrogate_regret
-        self.target_regret = target_regret
-        self.bound: Any = bound
-        self.name = name
+    surrogate_regret: Floats
+    target_regret: Floats
+    bound: Callable[..., Any] | None = None
+    name: str | None = None
 
     @property
     def largest_ratio(self) -> float:
         """Largest ratio of a target regret to its bound; above 1 a point breaks the bound."""
-        return float(_ratio(self.target_regret, self.bound(self.surrogate_regret)).max())
+        bound: Any = self.bound
+        return float(_ratio(self.target_regret, bound(self.surrogate_regret)).max())
 
     def plot(
         self,
@@ -94,10 +87,8 @@ class RegretBoundDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
-        name : str, default=None
-            Name of the points in the legend; None = the one of the display.
+        ax, name
+            As in :meth:`MeasureAtKDisplay.plot`; the name is that of the points.
         scale : {"log", "linear"}, default="log"
             Of both axes. On logarithmic ones a bound that is a power is a straight line, and
             points whose target regret is exactly 0 are ticks at the lower end; those without
@@ -106,10 +97,6 @@ class RegretBoundDisplay(Display):
             Style of the points, for matplotlib's ``scatter``.
         bound_kwargs : dict, default=None
             Style of the bound, for matplotlib's ``plot``.
-
-        Returns
-        -------
-        display : RegretBoundDisplay
         """
         check_option("scale", scale, ("log", "linear"))
         ax = self._open(ax)
@@ -169,10 +156,6 @@ class RegretBoundDisplay(Display):
         ax, name, scale, scatter_kwargs, bound_kwargs
             As in :meth:`plot`.
 
-        Returns
-        -------
-        display : RegretBoundDisplay
-
         Raises
         ------
         ValueError
@@ -220,10 +203,6 @@ class RegretBoundDisplay(Display):
             Name of the points in the legend; None = measure and loss.
         ax, scale, scatter_kwargs, bound_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : RegretBoundDisplay
 
         Raises
         ------

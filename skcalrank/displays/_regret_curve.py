@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from ._base import Display, check_regret, draw_band, draw_line, draw_zeros, draw
 from ._samples import best_value, reached_values
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RegretCurveDisplay(Display):
     """Regret of rankers against the size of the sample that they were fitted on.
 
     Both axes are logarithmic: a regret that falls like a power of the sample size is a straight
     line, whose slope the legend tells. Use :meth:`from_estimators` or :meth:`from_results` to
-    make one. The parameters are stored as attributes.
+    make one.
 
     Parameters
     ----------
@@ -41,8 +43,7 @@ class RegretCurveDisplay(Display):
     zeros_ : list of matplotlib Line2D
         For each ranker the triangles at the lower end of the axis, where the mean regret is
         exactly 0.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
@@ -68,18 +69,10 @@ class RegretCurveDisplay(Display):
     >>> plt.show()
     """
 
-    def __init__(
-        self,
-        *,
-        n_samples: Array,
-        values: dict[str, Floats],
-        quantity: str = "regret",
-        measure_name: str | None = None,
-    ) -> None:
-        self.n_samples = n_samples
-        self.values = values
-        self.quantity = quantity
-        self.measure_name = measure_name
+    n_samples: Array
+    values: dict[str, Floats]
+    quantity: str = "regret"
+    measure_name: str | None = None
 
     @property
     def slopes(self) -> dict[str, float]:
@@ -105,8 +98,6 @@ class RegretCurveDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
         name : list of str, default=None
             Names of the curves in the legend; None = those of `values`.
         band : float, default=1.0
@@ -115,12 +106,8 @@ class RegretCurveDisplay(Display):
             the logarithm.
         curve_kwargs : dict or list of dict, default=None
             Style of the curves, for matplotlib's ``plot``; of all, or of each.
-        band_kwargs : dict, default=None
-            Style of the bands, for matplotlib's ``fill_between``.
-
-        Returns
-        -------
-        display : RegretCurveDisplay
+        ax, band_kwargs
+            As in :meth:`MeasureAtKDisplay.plot`.
 
         Raises
         ------
@@ -203,40 +190,16 @@ class RegretCurveDisplay(Display):
             Sizes of the samples, in queries (rows in the label-ranking form).
         n_repeats : int, default=10
         random_state : int, RandomState instance or None, default=None
-            Draws the samples.
         n_jobs : int, default=None
             Processes over repetitions.
         ax, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : RegretCurveDisplay
 
         Raises
         ------
         ValueError
             If there is no estimator, the data are too few, the test data have no law, or the
             measure has no known best value.
-
-        Examples
-        --------
-        >>> from skcalrank import PairwiseDisagreementRanker, SpearmanRanker
-        >>> from skcalrank.datasets import make_label_ranking
-        >>> from skcalrank.displays import RegretCurveDisplay
-        >>> pairs = PairwiseDisagreementRanker(surrogate="pairwise", weights="unit")
-        >>> display = RegretCurveDisplay.from_estimators(
-        ...     {"pairs": pairs, "Borda": SpearmanRanker()},
-        ...     make_label_ranking(5000, 3, cyclic=True, random_state=0),
-        ...     test=make_label_ranking(200, 3, cyclic=True, random_state=0),
-        ...     measure="kendall",
-        ...     n_samples=[50, 2000],
-        ...     n_repeats=3,
-        ...     random_state=0,
-        ... )
-        >>> regret = {name: values.mean(axis=1) for name, values in display.values.items()}
-        >>> bool(regret["pairs"][-1] < 0.5 * regret["Borda"][-1])
-        True
         """
         check_option("quantity", quantity, ("regret", "value"))
         if not isinstance(estimators, Mapping) or not estimators:
@@ -274,10 +237,6 @@ class RegretCurveDisplay(Display):
             As in :class:`RegretCurveDisplay`.
         ax, name, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : RegretCurveDisplay
 
         Raises
         ------
