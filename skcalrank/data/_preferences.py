@@ -227,7 +227,8 @@ class PreferenceTarget(Judgments):
         by_query = np.arange(len(qid)) if queries.order is None else queries.order
         loser = by_query[queries.ptr[codes[winner]] + local]
         weight = _weights(weight, len(winner))
-        return cls(winner, loser, weight, _together(winner), len(qid), qid)._checked(require_dag)
+        out = cls(winner, loser, weight, _together(winner), len(qid), qid)
+        return out._checked(require_dag)
 
     @classmethod
     def from_matrices(cls, Y: ArrayLike, *, require_dag: bool = False) -> PreferenceTarget:
