@@ -3,10 +3,10 @@
 A display stores its parameters, plain arrays, as attributes. Its class methods compute them, draw
 them and return the display: ``from_estimator`` of a fitted one, ``from_predictions`` of what it
 predicts; curves and bounds of regret, which take more than one prediction, are made
-``from_estimators``, ``from_results``, ``from_regrets`` and ``from_loss``. Its method ``plot(ax=None, *, name=None, ...)`` draws them again, returns the
-display, and leaves the artists in attributes that end in an underscore (``ax_``, ``figure_``,
-``line_``, ...). Style goes to matplotlib in dictionaries, one for each kind of artist
-(``curve_kwargs``, ``band_kwargs``, ...).
+``from_estimators``, ``from_results``, ``from_regrets`` and ``from_loss``. Its method
+``plot(ax=None, *, name=None, ...)`` draws them again, returns the display, and leaves the artists
+in attributes that end in an underscore (``ax_``, ``figure_``, ``line_``, ...). Style goes to
+matplotlib in dictionaries, one for each kind of artist (``curve_kwargs``, ``band_kwargs``, ...).
 
 matplotlib is needed to plot only: ``pip install skcalrank[plot]``.
 """
