@@ -76,12 +76,9 @@ class Explanation:
         return np.argsort(-np.abs(self.contributions), kind="stable")
 
     def to_frame(self) -> Any:
-        """The table as a pandas DataFrame, largest contribution first.
+        """Return the table as a pandas DataFrame, largest contribution first.
 
-        Returns
-        -------
-        frame : pandas.DataFrame
-            Columns value, reference, weight, contribution; the index holds feature names.
+        Its columns are value, reference, weight and contribution; the index holds feature names.
         """
         import pandas as pd
 
@@ -157,7 +154,7 @@ def explain_order(
         Row, or item, it is compared with. None = the average document of its query, or the
         average item: then the total is by how much the score is above the mean of the query.
     qid : array-like of shape (n_rows,), default=None
-        Query of each row. Wanted where ``second`` is None and the ranker was fitted with a qid.
+        Query of each row. Required where ``second`` is None and the ranker was fitted with a qid.
     instance : int, default=None
         In the label-ranking form, the row of X whose items are compared.
     feature_names : array-like of str of shape (d,), default=None
@@ -314,7 +311,7 @@ class _Seen:
         return [f"x{k}" for k in range(self.X.shape[1])] if names is None else names
 
     def check(self, ranker):
-        """Raise where the scores are no linear function of the features."""
+        """Raise if the scores are not a linear function of the features."""
         coef = np.asarray(ranker.coef_)
         scale = 1.0 + np.abs(self.X).max() * np.abs(coef).sum()
         gaps = self.X @ coef.reshape(-1, self.X.shape[1]).T + ranker.intercept_

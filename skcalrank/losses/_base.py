@@ -20,8 +20,8 @@ class Loss(ABC):
     r"""An order-preserving loss of targets v and scores s (CUG13, Definition 3.1).
 
     A convex function of the scores, for every query, that is affine in the targets up to a
-    term without scores, and whose minimiser orders the documents as the mean targets do.
-    Minimising it therefore leads to the sort by :math:`U_i = E[v_i]`, which is best for the
+    term without scores, and whose minimizer orders the documents as the mean targets do.
+    Minimizing it therefore leads to the sort by :math:`U_i = E[v_i]`, which is best for the
     positional measure with these targets, under every distribution of the labels; and
 
     .. math:: \text{regret of the sort} \le c \, C_\phi(2) \sqrt{\text{regret of the loss}} .
@@ -41,7 +41,7 @@ class Loss(ABC):
     separable : bool
         Whether the loss is a sum with one term per document.
     family : {"squared", "logistic", None}
-        Which linear model of scikit-learn minimises the loss, if one does: ``Ridge`` or
+        Which linear model of scikit-learn minimizes the loss, if one does: ``Ridge`` or
         ``LogisticRegression``.
     largest_curvature : float or None
         Largest second derivative of the term of a document, for losses whose curvature vanishes
@@ -118,10 +118,7 @@ class Loss(ABC):
 
         Parameters
         ----------
-        v, s : ndarray of shape (n_documents,)
-            Targets and scores.
-        queries : Queries
-        weight : ndarray of shape (n_documents,), default=None
+        v, s, queries, weight
             As in :meth:`evaluate`.
 
         Returns
@@ -138,10 +135,7 @@ class Loss(ABC):
 
         Parameters
         ----------
-        v, s : ndarray of shape (n_documents,)
-            Targets and scores.
-        queries : Queries
-        weight : ndarray of shape (n_documents,), default=None
+        v, s, queries, weight
             As in :meth:`evaluate`.
 
         Returns
@@ -177,7 +171,7 @@ class Loss(ABC):
         Returns
         -------
         s : ndarray of shape (n_documents,)
-            Infinite where the infimum is not attained; any one of several minimisers.
+            Infinite where the infimum is not attained; any one of several minimizers.
         """
 
     @abstractmethod

@@ -37,8 +37,7 @@ class BregmanLogistic(Logistic):
     Raises
     ------
     ValueError
-        If ``eta`` is no positive number; in :meth:`scaled_to`, if it is below a target, or a target
-        is negative.
+        If ``eta`` is not positive; in :meth:`scaled_to`, if a target is negative or above it.
 
     Examples
     --------
@@ -82,8 +81,8 @@ class BregmanKL(Loss):
     Raises
     ------
     ValueError
-        If ``eta`` is no positive number; in :meth:`scaled_to`, if it is below a sum, or a target is
-        negative.
+        If ``eta`` is not a positive number; in :meth:`scaled_to`, if a target is negative or a sum
+        above it.
 
     Examples
     --------

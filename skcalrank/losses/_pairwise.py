@@ -1,6 +1,6 @@
 r"""Losses that are sums over the pairs of documents (CUG13, eq. 4).
 
-All depend on the differences of the scores only. Exponential and squared factorise, and
+All depend on the differences of the scores only. Exponential and squared factorize, and
 cost as much as a pointwise loss; logistic is evaluated in blocks of a few queries, so that
 no matrix of all pairs is ever held.
 """
@@ -35,7 +35,7 @@ class PairwiseSquared(_PairwiseLoss):
     r"""Pairwise squared, :math:`\sum_{i<j} (v_i - v_j - (s_i - s_j))^2`, :math:`c = 1`.
 
     CUG13, eq. 4 and Table 2. The number of documents times the squared loss on targets and scores
-    centred within the query; in queries of one size r the constant :math:`\sqrt{2/r}` holds too.
+    centered within the query; in queries of one size r the constant :math:`\sqrt{2/r}` holds too.
     Targets may have either sign.
 
     Examples
@@ -101,7 +101,7 @@ class PairwiseExponential(_PairwiseLoss):
 
     :math:`c = 2\sqrt{\max_i U_i}` (CUG13, eq. 4 and Table 2). Equal to
     :math:`(\sum_i v_i e^{-s_i})(\sum_j e^{s_j}) - \sum_i v_i`. Where a mean target is 0, the
-    minimiser lies at infinity.
+    minimizer lies at infinity.
     """
 
     name: ClassVar[str] = "pairwise_exponential"
@@ -160,7 +160,7 @@ class PairwiseLogistic(_PairwiseLoss):
 
     :math:`c = 2\sqrt{\max_i U_i}` (CUG13, eq. 4 and Table 2). With :math:`e_i = e^{s_i}`, the
     document i pays :math:`v_i (\log(e_i + e_j) - s_i)` for every other j: only documents with a
-    positive target have a row in the blocks. Where a mean target is 0, the minimiser lies at
+    positive target have a row in the blocks. Where a mean target is 0, the minimizer lies at
     infinity.
 
     It is not RankNet, the logistic loss of single preferences, which is calibrated for nothing

@@ -17,9 +17,9 @@ from ._base import EXPONENT, Loss, check_eta, reach
 class PointwiseLoss(Loss):
     """A sum of one term for each document, ``terms(v_i, s_i)`` (CUG13, eq. 3).
 
-    A subclass gives the terms with two derivatives, their smallest values, the minimiser and the
+    A subclass gives the terms with two derivatives, their smallest values, the minimizer and the
     constant of the regret bound. It is order-preserving if the terms are convex in the score and
-    affine in the target, up to a part without scores, and the minimiser increases in the target.
+    affine in the target, up to a part without scores, and the minimizer increases in the target.
 
     Examples
     --------
@@ -126,10 +126,7 @@ class PointwiseLoss(Loss):
     def derivatives(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[Floats, Floats]:
-        return (
-            _weighted(self.slopes(v, s), weight),
-            _weighted(self.curvatures(v, s), weight),
-        )
+        return _weighted(self.slopes(v, s), weight), _weighted(self.curvatures(v, s), weight)
 
     def infimum(self, v: Floats, queries: Queries) -> Floats:
         return queries.sum(self.least(v))
@@ -143,7 +140,7 @@ def _weighted(values, weight):
 class Squared(PointwiseLoss):
     r"""Squared error :math:`\sum_i (v_i - s_i)^2`, with :math:`c = \sqrt 2` (CUG13, Table 2).
 
-    Its minimiser is the mean target, of either sign: this is the least-squares surrogate of
+    Its minimizer is the mean target, of either sign: this is the least-squares surrogate of
     RAT13, Theorem 3.
 
     Examples
@@ -199,7 +196,7 @@ class _TwoSided(PointwiseLoss):
 class Logistic(_TwoSided):
     r"""Logistic, :math:`\sum_i v_i \log(1+e^{-s_i}) + (\eta - v_i) \log(1+e^{s_i})`.
 
-    :math:`c = \sqrt\eta` (CUG13, Table 2); its minimiser is :math:`\log(v/(\eta - v))`. The same
+    :math:`c = \sqrt\eta` (CUG13, Table 2); its minimizer is :math:`\log(v/(\eta - v))`. The same
     as logistic regression with every row twice, of weights v and eta - v.
 
     Parameters
@@ -211,8 +208,7 @@ class Logistic(_TwoSided):
     Raises
     ------
     ValueError
-        If ``eta`` is no positive number; in :meth:`scaled_to`, if it is below a target, or a target
-        is negative.
+        If ``eta`` is not positive; in :meth:`scaled_to`, if a target is negative or above it.
 
     Examples
     --------
@@ -252,7 +248,7 @@ class Logistic(_TwoSided):
 class Exponential(_TwoSided):
     r"""Exponential, :math:`\sum_i v_i e^{-s_i} + (\eta - v_i) e^{s_i}`.
 
-    :math:`c = \sqrt\eta` (CUG13, Table 2); its minimiser is half that of the logistic loss. Scores
+    :math:`c = \sqrt\eta` (CUG13, Table 2); its minimizer is half that of the logistic loss. Scores
     beyond 250 are cut, so that the loss stays finite.
 
     Parameters
@@ -263,8 +259,7 @@ class Exponential(_TwoSided):
     Raises
     ------
     ValueError
-        If ``eta`` is no positive number; in :meth:`scaled_to`, if it is below a target, or a target
-        is negative.
+        If ``eta`` is not positive; in :meth:`scaled_to`, if a target is negative or above it.
     """
 
     name: ClassVar[str] = "exponential"
@@ -306,13 +301,13 @@ class SquaredHinge(_TwoSided):
     eta : float, default=None
         Positive, and at or above every target; None = the largest target in fit.
     threshold : float, default=1.0
-        t, positive: minimisers are from 0 to t, on the scale of the scores.
+        t, positive: minimizers are from 0 to t, on the scale of the scores.
 
     Raises
     ------
     ValueError
-        If ``eta`` or ``threshold`` is no positive number; in :meth:`scaled_to`, if ``eta`` is below
-        a target, or a target is negative.
+        If ``eta`` or ``threshold`` is not a positive number; in :meth:`scaled_to`, if a target is
+        negative or above ``eta``.
 
     Examples
     --------
@@ -378,7 +373,7 @@ class DifferentiableHinge(_TwoSided):
     Raises
     ------
     ValueError
-        If ``eta`` is no positive number, or ``smoothing`` out of its range; in
+        If ``eta`` is not a positive number, or ``smoothing`` out of its range; in
         :meth:`scaled_to`, if ``eta`` is below a target, or a target is negative.
     """
 
@@ -396,9 +391,8 @@ class DifferentiableHinge(_TwoSided):
         return self.eta / self.smoothing
 
     def terms(self, v: Floats, s: Floats) -> Floats:
-        return v * rounded_hinge(1.0 - s, self.smoothing) + (self.eta - v) * rounded_hinge(
-            s, self.smoothing
-        )
+        a = self.smoothing
+        return v * rounded_hinge(1.0 - s, a) + (self.eta - v) * rounded_hinge(s, a)
 
     def slopes(self, v: Floats, s: Floats) -> Floats:
         a = self.smoothing

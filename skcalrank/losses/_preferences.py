@@ -4,9 +4,9 @@ r"""Convex losses of single preferences, which are calibrated for nothing.
     \sum_{i \to j} f(s_i - s_j - h(y_{ij}))
 
 for a convex, decreasing f and h(y) = y: RankSVM and RankNet. Even where the noise is low,
-their minimisers can order documents wrongly (DMJ10, Theorems 11 and 12; DMJ13, Theorems 2
+their minimizers can order documents wrongly (DMJ10, Theorems 11 and 12; DMJ13, Theorems 2
 and 3). They are here to be compared with, and for :class:`~skcalrank.DifferenceGraphRanker`, which
-gives them net preferences of many judgements and is consistent.
+gives them net preferences of many judgments and is consistent.
 """
 
 from __future__ import annotations

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Block, Bools, Floats, Ints, Queries, Ranked
+from ..data import Block, Bools, Floats, Ints, Queries, Ranked, check_cutoff
+from ._labels import binary_labels
 
 
 class Measure(ABC):
@@ -260,8 +262,25 @@ class Measure(ABC):
         """
 
 
+@dataclass(frozen=True)
+class BinaryMeasure(Measure):
+    """What measures of relevant documents up to a cutoff have in common."""
+
+    is_binary: ClassVar[bool] = True
+    top_only: ClassVar[bool] = True
+    has_cutoff: ClassVar[bool] = True
+    k: int | None = None
+    relevance_level: float | None = None
+
+    def __post_init__(self) -> None:
+        check_cutoff(self.k)
+
+    def labels(self, y: Floats) -> Floats:
+        return binary_labels(y, self.relevance_level)
+
+
 class PositionalMeasure(Measure):
-    r"""A generalised positional performance measure (CUG13, Definition 2.1).
+    r"""A generalized positional performance measure (CUG13, Definition 2.1).
 
     .. math:: \mathrm{perf}(y, \sigma) = b(y) + \sum_i u_i(y) \, \phi(\sigma(i))
 
@@ -300,9 +319,8 @@ class PositionalMeasure(Measure):
 
         Parameters
         ----------
-        y : ndarray of shape (n_documents,)
-            What :meth:`labels` returned.
-        queries : Queries
+        y, queries
+            As in :meth:`undefined`.
 
         Returns
         -------
@@ -350,7 +368,7 @@ class PositionalMeasure(Measure):
         offset : ndarray of shape (n_queries,)
             What :meth:`offset` returned.
         ranked : Ranked
-            The documents by decreasing score.
+            As in :meth:`evaluate`.
 
         Returns
         -------
@@ -411,7 +429,7 @@ class PairMeasure(Measure):
     .. math:: \mathrm{perf}(y, \sigma) = b(y) + \sum_{i,j} u_{ij}(y) \, B_{ij}(\sigma)
 
     A subclass gives ``pair_targets``, ``pair_basis`` and ``evaluate``. Least squares on the pair
-    targets is calibrated with the map that maximises the sum (RAT13, Theorem 3), which is no sort.
+    targets is calibrated with the map that maximizes the sum (RAT13, Theorem 3), not with a sort.
     For a few documents :class:`skcalrank.calibration.LabelDistribution` enumerates the orders.
 
     ``pair_targets`` and ``pair_basis`` take stacks of queries of one size, of shape

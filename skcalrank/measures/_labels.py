@@ -18,7 +18,7 @@ def binary_labels(y: Floats, relevance_level: float | None) -> Floats:
     other = (y != 0) & (y != 1)
     if other.any():
         raise ValueError(
-            f"y holds {y[other][0]:g}, and a binary measure wants labels 0 and 1: set "
+            f"y holds {y[other][0]:g}, and a binary measure requires labels 0 and 1: set "
             "relevance_level (of the estimator, metric or measure), then documents with "
             "y >= relevance_level are relevant."
         )

@@ -1,6 +1,6 @@
 """Measures with one target per document: sorting is the prediction map.
 
-Formulas: table of generalised positional performance measures, RAT13 sections 4 and 5,
+Formulas: table of generalized positional performance measures, RAT13 sections 4 and 5,
 CUG13 Table 1 (whose caption prints ``b`` of the AUC with the wrong sign).
 """
 
@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..data import Bools, Floats, Ints, Queries, Ranked, check_cutoff, check_option, safe_divide
-from ._base import PositionalMeasure
+from ._base import BinaryMeasure, PositionalMeasure
 from ._labels import binary_labels, gains, non_negative_labels
 
 
@@ -25,7 +25,7 @@ def _share(values: Floats, total: Floats, queries: Queries) -> Floats:
 
 
 @dataclass(frozen=True)
-class Precision(PositionalMeasure):
+class Precision(BinaryMeasure, PositionalMeasure):
     r"""Precision at k: :math:`\phi(i) = 1(i \le k)/k`, :math:`u_i = y_i` (RAT13, section 4).
 
     Queries with fewer than k documents still divide by k; ``k=None`` divides by their
@@ -41,8 +41,8 @@ class Precision(PositionalMeasure):
     Raises
     ------
     ValueError
-        If ``k`` is no integer from 1. On use, for labels other than 0 and 1 without a
-        ``relevance_level``, or one that is no finite number.
+        If ``k`` is not an integer >= 1. On use, for labels other than 0 and 1 without a
+        ``relevance_level``, or one that is not finite.
 
     Examples
     --------
@@ -55,18 +55,7 @@ class Precision(PositionalMeasure):
 
     name: ClassVar[str] = "precision"
     basis_fields: ClassVar[frozenset[str]] = frozenset({"k"})
-    is_binary: ClassVar[bool] = True
-    top_only: ClassVar[bool] = True
-    has_cutoff: ClassVar[bool] = True
     separable: ClassVar[bool] = True
-    k: int | None = None
-    relevance_level: float | None = None
-
-    def __post_init__(self) -> None:
-        check_cutoff(self.k)
-
-    def labels(self, y: Floats) -> Floats:
-        return binary_labels(y, self.relevance_level)
 
     def targets(self, y: Floats, queries: Queries) -> Floats:
         return y
@@ -77,7 +66,7 @@ class Precision(PositionalMeasure):
 
 
 @dataclass(frozen=True)
-class Recall(PositionalMeasure):
+class Recall(BinaryMeasure, PositionalMeasure):
     r"""Recall at k: :math:`\phi(i) = 1(i \le k)`, :math:`u_i = y_i/|y|_1` (CUG13, Table 1).
 
     The share of the relevant documents of a query that stand at the first k positions; 0/0
@@ -88,13 +77,12 @@ class Recall(PositionalMeasure):
     k : int, default=None
         Last position that counts, from 1; None = all, where the recall is 1.
     relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant; None = y holds 0 and 1 already.
+        As in :class:`Precision`.
 
     Raises
     ------
     ValueError
-        If ``k`` is no integer from 1. On use, for labels other than 0 and 1 without a
-        ``relevance_level``, or one that is no finite number.
+        As :class:`Precision`.
 
     Examples
     --------
@@ -106,17 +94,6 @@ class Recall(PositionalMeasure):
 
     name: ClassVar[str] = "recall"
     basis_fields: ClassVar[frozenset[str]] = frozenset({"k"})
-    is_binary: ClassVar[bool] = True
-    top_only: ClassVar[bool] = True
-    has_cutoff: ClassVar[bool] = True
-    k: int | None = None
-    relevance_level: float | None = None
-
-    def __post_init__(self) -> None:
-        check_cutoff(self.k)
-
-    def labels(self, y: Floats) -> Floats:
-        return binary_labels(y, self.relevance_level)
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
         without: Bools = queries.sum(y) == 0
@@ -146,7 +123,7 @@ class DCG(PositionalMeasure):
     Raises
     ------
     ValueError
-        If ``k`` is no integer from 1, or ``gain`` not one of the two. On use, for negative
+        If ``k`` is not an integer >= 1, or ``gain`` not one of the two. On use, for negative
         labels, and for labels above 1000 with the exponential gain, which overflows.
 
     Examples
@@ -271,7 +248,7 @@ class ERU(PositionalMeasure):
     Raises
     ------
     ValueError
-        If ``k`` is no integer from 1, ``neutral`` not finite, or ``half_life`` not above 1.
+        If ``k`` is not an integer >= 1, ``neutral`` not finite, or ``half_life`` not above 1.
 
     Examples
     --------
@@ -355,10 +332,8 @@ class AUC(PositionalMeasure):
 
     def offset(self, y: Floats, queries: Queries) -> Floats:
         relevant = queries.sum(y)
-        return safe_divide(
-            (1.0 - relevant) * ~self.undefined(y, queries),
-            2.0 * (queries.sizes - relevant),
-        )
+        negative = (1.0 - relevant) * ~self.undefined(y, queries)
+        return safe_divide(negative, 2.0 * (queries.sizes - relevant))
 
     def discount(self, positions: Ints, sizes: Ints) -> Floats:
         below: Floats = np.maximum(sizes - positions, 0.0)

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data import Block, Bools, Floats, Ints, Queries, Ranked, check_cutoff, safe_divide
-from ._base import Measure, PairMeasure
-from ._labels import binary_labels, non_negative_labels
+from ._base import BinaryMeasure, Measure, PairMeasure
+from ._labels import non_negative_labels
 
 
 def _within(contributions: Floats, positions: Ints, k: int | None) -> Floats:
@@ -30,7 +30,7 @@ def _shared_counts(relevant: Floats, block: Block) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class AveragePrecision(PairMeasure):
+class AveragePrecision(BinaryMeasure, PairMeasure):
     r"""Average precision (RAT13, section 6).
 
     .. math:: \frac{1}{|y|_1} \sum_{i \ge j} \frac{y_i y_j}{\max(\sigma(i), \sigma(j))}
@@ -43,13 +43,12 @@ class AveragePrecision(PairMeasure):
     k : int, default=None
         Last position that counts, from 1; None = all, as in the paper.
     relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant; None = y holds 0 and 1 already.
+        As in :class:`Precision`.
 
     Raises
     ------
     ValueError
-        If ``k`` is no integer from 1. On use, for labels other than 0 and 1 without a
-        ``relevance_level``, or one that is no finite number.
+        As :class:`Precision`.
 
     Examples
     --------
@@ -64,17 +63,6 @@ class AveragePrecision(PairMeasure):
     name: ClassVar[str] = "map"
     objective: ClassVar[str | None] = "map"
     calibration: ClassVar[str | None] = "reinforce"
-    is_binary: ClassVar[bool] = True
-    top_only: ClassVar[bool] = True
-    has_cutoff: ClassVar[bool] = True
-    k: int | None = None
-    relevance_level: float | None = None
-
-    def __post_init__(self) -> None:
-        check_cutoff(self.k)
-
-    def labels(self, y: Floats) -> Floats:
-        return binary_labels(y, self.relevance_level)
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
         without: Bools = queries.sum(y) == 0
@@ -127,7 +115,7 @@ class AveragePrecision(PairMeasure):
 
 
 @dataclass(frozen=True)
-class ReciprocalRank(Measure):
+class ReciprocalRank(BinaryMeasure):
     """1 / position of the first relevant document; 0 without one (within the first k).
 
     It is evaluated only: no theorem of the papers gives a surrogate for it.
@@ -137,13 +125,12 @@ class ReciprocalRank(Measure):
     k : int, default=None
         Last position that counts, from 1; None = all.
     relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant; None = y holds 0 and 1 already.
+        As in :class:`Precision`.
 
     Raises
     ------
     ValueError
-        If ``k`` is no integer from 1. On use, for labels other than 0 and 1 without a
-        ``relevance_level``, or one that is no finite number.
+        As :class:`Precision`.
 
     Examples
     --------
@@ -154,17 +141,6 @@ class ReciprocalRank(Measure):
     """
 
     name: ClassVar[str] = "mrr"
-    is_binary: ClassVar[bool] = True
-    top_only: ClassVar[bool] = True
-    has_cutoff: ClassVar[bool] = True
-    k: int | None = None
-    relevance_level: float | None = None
-
-    def __post_init__(self) -> None:
-        check_cutoff(self.k)
-
-    def labels(self, y: Floats) -> Floats:
-        return binary_labels(y, self.relevance_level)
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         out = np.zeros(ranked.queries.n_queries)
@@ -215,7 +191,7 @@ class ERR(Measure):
     Raises
     ------
     ValueError
-        If ``k`` is no integer from 1, or ``max_grade`` out of its range. On use, for labels that
+        If ``k`` is not an integer >= 1, or ``max_grade`` out of its range. On use, for labels that
         are negative or above ``max_grade``.
 
     Examples

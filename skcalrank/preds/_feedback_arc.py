@@ -19,7 +19,7 @@ from ._result import PredResult
 from ._subsets import best_chain
 from ._topological import topological_order
 
-# Components up to this size are solved over their subsets, larger ones by an integer programme.
+# Components up to this size are solved over their subsets, larger ones by an integer program.
 _SUBSETS_UP_TO = 14
 
 # A component above this size goes to the local search under method="auto".
@@ -29,7 +29,7 @@ _AUTO_UP_TO = 20
 def feedback_arc_positions(
     U: ArrayLike, *, method: str = "exact", time_limit: float | None = None
 ) -> PredResult:
-    r"""Positions that minimise :math:`\sum_{i \ne j} U_{ij} 1(\sigma(i) > \sigma(j))`.
+    r"""Positions that minimize :math:`\sum_{i \ne j} U_{ij} 1(\sigma(i) > \sigma(j))`.
 
     The exact prediction map of pairwise disagreement: with least squares on all pairs it is
     calibrated (Fisher-consistent) under every distribution (RAT13, section 7). The problem is
@@ -37,7 +37,7 @@ def feedback_arc_positions(
 
     The exact method splits the graph of net preferences :math:`u_{ij} - u_{ji} > 0` into strongly
     connected components, between which every optimal order is known, and solves each: over
-    its subsets when it is small, else by the linear-ordering programme with triangle
+    its subsets when it is small, else by the linear-ordering program with triangle
     inequalities added as they are violated (HiGHS).
 
     Parameters
@@ -148,7 +148,7 @@ def _places_in_large(
         deadline = np.inf if time_limit is None else time.monotonic() + time_limit
         for first in np.unique(head[query, head[query] >= 0]):
             component = np.flatnonzero(head[query] == first)
-            solve = _integer_programme if len(component) <= exact_up_to else _search
+            solve = _integer_program if len(component) <= exact_up_to else _search
             order, gap = solve(net[query][np.ix_(component, component)], deadline)
             place[query, component[order]] = np.arange(len(order))
             excess[query] += gap
@@ -201,7 +201,7 @@ def _insert(net: Floats, order: Ints) -> Ints:
 
 
 class _Triangles:
-    """The linear-ordering programme with the triangle inequalities found so far.
+    """The linear-ordering program with the triangle inequalities found so far.
 
     A variable for each pair i < j: 1 when i stands before j. The triple i < j < k has
     ``0 <= x_ij + x_jk - x_ik <= 1``.
@@ -215,7 +215,7 @@ class _Triangles:
         self.gain = net[self.i, self.j]
         self.found = np.zeros((0, 3), dtype=np.intp)
 
-    def minimise(self, relaxed: bool, deadline: float) -> tuple[Floats | None, Any]:
+    def minimize(self, relaxed: bool, deadline: float) -> tuple[Floats | None, Any]:
         """Best x with the inequalities found so far, and a bound on the loss; None: no time."""
         if not len(self.found):
             x = (self.gain > 0) * 1.0
@@ -263,26 +263,26 @@ class _Triangles:
         return len(new)
 
 
-def _integer_programme(net: Floats, deadline: float) -> tuple[Ints, float]:
+def _integer_program(net: Floats, deadline: float) -> tuple[Ints, float]:
     """Relaxation with the inequalities that are violated, then integers where it must be."""
     # The solver's tolerances are absolute.
     scale = np.abs(net).max()
     net = net / scale
-    programme = _Triangles(net)
+    program = _Triangles(net)
     best_order, best = _search(net)
     tolerance = 1e-9 * np.abs(net).sum()
     lower, relaxed = 0.0, True
     while best - lower > tolerance:
-        x, bound = programme.minimise(relaxed, deadline)
+        x, bound = program.minimize(relaxed, deadline)
         if x is None:
             break
         lower = max(lower, bound)
-        order = _insert(net, np.argsort(-programme.places(x), kind="stable"))
+        order = _insert(net, np.argsort(-program.places(x), kind="stable"))
         loss = _loss(net, order)
         if loss < best:
             best_order, best = order, loss
         # A relaxed solution that violates nothing has fractions left: ask for integers.
-        relaxed &= programme.add_violated(x, 20 * len(net)) > 0
+        relaxed &= program.add_violated(x, 20 * len(net)) > 0
     return best_order, scale * (best - lower) if best - lower > tolerance else 0.0
 
 

@@ -21,12 +21,12 @@ _BEAM_WIDTH = 32
 
 
 def map_positions(U: ArrayLike, *, method: str = "exact") -> PredResult:
-    r"""Positions that maximise :math:`\sum_{i \ge j} U_{ij} / \max(\sigma(i), \sigma(j))`.
+    r"""Positions that maximize :math:`\sum_{i \ge j} U_{ij} / \max(\sigma(i), \sigma(j))`.
 
     The exact prediction map of MAP: with least squares on :math:`y_i y_j / |y|_1` it is
     calibrated (Fisher-consistent) under every distribution (RAT13, section 6). Placing
     document i at position k behind the set S gains
-    :math:`(u_{ii} + \sum_{j \in S} u_{ij})/k`, so a dynamic programme over sets is exact.
+    :math:`(u_{ii} + \sum_{j \in S} u_{ij})/k`, so a dynamic program over sets is exact.
 
     Parameters
     ----------

@@ -38,11 +38,6 @@ class PredResult(NamedTuple):
         return abs(self.value - self.bound)
 
     def each(self) -> list[PredResult]:
-        """The results of a stack one by one.
-
-        Returns
-        -------
-        results : list of PredResult
-        """
+        """Return the results of a stack one by one."""
         columns = (column.tolist() for column in self[1:])
         return [PredResult(*fields) for fields in zip(self.positions, *columns)]

@@ -12,7 +12,7 @@ from ._base import Pred
 def sort_positions(u: ArrayLike) -> Ints:
     r"""Positions by decreasing value, best against every positional basis.
 
-    For a non-increasing discount :math:`\phi` the positions maximise
+    For a non-increasing discount :math:`\phi` the positions maximize
     :math:`\sum_i u_i \phi(\sigma(i))`, by the rearrangement inequality (RAT13, sections
     4 and 5).
 

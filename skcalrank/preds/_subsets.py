@@ -1,4 +1,4 @@
-"""Dynamic programmes over the sets of documents that are placed first.
+"""Dynamic programs over the sets of documents that are placed first.
 
 Set S has the number ``sum_{i in S} 2^i``. Matrices come as a stack, and arrays over sets have the
 matrices on their last axis: what is done to a set is done to all of them at once.
@@ -29,18 +29,10 @@ def weights_of_sets(weights: Floats) -> Floats:
 
 
 def best_chain(worth: Floats, behind: Floats | None = None) -> Ints:
-    """Orders of the documents whose chains of sets are worth most.
+    """Return the orders of the documents, of shape (n, r), whose chains of sets are worth most.
 
-    Parameters
-    ----------
-    worth : ndarray of shape (2^r, n)
-        Of each set, when it is placed first.
-    behind : ndarray of shape (r, 2^r, n), default=None
-        What placing a document right behind a set is worth; None is nothing.
-
-    Returns
-    -------
-    order : ndarray of int of shape (n, r)
+    `worth`, of shape (2^r, n), is that of each set when it is placed first; `behind`, of shape
+    (r, 2^r, n), that of placing a document right behind a set.
     """
     r = len(worth).bit_length() - 1
     best = worth.copy()
