@@ -27,8 +27,9 @@ rankers, by least squares in closed form (Ridge):
 _PEERS = f"; {' and '.join(PEERS)} where they are installed\n"
 _FILES = f"""\
 the file format is inferred from the suffix:
-  {", ".join(TABLES)} (text also .gz, .xz): tables with named columns, features are those that
-  hold numbers (pip install 'skcalrank[files]'); all others: LETOR/svmlight lines
+  {", ".join(TABLES)} (text also .gz, .xz):
+  tables with named columns, features are those that hold numbers
+  (pip install 'skcalrank[files]'); all others: LETOR/svmlight lines
   'relevance qid:Q feature:value ...', plain, .gz or .xz, with a file NAME.query of group sizes
   beside it where lines have no qid
 """
