@@ -28,6 +28,7 @@ def client(cluster):
 
 
 @pytest.mark.usefixtures("client")
+@pytest.mark.slow
 def test_on_a_cluster(rng):
     X, y, qid = sorted_data(rng, sizes=(6, 1, 9, 4, 7, 5) * 10)
     # Hashes of strings differ from process to process.

@@ -23,6 +23,7 @@ def marked(path):
     return pytest.param(path, marks=[pytest.mark.slow] if path.stem in SLOW else [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [marked(path) for path in EXAMPLES], ids=lambda path: path.stem)
 def test_example(path, monkeypatch):
     if path.stem in NEEDS:
