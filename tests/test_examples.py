@@ -11,20 +11,14 @@ plt = pytest.importorskip("matplotlib.pyplot")
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("plot_*.py"))
 NEEDS = {"plot_boosted_trees": "lightgbm"}
-SLOW = {"plot_boosted_trees", "plot_compare_rankers", "plot_digits_retrieval", "plot_regret_curves"}
 
 
 def test_there_are_examples():
     assert len(EXAMPLES) >= 10
-    assert {path.stem for path in EXAMPLES} >= SLOW
-
-
-def marked(path):
-    return pytest.param(path, marks=[pytest.mark.slow] if path.stem in SLOW else [])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [marked(path) for path in EXAMPLES], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, monkeypatch):
     if path.stem in NEEDS:
         pytest.importorskip(NEEDS[path.stem])
