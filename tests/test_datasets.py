@@ -293,9 +293,9 @@ def test_chunks_of_rows_without_features(tmp_path):
 )
 def test_bad_lines_are_named(text, line, reason, chunk_rows, tmp_path):
     path = write(tmp_path / "bad.txt", text)
-    with pytest.raises(ValueError, match="no file of LETOR lines"):
+    with pytest.raises(ValueError, match="not a file of LETOR lines"):
         load_letor(path)
-    with pytest.raises(ValueError, match=rf"bad.txt is no .* line {line}: .*{reason}"):
+    with pytest.raises(ValueError, match=rf"bad.txt is not .* line {line}: .*{reason}"):
         list(load_letor(path, chunk_rows=chunk_rows))
 
 

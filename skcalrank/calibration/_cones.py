@@ -25,7 +25,7 @@ def sorted_cones(positions):
     return -1.0 * (steps[:, None] < positions[:, None, :])
 
 
-def minimise_smooth(loss, cones, ahead, weight, margin, free):
+def minimize_smooth(loss, cones, ahead, weight, margin, free):
     """Scores of least ``sum_t weight_t f(ahead_t . s - margin_t)`` on every cone.
 
     With ``free`` steps may be negative: the cones are spaces. Newton's method, projected on
@@ -88,7 +88,7 @@ def _newton_steps(gradient, hessian, held):
     return np.linalg.solve(hessian, np.where(held, 0.0, gradient)[:, :, None])[:, :, 0]
 
 
-def minimise_hinge(_, cones, ahead, weight, margin, free):
+def minimize_hinge(_, cones, ahead, weight, margin, free):
     """The same for the hinge, ``f(x) = (1 - x)_+``: a linear programme."""
     n, k = cones.shape[:2]
     lead = block_diag([csr_array((cone @ ahead.T).T) for cone in cones])

@@ -25,7 +25,7 @@ from ..losses import (
 )
 from ..measures import PairwiseDisagreement
 from ..preds import PREDS
-from ._cones import algorithm_cones, distance_to_cone, minimise_hinge, minimise_smooth, sorted_cones
+from ._cones import algorithm_cones, distance_to_cone, minimize_hinge, minimize_smooth, sorted_cones
 from ._orders import all_positions, documents_in_order, pooled
 
 
@@ -184,10 +184,10 @@ class _SharpHinge(PreferenceHinge):
 
 # Losses of single preferences, and how they are minimised on cones.
 _OF_PREFERENCES = {
-    "hinge": (_SharpHinge(), minimise_hinge),
-    "logistic": (PreferenceLogistic(), minimise_smooth),
-    "exponential": (PreferenceExponential(), minimise_smooth),
-    "squared_hinge": (PreferenceSquaredHinge(), minimise_smooth),
+    "hinge": (_SharpHinge(), minimize_hinge),
+    "logistic": (PreferenceLogistic(), minimize_smooth),
+    "exponential": (PreferenceExponential(), minimize_smooth),
+    "squared_hinge": (PreferenceSquaredHinge(), minimize_smooth),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -26,8 +26,9 @@ class Target:
     qid: Array | None
     n_items: int | None = None
 
-    def __len__(self) -> int:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def __len__(self) -> int: ...
 
     def queries(self) -> Queries:
         """Group the documents by query."""
@@ -85,9 +86,6 @@ class RankingTarget(Target, np.ndarray):
     >>> y[[0, 2]]
     RankingTarget([2, 1], qid=['a', 'b'])
     """
-
-    # What numpy makes of a method that both bases define is the array's.
-    __len__ = np.ndarray.__len__
 
     def __new__(cls, y: ArrayLike, qid: ArrayLike) -> RankingTarget:
         values = np.asarray(y)

@@ -85,7 +85,7 @@ def load_letor(
     try:
         X, y, qid = parse(read_bytes(path), form)
     except ValueError as error:
-        raise ValueError(f"{path} is no file of LETOR lines: {error}") from error
+        raise ValueError(f"{path} is not a file of LETOR lines: {error}") from error
     if len(y) == 0:
         raise ValueError(f"{path} has no rows.")
     if len(qid) == 0:

@@ -150,7 +150,7 @@ def _parse_chunk(path, chunk: _Lines, form):
             parse(chunk.lines[bad], form)
         except ValueError as error:
             raise ValueError(
-                f"{path} is no file of LETOR lines, line {chunk.numbers[bad]}: {error}"
+                f"{path} is not a file of LETOR lines, line {chunk.numbers[bad]}: {error}"
             ) from error
         raise
 
