@@ -7,7 +7,15 @@ are probabilities.
 
 from __future__ import annotations
 
-from .data import ClickSessions, MissingQidError, PreferenceTarget, RankingTarget
+from .data import (
+    ClickSessions,
+    CutQueriesWarning,
+    MissingQidError,
+    NotAMeanWarning,
+    OneQueryWarning,
+    PreferenceTarget,
+    RankingTarget,
+)
 from .datasets import (
     load_digits_queries,
     load_label_ranking,
@@ -52,6 +60,7 @@ __all__ = [
     "AggregatedRanker",
     "AveragePrecisionRanker",
     "ClickSessions",
+    "CutQueriesWarning",
     "DCGRanker",
     "DifferenceGraphRanker",
     "ERRRanker",
@@ -61,6 +70,8 @@ __all__ = [
     "LowRankLossClassifier",
     "MissingQidError",
     "NDCGRanker",
+    "NotAMeanWarning",
+    "OneQueryWarning",
     "OrderPreservingRanker",
     "PairwiseDisagreementRanker",
     "PairwiseHingeRanker",

@@ -23,6 +23,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..data import MOST_CELLS, Queries, check_option
 from ._moments import WithinQueries, pooled_moments, product_of_rows
+from ._regressors import fit_with_held_out, held_out_queries, warn_unless_a_mean
 from ._ridge import square_root
 
 SQUARED_LOSSES = ("squared", "pairwise_squared")
@@ -56,19 +57,24 @@ def effective_loss(loss, regressor) -> str:
     return "pairwise_squared" if is_closed_form(regressor) else "squared"
 
 
-def fit_regressor(regressor, X, targets, sample_weight=None, *, method="fit"):
+def fit_regressor(regressor, X, targets, sample_weight=None, *, codes=None, method="fit"):
     """Fit a regressor, or update it by "partial_fit", with weights where there are any.
 
     Where `Ridge` would center a copy of dense X and square it, it is handed the moments. Targets
-    have shape (n_rows,) or (n_rows, n_targets); the regressor may be a pipeline.
+    have shape (n_rows,) or (n_rows, n_targets); the regressor may be a pipeline. `codes` numbers
+    the query of each row; None where no query has several rows.
     """
     if method == "fit" and _squares_features(regressor, X):
         columns = targets.reshape(len(targets), -1).astype(float, copy=False)
         moments = pooled_moments(X, columns, sample_weight)
         return fit_pooled(regressor, moments, targets.ndim == 1)
+    warn_unless_a_mean(regressor)
     params = {}
     if sample_weight is not None:
         params[_weight_parameter(regressor)] = sample_weight
+    held_out = None if codes is None else held_out_queries(regressor, codes)
+    if held_out is not None:
+        return fit_with_held_out(regressor, X, targets, sample_weight, *held_out)
     # What is inside the ranker is not the business of the user's metadata requests.
     with config_context(enable_metadata_routing=False):
         getattr(regressor, method)(X, targets, **params)
@@ -119,10 +125,11 @@ def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None, *, 
     X = as_dense(X) - centred.means[centred.codes]
     targets = centred.centred_targets().reshape(targets.shape)
     if has_fit_parameter(regressor, "sample_weight"):
-        fit_regressor(regressor, X, targets, centred.weight(), method=method)
+        fit_regressor(regressor, X, targets, centred.weight(), codes=queries.codes, method=method)
     else:
         root = np.sqrt(centred.weight())
-        fit_regressor(regressor, X * root[:, None], (targets.T * root).T, method=method)
+        X, targets = X * root[:, None], (targets.T * root).T
+        fit_regressor(regressor, X, targets, codes=queries.codes, method=method)
     if not _is_linear(regressor, X[:100]):
         raise ValueError(
             f"loss='pairwise_squared' needs a regressor linear in X, and "

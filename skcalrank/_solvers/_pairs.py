@@ -17,6 +17,7 @@ from ..data import CHUNK_ROWS, MOST_CELLS, Queries, check_option
 from ._bilinear import fit_bilinear
 from ._least_squares import fit_pooled, fit_regressor, is_closed_form
 from ._moments import merge_all, pooled_moments
+from ._regressors import warn_unless_a_mean
 
 # Features of all pairs that a regressor may be given at once: 4 GB.
 _ALL_CELLS = 2 * MOST_CELLS
@@ -104,9 +105,11 @@ class PairRegression:
         elif is_closed_form(self.regressor):
             _fit_closed_form(self.regressor, chunks)
         elif chunks.fit_together():
-            fit_regressor(self.regressor, *chunks.together())
+            features, targets, weights, codes = chunks.together()
+            fit_regressor(self.regressor, features, targets, weights, codes=codes)
         elif hasattr(self.regressor, "partial_fit"):
-            for features, targets, weights in chunks:
+            warn_unless_a_mean(self.regressor)
+            for features, targets, weights, _ in chunks:
                 extra = {} if weight is None else {"sample_weight": weights}
                 self.regressor.partial_fit(features, targets, **extra)
         else:
@@ -170,11 +173,12 @@ def _build(function, X, first, second):
 
 
 class _Chunks:
-    """Features, targets and weights of the pairs, chunk by chunk."""
+    """Features, targets, weights and queries of the pairs, chunk by chunk."""
 
     def __init__(self, X, queries, function, values, diagonal, weight):
         self.X, self.queries, self.function, self.values = X, queries, function, values
         self.diagonal, self.weight = diagonal, weight
+        self.codes = queries.repeat(np.arange(queries.n_queries))
         if weight is not None:
             self.share = weight / queries.repeat(queries.mean_weight(weight))
 
@@ -186,7 +190,8 @@ class _Chunks:
             if not len(first):
                 continue
             weights = None if self.weight is None else self.weight[first] * self.share[second]
-            yield _build(self.function, self.X, first, second), self.values(first, second), weights
+            features = _build(self.function, self.X, first, second)
+            yield features, self.values(first, second), weights, self.codes[first]
 
     def fit_together(self):
         """Whether the features of all pairs can be built at once."""
@@ -195,9 +200,9 @@ class _Chunks:
 
     def together(self):
         """All of them at once, for a regressor that must see them so."""
-        features, targets, weights = zip(*self)
+        features, targets, weights, codes = zip(*self)
         weights = None if self.weight is None else np.concatenate(weights)
-        return np.concatenate(features), np.concatenate(targets), weights
+        return np.concatenate(features), np.concatenate(targets), weights, np.concatenate(codes)
 
 
 def _fit_closed_form(regressor, chunks):
@@ -205,6 +210,6 @@ def _fit_closed_form(regressor, chunks):
     checks = {"dtype": (np.float64, np.float32), "input_name": "pair_features"}
     moments = merge_all(
         pooled_moments(check_array(features, **checks), targets[:, None], weights)
-        for features, targets, weights in chunks
+        for features, targets, weights, _ in chunks
     )
     fit_pooled(regressor, moments, True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from ._arrays import safe_divide as safe_divide
 from ._atomic import all_or_nothing as all_or_nothing
 from ._clicks import ClickSessions
-from ._exceptions import MissingQidError
+from ._exceptions import CutQueriesWarning, MissingQidError, NotAMeanWarning, OneQueryWarning
+from ._exceptions import warn as warn
 from ._lazy import is_lazy as is_lazy
 from ._lazy import refuse_lazy as refuse_lazy
 from ._memory import CACHE_CELLS as CACHE_CELLS
@@ -66,12 +67,17 @@ from ._validation import check_sample_weight as check_sample_weight
 from ._validation import check_scores as check_scores
 from ._validation import check_target as check_target
 from ._validation import query_weights as query_weights
+from ._validation import warn_of_cut_queries as warn_of_cut_queries
+from ._validation import warn_of_one_query as warn_of_one_query
 from ._validation import with_index_of as with_index_of
 from ._validation import x_checks as x_checks
 
 __all__ = [
     "ClickSessions",
+    "CutQueriesWarning",
     "MissingQidError",
+    "NotAMeanWarning",
+    "OneQueryWarning",
     "PreferenceTarget",
     "RankingTarget",
 ]

@@ -123,7 +123,7 @@ class PreferenceTarget(Judgments):
         loser = _row_numbers(loser_rows, "loser_rows", len(qid))
         if len(winner) != len(loser):
             raise ValueError(f"winner_rows has {len(winner)} entries, loser_rows has {len(loser)}.")
-        judgment = np.arange(len(winner)) if judgment is None else np.asarray(judgment)
+        judgment = np.arange(len(winner)) if judgment is None else np.array(judgment)
         weight = _weights(weight, len(winner))
         if len(judgment) != len(winner):
             raise ValueError(f"judgment has {len(judgment)} entries for {len(winner)} preferences.")
@@ -308,7 +308,9 @@ class PreferenceTarget(Judgments):
             edge, winner, loser = edge[same], winner[same], loser[same]
         qid = None if self.qid is None else self.qid[rows]
         weight, judgment = self.weight[edge], self.judgment[edge]
-        return PreferenceTarget(winner, loser, weight, judgment, len(rows), qid, self.n_items)
+        part = PreferenceTarget(winner, loser, weight, judgment, len(rows), qid, self.n_items)
+        part.origin = self.origin_of(rows)
+        return part
 
     def _arrays(self) -> tuple[Array, ...]:
         return self.winner, self.loser, self.weight, self.judgment
@@ -428,7 +430,7 @@ def _row_numbers(rows: ArrayLike, name: str, n_rows: int) -> Ints:
 
 
 def _weights(weight: ArrayLike | None, n: int) -> Floats:
-    weight = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
+    weight = np.ones(n) if weight is None else np.array(weight, dtype=float)
     if weight.shape != (n,):
         raise ValueError(f"weight has shape {weight.shape} for {n} preferences.")
     bad = ~np.isfinite(weight) | (weight < 0)

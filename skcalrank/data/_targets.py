@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ._exceptions import MissingQidError
+from ._origin import Origin
 from ._queries import Queries, check_qid
 from ._types import Array, ArrayLike, Ints
 
@@ -21,10 +22,13 @@ class Target:
         Query of each row; None in the label-ranking form, and where all rows are one query.
     n_items : int or None
         Number of items that every row ranks in the label-ranking form, else None.
+    origin : Origin or None
+        Where the rows stood in the target that they were taken from; None = nothing was cut away.
     """
 
     qid: Array | None
     n_items: int | None = None
+    origin: Origin | None = None
 
     if TYPE_CHECKING:
 
@@ -35,6 +39,14 @@ class Target:
         if self.n_items is not None:
             return Queries.equal(len(self), self.n_items)
         return Queries.equal(1, len(self)) if self.qid is None else Queries.from_qid(self.qid)
+
+    def origin_of(self, rows: Ints) -> Origin | None:
+        """Return the origin of a target of some of these rows; rows of items are never cut."""
+        if self.n_items is not None or not len(self):
+            return None
+        if self.origin is None:
+            self.origin = Origin.of(self.queries())
+        return self.origin.rows(rows)
 
     def check_qid_beside(self, qid: ArrayLike | None) -> None:
         """Raise where a qid beside this target, or its absence (None), contradicts the target.
@@ -50,6 +62,10 @@ class Target:
         """
 
 
+# Functions that write into their first argument.
+_WRITERS = (np.copyto, np.put, np.place, np.putmask)
+
+
 class RankingTarget(Target, np.ndarray):
     """Relevances that carry the query of each row.
 
@@ -59,8 +75,12 @@ class RankingTarget(Target, np.ndarray):
     ``np.concatenate`` keep the queries. What changes values or rows in place or by
     arithmetic (``y + 1``, sorting, shuffling, assignment, reshaping) loses them, and a
     ranker or metric then says so. A numpy function that returns a plain array, such as
-    ``np.where``, returns one without queries, and a random generator that shuffles in
-    place goes unnoticed: index with a permutation instead.
+    ``np.where``, returns one without queries. A random generator that shuffles in place,
+    and writing through ``flat`` or a view, go unnoticed: index with a permutation instead.
+    Values and queries are copied.
+
+    A part of a target knows how many rows its queries had, so that rankers and metrics give a
+    :class:`~skcalrank.CutQueriesWarning` where rows of a query are missing.
 
     Parameters
     ----------
@@ -95,34 +115,42 @@ class RankingTarget(Target, np.ndarray):
                 "label-ranking form, y of shape (n, r), every row is a query of its own "
                 "and no qid is needed."
             )
-        out = values.view(cls)
-        out.qid = check_qid(qid, len(values))
+        # Copies: what is done to the target must not change the caller's arrays, nor the reverse.
+        out = values.copy().view(cls)
+        out.qid = np.array(check_qid(qid, len(values)))
         return out
 
     def __array_finalize__(self, obj: Any) -> None:
         # What a numpy function makes of us need not have our rows.
-        self.qid = None
+        self.qid = self.origin = None
 
     def __getitem__(self, key: Any) -> Any:
         out = super().__getitem__(key)
         if isinstance(out, RankingTarget) and self.qid is not None and out.ndim == 1:
             rows = np.arange(len(self))[key]
             if rows.shape == out.shape:
-                out.qid = self.qid[rows]
+                out.qid, out.origin = self.qid[rows], self.origin_of(rows)
         return out
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        # Who writes rows may be moving them: shuffling in place does.
-        self.qid = None
+        self._forget()
         super().__setitem__(key, value)
 
+    def _forget(self) -> None:
+        # Who writes rows may be moving them: shuffling in place does.
+        self.qid = self.origin = None
+
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func in _WRITERS and args and isinstance(args[0], RankingTarget):
+            args[0].qid = args[0].origin = None
         out = super().__array_function__(func, types, args, kwargs)
         if func is not np.concatenate or np.ndim(out) != 1:
             return out
         parts = args[0]
         if all(isinstance(part, RankingTarget) and part.qid is not None for part in parts):
-            return RankingTarget(out, np.concatenate([part.qid for part in parts]))
+            whole = RankingTarget(out, np.concatenate([part.qid for part in parts]))
+            whole.origin = _joined([part.origin_of(np.arange(len(part))) for part in parts])
+            return whole
         return out
 
     def check_qid_beside(self, qid: ArrayLike | None) -> None:
@@ -135,7 +163,7 @@ class RankingTarget(Target, np.ndarray):
 
     def _with_qid(self, out: Any) -> Any:
         if isinstance(out, RankingTarget) and out.shape == self.shape:
-            out.qid = self.qid
+            out.qid, out.origin = self.qid, self.origin
         return out
 
     def copy(self, order: Any = "C") -> Any:
@@ -152,13 +180,18 @@ class RankingTarget(Target, np.ndarray):
 
     def sort(self, *args: Any, **kwargs: Any) -> None:
         """Sort in place, losing the queries."""
-        self.qid = None
+        self._forget()
         super().sort(*args, **kwargs)
 
     def partition(self, *args: Any, **kwargs: Any) -> None:
         """Partition in place, losing the queries."""
-        self.qid = None
+        self._forget()
         super().partition(*args, **kwargs)
+
+    def put(self, *args: Any, **kwargs: Any) -> None:
+        """Assign to rows, losing the queries."""
+        self._forget()
+        super().put(*args, **kwargs)
 
     def __copy__(self) -> Any:
         return self.copy()
@@ -167,7 +200,7 @@ class RankingTarget(Target, np.ndarray):
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_ranking_target, (np.asarray(self), self.qid)
+        return _rebuild_ranking_target, (np.asarray(self), self.qid, self.origin)
 
     def __repr__(self) -> str:
         if self.ndim != 1 or self.qid is None:
@@ -176,10 +209,18 @@ class RankingTarget(Target, np.ndarray):
         return f"RankingTarget({y}, qid={qid})"
 
 
-def _rebuild_ranking_target(values: Array, qid: Array | None) -> RankingTarget:
+def _rebuild_ranking_target(
+    values: Array, qid: Array | None, origin: Origin | None
+) -> RankingTarget:
     out = values.view(RankingTarget)
-    out.qid = qid
+    out.qid, out.origin = qid, origin
     return out
+
+
+def _joined(origins: list[Origin | None]) -> Origin | None:
+    """Return the origin of targets one after the other; empty ones have none."""
+    known = [origin for origin in origins if origin is not None]
+    return Origin(*map(np.concatenate, zip(*known))) if known else None
 
 
 class Judgments(Target, ABC):

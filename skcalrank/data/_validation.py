@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array, get_tags
 
+from ._exceptions import CutQueriesWarning, OneQueryWarning, warn
 from ._queries import Queries, check_qid
 from ._targets import Target
 from ._types import Array, ArrayLike, Floats
@@ -31,6 +32,35 @@ def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
     if not _same_groups(check_qid(qid, len(y)), check_qid(carried, len(y))):
         raise ValueError("qid differs from the qid that y carries: pass one of the two only.")
     return qid
+
+
+def warn_of_one_query(y: Any, qid: ArrayLike | None, caller: str) -> None:
+    """Warn if rows of relevances count as one query because nothing names their queries."""
+    if qid is not None or isinstance(y, Target):
+        return
+    shape = np.shape(y)
+    if shape[1:] in ((), (1,)) and shape[0] > 1:
+        warn(
+            f"{caller} got y of {shape[0]} rows and no qid, so all rows count as one query. Pass "
+            "qid=qid, or y=RankingTarget(y, qid); pass qid=np.zeros(len(y)) if they are one query.",
+            OneQueryWarning,
+        )
+
+
+def warn_of_cut_queries(y: Any, caller: str) -> None:
+    """Warn if a target is a part of another one and holds queries of which rows are missing."""
+    if not isinstance(y, Target) or y.origin is None:
+        return
+    found, size = y.origin.arrived(y.queries())
+    cut = found < size
+    if cut.any():
+        warn(
+            f"{caller} got y with {cut.sum()} of {len(cut)} queries cut: {found[cut].sum()} of "
+            f"their {size[cut].sum()} documents are there. Split whole queries with QueryKFold, "
+            "train_test_query_split or GroupKFold. If the other documents were dropped on "
+            "purpose, build a new target: RankingTarget(np.asarray(y), y.qid).",
+            CutQueriesWarning,
+        )
 
 
 def _qid_of_index(y: Any) -> Any:

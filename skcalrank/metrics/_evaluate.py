@@ -23,6 +23,7 @@ from ..data import (
     check_target,
     query_weights,
     safe_divide,
+    warn_of_cut_queries,
 )
 from ..measures import Measure, get_measure
 
@@ -133,6 +134,7 @@ def evaluate(
     if not isinstance(measures, Mapping):
         measures = {measure: measure for measure in measures}
     resolved = {name: get_measure(measure) for name, measure in measures.items()}
+    warn_of_cut_queries(y_true, "The metric")
     if isinstance(y_true, PreferenceTarget):
         return {
             name: _of_preferences(measure, y_true, y_score, qid, ties, sample_weight, average)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from typing import Any
 
-import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ..data import TIES, ArrayLike, Labels, Matrix, PreferenceTarget, carried_qid, check_option
+from ..data import (
+    TIES,
+    ArrayLike,
+    Labels,
+    Matrix,
+    carried_qid,
+    check_option,
+    warn_of_one_query,
+)
 from ..measures import MEASURES, Measure, get_measure
 from ._evaluate import EMPTY, measure_score
 
@@ -78,16 +84,16 @@ class RankingScorer:
         Returns
         -------
         score : float
+
+        Warns
+        -----
+        OneQueryWarning
+            If no qid reaches the scorer beside y of several rows.
+        CutQueriesWarning
+            If y carries its queries and rows of some of them are missing.
         """
         qid = carried_qid(y, qid)
-        one_query = qid is None and not isinstance(y, PreferenceTarget)
-        if one_query and np.ndim(y) == 1:
-            warnings.warn(
-                "No qid reached the scorer, so all rows count as one query. Pass "
-                "y=RankingTarget(y, qid), or route qid=qid.",
-                UserWarning,
-                stacklevel=2,
-            )
+        warn_of_one_query(y, qid, "The scorer")
         return measure_score(
             self.measure,
             y,

@@ -27,6 +27,8 @@ from ..data import (
     check_sample_weight,
     positions,
     refuse_lazy,
+    warn_of_cut_queries,
+    warn_of_one_query,
     with_index_of,
     x_checks,
 )
@@ -89,7 +91,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True) -> Problem:
         """Validate the input of fit, or of a chunk that is added (``reset=False``)."""
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
-        qid = carried_qid(y, qid)
+        given, qid = y, carried_qid(y, qid)
         checks = x_checks(self) | {"reset": reset}
         measure = self._measure()
         if isinstance(y, Judgments):
@@ -105,6 +107,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             y = queries.group(y.ravel())
             measure = measure.scaled_to(y)
         weight = check_sample_weight(sample_weight, X.shape[0], queries)
+        warn_of_one_query(given, qid, type(self).__name__)
+        warn_of_cut_queries(given, type(self).__name__)
         return Problem(X, y, queries, weight, n_items, qid is not None, measure)
 
     def _check_judgments(self, X, y):
@@ -296,13 +300,24 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         ------
         MissingQidError
             If the ranker was fitted with a qid and there is none.
+
+        Warns
+        -----
+        OneQueryWarning
+            If y of several rows has no qid.
+        CutQueriesWarning
+            If y carries its queries and rows of some of them are missing.
         """
         check_is_fitted(self)
         qid = carried_qid(y, qid)
         self._require_qid(qid, "score")
+        warn_of_one_query(y, qid, type(self).__name__)
         scores = self.predict(X, qid)
-        measure, y = self._scored_by(y)
-        return measure_score(measure, y, scores, qid=qid, sample_weight=sample_weight)
+        measure, labels = self._scored_by(y)
+        if labels is not y:
+            # Labels made from judgments do not know what is missing.
+            warn_of_cut_queries(y, type(self).__name__)
+        return measure_score(measure, labels, scores, qid=qid, sample_weight=sample_weight)
 
     def _why_weights_do_not_repeat(self) -> str | None:
         """Return why a weight is not a repetition of the row, or None where it is."""

@@ -15,7 +15,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from .._solvers import check_features
 from ..data import OWN_ERROR, ArrayLike, Labels, Matrix, all_or_nothing, carried_qid, check_qid
 from ..linear_model import GramRidge, fit_to_moments
-from ._folds import held_out_scores, make_splits, training_moments
+from ._folds import held_out_scores, make_splits, training_moments, warn_of_cuts
 from ._positional import LeastSquaresRanker, _PositionalRanker
 
 _ALPHAS = np.logspace(-2, 6, 17)
@@ -195,6 +195,8 @@ class LeastSquaresRankerCV(_PositionalRanker):
 
         Warns
         -----
+        CutQueriesWarning
+            If a split of `cv` holds a part of a query.
         UndefinedMetricWarning
             If a measure is undefined on the test part of every split; the first penalty is taken.
         """
@@ -206,6 +208,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
         qid = carried_qid(y, qid)
         groups = None if qid is None else check_qid(qid, problem.X.shape[0])
         splits = make_splits(self.cv, problem, groups)
+        warn_of_cuts(splits, problem)
         total, training = training_moments(problem, splits, measures.values(), pairwise)
         scores = held_out_scores(problem, splits, training, list(measures.values()), alphas)
         for name, undefined in zip(measures, np.isnan(scores).all(axis=(1, 2))):

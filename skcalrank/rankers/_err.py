@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..aggregation import cascade
-from ..data import ClickSessions, Interval, RankingTarget, carried_qid
+from ..data import ClickSessions, Interval, RankingTarget, carried_qid, warn_of_cut_queries
 from ..measures import ERR
 from ._score import ScoreRanker
 
@@ -84,6 +84,7 @@ class ERRRanker(ScoreRanker):
             return super()._check_problem(X, y, qid, sample_weight, reset=reset)
         qid, scale = carried_qid(y, qid), self._click_scale(self._measure())
         grades = _grades(y, scale.max_grade)
+        warn_of_cut_queries(y, type(self).__name__)
         problem = super()._check_problem(X, grades, qid, sample_weight, reset=reset)
         return problem._replace(measure=scale, of_clicks=True)
 

@@ -23,7 +23,7 @@ from .._solvers import (
     product_of_rows,
     ridge_path,
 )
-from ..data import KEPT_CELLS, PART_CELLS, Queries, Ranked
+from ..data import KEPT_CELLS, PART_CELLS, CutQueriesWarning, Queries, Ranked, warn
 from ..model_selection import QueryKFold
 from ._problem import Problem
 
@@ -88,6 +88,24 @@ def _check_split(part, n_rows) -> Split:
     # Training rows of every split would take more memory than X.
     complement = len(train) + len(test) == n_rows and used.all()
     return Split(test, None if complement else train)
+
+
+def warn_of_cuts(splits, problem: Problem):
+    """Warn if a split has a part of a query, and the qid tells which rows are a query."""
+    if not problem.has_qid or _disjoint_folds(splits, problem) is not None:
+        return
+    codes, sizes = problem.queries.codes, problem.queries.sizes
+    cut = np.zeros(len(sizes), dtype=bool)
+    for split in splits:
+        for rows in (split.test, _training_rows(split, problem)):
+            found = np.bincount(codes[rows], minlength=len(sizes))
+            cut |= (found > 0) & (found < sizes)
+    if cut.any():
+        warn(
+            f"cv cuts {cut.sum()} of {len(cut)} queries: scores of a part of a query are those of "
+            "shorter lists. Use QueryKFold, GroupKFold, or a number of folds.",
+            CutQueriesWarning,
+        )
 
 
 def _disjoint_folds(splits, problem):

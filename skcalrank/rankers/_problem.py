@@ -53,7 +53,8 @@ def fit_targets(regressor, problem: Problem, targets, *, pairwise, method="fit")
     targets = queries.ungroup(targets)
     if pairwise:
         return fit_centred(regressor, X, targets, queries, weight, method=method)
-    return fit_regressor(regressor, X, targets, weight, method=method)
+    codes = queries.codes if problem.has_qid else None
+    return fit_regressor(regressor, X, targets, weight, codes=codes, method=method)
 
 
 def names_of(queries: Queries) -> frozenset:

@@ -36,6 +36,9 @@ class FitRecord:
         Ridge penalty that was used; None where the regressor brought its own.
     names : frozenset
         Queries that would count twice if they came again; empty where that does not matter.
+    varied : bool
+        Whether targets of a regression differed within a query, so that equal predictions of all
+        documents would mean that nothing was learned.
     """
 
     kind: str
@@ -46,6 +49,7 @@ class FitRecord:
     has_qid: bool = False
     alpha: float | None = None
     names: frozenset = frozenset()
+    varied: bool = False
 
     def add(self, chunk: FitRecord) -> FitRecord:
         """Return the record after one more chunk, or raise if the chunk does not fit."""
@@ -57,12 +61,14 @@ class FitRecord:
                 f"Query {_any_of(again)!r} was in an earlier chunk: all rows of a query must come "
                 "in one chunk, and queries of different files need different names."
             )
-        return replace(self, names=self.names | chunk.names)
+        names, varied = self.names | chunk.names, self.varied or chunk.varied
+        return replace(self, names=names, varied=varied)
 
     def merge(self, others: Iterable[FitRecord]) -> FitRecord:
         """Return the record of rankers that saw different queries, as if one had seen them all."""
-        names = set(self.names)
+        names, varied = set(self.names), self.varied
         for other in others:
+            varied = varied or other.varied
             self._check_settings(other, "a ranker to be merged")
             if other.n_items != self.n_items:
                 raise ValueError(
@@ -76,7 +82,7 @@ class FitRecord:
                     "different names."
                 )
             names |= other.names
-        return replace(self, names=frozenset(names))
+        return replace(self, names=frozenset(names), varied=varied)
 
     def _check_settings(self, other: FitRecord, who: str) -> None:
         """Raise where statistics of different settings would be added up."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.utils.metaestimators import available_if
@@ -27,11 +29,13 @@ from ..data import (
     Floats,
     Labels,
     Matrix,
+    NotAMeanWarning,
     all_or_nothing,
     check_params,
     check_regressor,
     one_of,
     refuse_second_penalty,
+    warn,
 )
 from ._base import BaseRanker
 from ._lazy import lazy_aware
@@ -40,11 +44,28 @@ from ._problem import Problem, fit_targets, names_of
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+# Of fewer rows, which may share a leaf of a tree, equal predictions say nothing.
+_MANY_ROWS = 20
+
 
 def _own_copy(regressor):
     """Return a copy that takes another chunk and leaves the regressor as it was."""
     # A regressor of moments replaces its attributes; others may change arrays in place.
     return copy.copy(regressor) if is_closed_form(regressor) else copy.deepcopy(regressor)
+
+
+def _warn_of_constant(regressor, X, values):
+    """Warn if many documents that differ get one value of a regressor."""
+    if values.shape[0] < _MANY_ROWS or (values != values.flat[0]).any():
+        return
+    spread = X.max(axis=0) - X.min(axis=0)
+    if spread.nnz if issparse(X) else np.nan_to_num(spread).any():
+        warn(
+            f"{type(regressor).__name__} predicts one value for all {values.shape[0]} rows, "
+            "although the targets of fit differed: it learned nothing. A regressor of squared "
+            "errors with a smaller penalty, or smaller leaves, learns more.",
+            NotAMeanWarning,
+        )
 
 
 class ScoreRanker(BaseRanker):
@@ -131,6 +152,16 @@ class ScoreRanker(BaseRanker):
         ValueError
             If the input is not a ranking problem, labels do not fit the measure, or the
             regressor does not support what is asked.
+
+        Warns
+        -----
+        OneQueryWarning
+            If y of several rows has no qid.
+        CutQueriesWarning
+            If y carries its queries and rows of some of them are missing, or the regressor stops
+            early on rows that it picks from whole queries.
+        NotAMeanWarning
+            If the regressor does not estimate the mean of its targets.
         """
         self._check_params()
         problem = self._check_problem(X, y, qid, sample_weight)
@@ -180,7 +211,9 @@ class ScoreRanker(BaseRanker):
     def _fit_to_targets(self, problem: Problem, targets, method="fit"):
         """Regress targets in grouped order, those of the measure or others in their place."""
         goes_on = method == "partial_fit" and self._can_go_on()
-        record = self._record(problem, self._names(problem.queries))
+        queries = problem.queries
+        varied = bool((queries.max(targets) + queries.max(-targets) > 0).any())
+        record = replace(self._record(problem, self._names(queries)), varied=varied)
         record = self.record_.add(record) if goes_on else record
         regressor = _own_copy(self.estimator_) if goes_on else self._new_regressor()
         pairwise = self._loss_in_force() == "pairwise_squared"
@@ -247,7 +280,10 @@ class ScoreRanker(BaseRanker):
     @lazy_aware
     def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         X, _ = self._check_rows(X, qid)
-        return predict_rows(self.estimator_, X)
+        values = predict_rows(self.estimator_, X)
+        if self.record_.varied:
+            _warn_of_constant(self.estimator_, X, values)
+        return values
 
     @property
     def alpha_(self) -> float:

@@ -1,0 +1,146 @@
+"""What a regressor says of itself: whether it estimates means, and on what it stops early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.model_selection import GroupShuffleSplit
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+from ..data import CutQueriesWarning, Ints, NotAMeanWarning, warn
+
+# Parameters that name the loss of a regressor, here and in libraries of boosted trees.
+_LOSSES = ("loss", "criterion", "objective", "loss_function")
+# Losses whose minimizer is not the conditional mean, without what separates their words.
+_NOT_MEANS = {
+    "absoluteerror",
+    "quantile",
+    "huber",
+    "epsiloninsensitive",
+    "squaredepsiloninsensitive",
+    "regressionl1",
+    "l1",
+    "mae",
+    "mape",
+    "fair",
+    "lq",
+    "expectile",
+    "logcosh",
+    "regabsoluteerror",
+    "regquantileerror",
+    "regpseudohubererror",
+    "multiquantile",
+}
+_NOT_MEAN_CLASSES = {
+    "HuberRegressor",
+    "LinearSVR",
+    "NuSVR",
+    "PassiveAggressiveRegressor",
+    "QuantileRegressor",
+    "RANSACRegressor",
+    "SVR",
+    "TheilSenRegressor",
+}
+# What holds the regressor of a pipeline, of a search, or of an ensemble.
+_HOLDERS = ("estimator", "regressor", "base_estimator", "final_estimator")
+
+
+def why_not_a_mean(regressor: Any) -> str | None:
+    """Return what in a regressor estimates something else than means, or None."""
+    for inner in _inside(regressor):
+        name = type(inner).__name__
+        if name in _NOT_MEAN_CLASSES:
+            return name
+        for parameter in _LOSSES:
+            loss = getattr(inner, parameter, None)
+            if isinstance(loss, str) and _plain(loss) in _NOT_MEANS:
+                return f"{name}({parameter}={loss!r})"
+    return None
+
+
+def _plain(loss: str) -> str:
+    """Return the name of a loss, without its options: "Quantile:alpha=0.3" is "quantile"."""
+    head = loss if loss.startswith("reg:") else loss.split(":")[0]
+    return "".join(letter for letter in head.lower() if letter.isalnum())
+
+
+def _inside(regressor: Any) -> Iterator[Any]:
+    """Yield the regressor, and those inside it that predict."""
+    while isinstance(regressor, Pipeline):
+        regressor = regressor.steps[-1][1]
+    yield regressor
+    # An ensemble that is combined by a final estimator predicts what that estimates.
+    held = (getattr(regressor, name, None) for name in _HOLDERS)
+    members = [each for each in held if hasattr(each, "fit")]
+    if "final_estimator" not in vars(regressor):
+        members += [each[1] for each in getattr(regressor, "estimators", None) or ()]
+    for member in members:
+        if hasattr(member, "fit"):
+            yield from _inside(member)
+
+
+def warn_unless_a_mean(regressor: Any) -> None:
+    """Warn if a regressor does not estimate the conditional mean of its targets."""
+    culprit = why_not_a_mean(regressor)
+    if culprit is not None:
+        warn(
+            f"{culprit} does not estimate the conditional mean of its targets, so no ranker around "
+            "it is calibrated: choose a regressor of squared errors.",
+            NotAMeanWarning,
+        )
+
+
+def held_out_queries(regressor: Any, codes: Ints) -> tuple[Ints, Ints] | None:
+    """Return rows to train on and rows to stop early on, in whole queries.
+
+    None where the regressor does not stop early on rows of its own choice. Where it does and
+    cannot be handed other rows, a warning says so.
+    """
+    shares = [(inner, _validation_share(inner, len(codes))) for inner in _inside(regressor)]
+    name, share = next(((type(e).__name__, s) for e, s in shares if s is not None), ("", None))
+    if share is None:
+        return None
+    if _takes_validation_rows(regressor) and codes.max() > 0:
+        splitter = GroupShuffleSplit(1, test_size=share, random_state=regressor.random_state)
+        return next(splitter.split(codes, groups=codes))
+    warn(
+        f"{name} stops early on rows of its own choice, which cuts queries: set "
+        "early_stopping=False (n_iter_no_change=None where there is no such parameter), or use "
+        "HistGradientBoostingRegressor of scikit-learn 1.7 or later by itself, which is handed "
+        "whole queries.",
+        CutQueriesWarning,
+    )
+    return None
+
+
+def _validation_share(regressor: Any, n_rows: int) -> float | int | None:
+    """Return the share of the rows on which a regressor decides when to stop, or None."""
+    params = vars(regressor)
+    stops = params.get("early_stopping", params.get("n_iter_no_change") is not None)
+    # scikit-learn's rule for "auto".
+    stops = n_rows > 10_000 if stops == "auto" else stops
+    return params.get("validation_fraction") if stops else None
+
+
+def _takes_validation_rows(regressor: Any) -> bool:
+    return type(regressor) is HistGradientBoostingRegressor and has_fit_parameter(
+        regressor, "X_val"
+    )
+
+
+def fit_with_held_out(
+    regressor: Any, X: Any, targets: Any, weight: Any, train: Ints, held_out: Ints
+) -> Any:
+    """Fit boosted trees that stop early on the rows held out."""
+    arrays = {"X": X, "y": targets, "sample_weight": weight}
+    arrays = {name: values for name, values in arrays.items() if values is not None}
+    given = {name: _safe_indexing(values, train) for name, values in arrays.items()}
+    given |= {f"{name}_val": _safe_indexing(values, held_out) for name, values in arrays.items()}
+    # "auto" would count the rows that are left.
+    asked = regressor.early_stopping
+    regressor.set_params(early_stopping=True).fit(**given)
+    return regressor.set_params(early_stopping=asked)
