@@ -176,7 +176,7 @@ def read_header(path: str | Path) -> dict[str, Any]:
     >>> from skcalrank.persistence import read_header, save_model
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "dcg.skops")
-    ...     save_model(DCGRanker().fit([[0.0], [1.0]], [0, 2]), file, ranker="dcg")
+    ...     save_model(DCGRanker().fit([[0.0], [1.0]], [0, 2], [0, 0]), file, ranker="dcg")
     ...     header = read_header(file)
     >>> header["format"], header["notes"]
     (1, {'ranker': 'dcg'})

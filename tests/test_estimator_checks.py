@@ -11,6 +11,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skcalrank import LowRankLossClassifier, NDCGRanker, PairwiseDisagreementRanker
 from skcalrank.testing import expected_failed_checks
 
+# The checks know no qid.
+pytestmark = pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+
 DEFAULTS = [*rankers(), LowRankLossClassifier()]
 
 

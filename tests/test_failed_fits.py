@@ -133,7 +133,7 @@ def test_a_failed_fit_keeps_the_demand_for_a_qid(rng):
     X, y, qid = make_data(rng)
     ranker = NDCGRanker().fit(X, y, qid)
     with pytest.raises(ValueError, match="Negative relevance"):
-        ranker.fit(X, y - 5)
+        ranker.fit(X, y - 5, np.zeros(len(y)))
     with pytest.raises(MissingQidError):
         ranker.rank(X)
 

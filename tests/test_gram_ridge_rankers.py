@@ -205,7 +205,7 @@ def test_label_form_in_chunks(loss, rng):
     with pytest.raises(ValueError, match=r"3 items in a row.*before had 4"):
         chunks.partial_fit(X, y[:, :3])
     with pytest.raises(ValueError, match=r"no items in a row.*before had 4"):
-        chunks.partial_fit(X, y[:, 0])
+        chunks.partial_fit(X, y[:, 0], np.arange(30))
 
 
 def test_preferences_in_chunks(rng):
@@ -256,6 +256,7 @@ def test_a_query_in_two_chunks_is_named(names, rng):
     ranker.partial_fit(X[10:], y[10:], [f"another {q}" for q in qid[10:]])
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
 def test_forms_of_chunks_must_agree(rng):
     X, y, qid = make_data(rng)
     ranker = NDCGRanker(GramRidge()).partial_fit(X, y, qid)

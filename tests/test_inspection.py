@@ -62,6 +62,7 @@ def two_of_one_query(qid):
 
 
 @pytest.mark.parametrize("ranker", [*LINEAR, *PIPELINES], ids=repr)
+@pytest.mark.filterwarnings("ignore::skcalrank.CutQueriesWarning")
 def test_parts_sum_to_the_difference_of_scores(ranker, data):
     X, y, qid = data
     ranker.fit(X, RankingTarget(y, qid))

@@ -113,6 +113,7 @@ def test_a_query_is_ranked_by_itself(ranker, data):
 
 
 @every_pred
+@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
 def test_without_qid_all_rows_are_one_query(ranker, data):
     X, y = (part[:9] for part in data[:2])
     one = clone(ranker).fit(X, y)
@@ -145,6 +146,7 @@ def test_label_form(ranker, estimator, label_data):
 
 
 @every_maker
+@pytest.mark.filterwarnings("ignore::skcalrank.NotAMeanWarning")
 def test_label_form_is_multi_output_regression(make, label_data):
     X, y = label_data
     y = (y > 0) * 1.0

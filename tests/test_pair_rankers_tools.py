@@ -149,6 +149,7 @@ CHECKED = ("bilinear", "concat", "difference")
 DEFAULTS = [setting(make) for make in PREDS]
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
 @parametrize_with_checks(DEFAULTS, expected_failed_checks=expected_failed_checks)
 def test_estimator_checks(estimator, check):
     check(estimator)

@@ -270,10 +270,10 @@ def test_more_bad_calls(data):
         map_ranker().fit(X, PreferenceTarget.from_relevance(y, qid))
     with pytest.raises(ValueError, match="X has 2 features"):
         pd_ranker().fit(X, y, qid).rank(X[:, :2], qid)
-    large = map_ranker(pred="exact", relevance_level=1).fit(X, y)
+    large = map_ranker(pred="exact", relevance_level=1).fit(X, y, qid)
     for n in (32, 1100):
         with pytest.raises(ValueError, match=rf"{n} documents have too many.*'auto'"):
-            large.rank(np.resize(X, (n, X.shape[1])))
+            large.rank(np.resize(X, (n, X.shape[1])), np.zeros(n))
 
 
 def test_a_fit_that_fails_changes_no_map(data):

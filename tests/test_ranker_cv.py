@@ -146,7 +146,9 @@ def test_is_a_grid_search_over_instances(loss, cv, measure, label_data):
 @pytest.mark.parametrize("cv", [KFold(3), KFold(3, shuffle=True, random_state=1)], ids=str)
 @pytest.mark.parametrize("one_query", [True, False])
 @every_loss
-@pytest.mark.filterwarnings("ignore:No qid reached", "ignore:The groups parameter is ignored")
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
+@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.CutQueriesWarning")
 def test_folds_that_cut_queries(loss, cv, one_query, data):
     X, y, qid = data
     qid = None if one_query else qid
@@ -324,6 +326,8 @@ def test_what_a_splitter_is_asked(data):
     assert np.array_equal(asked[2], names)
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.CutQueriesWarning")
 def test_default_folds(data, label_data):
     X, y, qid = data
     default = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS)

@@ -120,6 +120,7 @@ def test_label_form_is_a_multi_output_regression(ranker, weighted, rng):
     assert np.array_equal(np.sort(ranker.rank(X), axis=1), np.tile(np.arange(1, 6), (30, 1)))
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.NotAMeanWarning")
 @pytest.mark.parametrize("regressor", [SVR(kernel="linear"), DecisionTreeRegressor(random_state=0)])
 def test_label_form_with_any_regressor(regressor, rng):
     X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, size=(30, 5)).astype(float)
@@ -136,6 +137,7 @@ def centred(values, qid):
 @pytest.mark.parametrize(
     "regressor", [Lasso(alpha=0.01), HuberRegressor(), RidgeCV(), SVR(kernel="linear")], ids=repr
 )
+@pytest.mark.filterwarnings("ignore::skcalrank.NotAMeanWarning")
 def test_linear_regressors_without_closed_form(regressor, data):
     X, y, qid = data
     ranker = NDCGRanker(regressor, k=3, loss="pairwise_squared").fit(X, y, qid)
@@ -160,6 +162,7 @@ def test_linear_regressor_that_takes_no_weights(rng):
 @pytest.mark.parametrize(
     "regressor", [DecisionTreeRegressor(), SVR(), KNeighborsRegressor()], ids=repr
 )
+@pytest.mark.filterwarnings("ignore::skcalrank.NotAMeanWarning")
 def test_pairwise_squared_wants_a_linear_regressor(regressor, data):
     X, y, qid = data
     ranker = NDCGRanker(regressor, loss="pairwise_squared")

@@ -93,7 +93,7 @@ def test_what_loses_the_queries_says_so(how, rng):
     for call in (
         lambda: NDCGRanker().fit(X, lost),
         lambda: ndcg_score(lost, Y),
-        lambda: get_scorer("ndcg")(NDCGRanker().fit(X, Y), X, lost),
+        lambda: get_scorer("ndcg")(NDCGRanker().fit(X, Y, QID), X, lost),
         lambda: next(QueryKFold(2).split(X, lost)),
     ):
         with pytest.raises(MissingQidError, match="lost its qid"):
@@ -377,6 +377,7 @@ def test_cross_validation_of_label_preferences(rng):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.CutQueriesWarning")
 def test_a_row_that_is_cut_away_takes_its_preferences_along(rng):
     X, y, qid = make_data(rng)
     target = PreferenceTarget.from_relevance(y, qid)

@@ -35,6 +35,7 @@ from skcalrank import (
     DCGRanker,
     MissingQidError,
     NDCGRanker,
+    OneQueryWarning,
     PrecisionRanker,
     QueryKFold,
     RankingTarget,
@@ -151,6 +152,7 @@ def test_cross_val_predict(data, mode):
         np.testing.assert_allclose(found[test], expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.CutQueriesWarning")
 def test_learning_curve(data, mode):
     sizes, _, scores = learning_curve(
         pipeline(),
@@ -275,7 +277,7 @@ def test_a_fold_is_never_one_query(data):
     ranker = NDCGRanker().fit(X, y, qid)
     with pytest.raises(MissingQidError, match="RankingTarget"):
         ranker.score(X, y)
-    with pytest.warns(UserWarning, match="No qid reached the scorer"):
+    with pytest.warns(OneQueryWarning, match=r"The scorer got y of \d+ rows and no qid"):
         SCORER(ranker, X, y)
     with pytest.raises(MissingQidError, match="groups=qid"):
         cross_val_score(ranker, X, y, cv=QueryKFold(3), scoring=SCORER)

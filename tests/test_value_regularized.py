@@ -6,7 +6,12 @@ from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
-from skcalrank import PairwiseDisagreementRanker, PreferenceTarget, ValueRegularizedRanker
+from skcalrank import (
+    PairwiseDisagreementRanker,
+    PreferenceTarget,
+    RankingTarget,
+    ValueRegularizedRanker,
+)
 from skcalrank.metrics import pairwise_disagreement_loss
 
 REGULARIZERS = {
@@ -220,14 +225,14 @@ def test_a_weight_on_all_rows_divides_alpha(kind, options, rng):
 def test_a_document_without_weight_still_wins_and_loses(options, rng):
     X, y = rng.normal(size=(5, 2)), np.array([3.0, 0, 1, 1, 2])
     ranker = ValueRegularizedRanker(**options, tol=1e-7)
-    ranker.fit(X, y, sample_weight=[0, 1, 1, 1, 1])
+    ranker.fit(X, y, np.zeros(5), sample_weight=[0, 1, 1, 1, 1])
     # The others keep their preferences against it, and nothing depends on where it is.
     moved = X.copy()
     moved[0] = 100.0
     found = ranker.coef_
-    ranker.fit(moved, y, sample_weight=[0, 1, 1, 1, 1])
+    ranker.fit(moved, y, np.zeros(5), sample_weight=[0, 1, 1, 1, 1])
     np.testing.assert_allclose(ranker.coef_, found, rtol=1e-5)
-    alone = ranker.fit(X[1:], y[1:]).coef_
+    alone = ranker.fit(X[1:], y[1:], np.zeros(4)).coef_
     assert np.abs(alone - found).max() > 1e-3
 
 
@@ -284,7 +289,10 @@ def test_deficient_features(options, rng):
 @every_regularizer
 def test_nothing_is_preferred(options):
     X = [[0.0], [1.0], [2.0]]
-    for y in (np.ones(3), PreferenceTarget.from_comparisons([], [], [0, 0, 0])):
+    for y in (
+        RankingTarget(np.ones(3), np.zeros(3)),
+        PreferenceTarget.from_comparisons([], [], [0, 0, 0]),
+    ):
         ranker = ValueRegularizedRanker(**options).fit(X, y)
         np.testing.assert_array_equal(ranker.predict(X), 0)
         assert ranker.score(X, y) == 0

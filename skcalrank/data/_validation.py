@@ -38,7 +38,7 @@ def warn_of_one_query(y: Any, qid: ArrayLike | None, caller: str) -> None:
     """Warn if rows of relevances count as one query because nothing names their queries."""
     if qid is not None or isinstance(y, Target):
         return
-    shape = np.shape(y)
+    shape = y.shape if hasattr(y, "shape") else np.shape(y)
     if shape[1:] in ((), (1,)) and shape[0] > 1:
         warn(
             f"{caller} got y of {shape[0]} rows and no qid, so all rows count as one query. Pass "

@@ -102,12 +102,12 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
                 raise ValueError("y is sparse: pass relevances as an array, y.toarray().")
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **checks)
             y = check_one_form(np.asarray(y, dtype=np.float64), qid)
+            warn_of_one_query(y, qid, type(self).__name__)
             n_items = y.shape[1] if y.ndim == 2 else None
             queries = Queries.equal(len(y), n_items) if n_items else check_queries(qid, len(y))
             y = queries.group(y.ravel())
             measure = measure.scaled_to(y)
         weight = check_sample_weight(sample_weight, X.shape[0], queries)
-        warn_of_one_query(given, qid, type(self).__name__)
         warn_of_cut_queries(given, type(self).__name__)
         return Problem(X, y, queries, weight, n_items, qid is not None, measure)
 

@@ -59,8 +59,8 @@ class PairwiseHingeRanker(_PreferenceRanker):
     Examples
     --------
     >>> from skcalrank import PairwiseHingeRanker
-    >>> ranker = PairwiseHingeRanker().fit([[0.0], [1.0], [2.0]], [0, 1, 2])
-    >>> ranker.rank([[0.0], [1.0], [2.0]])
+    >>> ranker = PairwiseHingeRanker().fit([[0.0], [1.0], [2.0]], [0, 1, 2], [7] * 3)
+    >>> ranker.rank([[0.0], [1.0], [2.0]], [7] * 3)
     array([3, 2, 1])
     """
 
@@ -121,8 +121,8 @@ class PairwiseLogisticRanker(_PreferenceRanker):
     Examples
     --------
     >>> from skcalrank import PairwiseLogisticRanker
-    >>> ranker = PairwiseLogisticRanker().fit([[0.0], [1.0], [2.0]], [0, 1, 2])
-    >>> ranker.rank([[0.0], [1.0], [2.0]])
+    >>> ranker = PairwiseLogisticRanker().fit([[0.0], [1.0], [2.0]], [0, 1, 2], [7] * 3)
+    >>> ranker.rank([[0.0], [1.0], [2.0]], [7] * 3)
     array([3, 2, 1])
     """
 

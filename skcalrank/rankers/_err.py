@@ -46,7 +46,8 @@ class ERRRanker(ScoreRanker):
     Examples
     --------
     >>> from skcalrank import ERRRanker
-    >>> ERRRanker().fit([[0.0], [1.0]], [0, 1]).score([[0.0], [1.0]], [0, 1])
+    >>> X, y, qid = [[0.0], [1.0]], [0, 1], [7, 7]
+    >>> ERRRanker().fit(X, y, qid).score(X, y, qid)
     0.5
     """
 

@@ -49,11 +49,11 @@ class AveragePrecisionRanker(PairRanker):
     Examples
     --------
     >>> from skcalrank import AveragePrecisionRanker
-    >>> X, y = [[0.1, 1], [0.9, 1], [0.4, 1]], [0, 1, 0]
-    >>> AveragePrecisionRanker().fit(X, y).score(X, y)
+    >>> X, y, qid = [[0.1, 1], [0.9, 1], [0.4, 1]], [0, 1, 0], [7, 7, 7]
+    >>> AveragePrecisionRanker().fit(X, y, qid).score(X, y, qid)
     1.0
-    >>> ranker = AveragePrecisionRanker(surrogate="pairwise", alpha=0.01).fit(X, y)
-    >>> ranker.rank(X)
+    >>> ranker = AveragePrecisionRanker(surrogate="pairwise", alpha=0.01).fit(X, y, qid)
+    >>> ranker.rank(X, qid)
     array([3, 1, 2])
     """
 

@@ -184,7 +184,8 @@ class RecallRanker(_BinaryRanker):
     Examples
     --------
     >>> from skcalrank import RecallRanker
-    >>> RecallRanker(k=1).fit([[0.0], [1.0]], [0, 1]).score([[0.0], [1.0]], [0, 1])
+    >>> X, y, qid = [[0.0], [1.0]], [0, 1], [7, 7]
+    >>> RecallRanker(k=1).fit(X, y, qid).score(X, y, qid)
     1.0
     """
 
@@ -210,7 +211,8 @@ class DCGRanker(_PositionalRanker):
     Examples
     --------
     >>> from skcalrank import DCGRanker
-    >>> DCGRanker().fit([[0.0], [1.0]], [0, 2]).score([[0.0], [1.0]], [0, 2])
+    >>> X, y, qid = [[0.0], [1.0]], [0, 2], [7, 7]
+    >>> DCGRanker().fit(X, y, qid).score(X, y, qid)
     3.0
     """
 
@@ -293,8 +295,8 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
     Examples
     --------
     >>> from skcalrank import ExpectedRankUtilityRanker
-    >>> ranker = ExpectedRankUtilityRanker(neutral=2).fit([[0.0], [1.0]], [1, 5])
-    >>> ranker.score([[0.0], [1.0]], [1, 5])
+    >>> ranker = ExpectedRankUtilityRanker(neutral=2).fit([[0.0], [1.0]], [1, 5], [7, 7])
+    >>> ranker.score([[0.0], [1.0]], [1, 5], [7, 7])
     3.0
     """
 
@@ -337,7 +339,8 @@ class AUCRanker(_PositionalRanker):
     Examples
     --------
     >>> from skcalrank import AUCRanker
-    >>> AUCRanker().fit([[0.0], [1.0]], [0, 1]).score([[0.0], [1.0]], [0, 1])
+    >>> X, y, qid = [[0.0], [1.0]], [0, 1], [7, 7]
+    >>> AUCRanker().fit(X, y, qid).score(X, y, qid)
     1.0
     """
 

@@ -1,0 +1,422 @@
+"""What is said where a qid is forgotten, queries are cut, or a regressor estimates no means."""
+
+import pickle
+import warnings
+from copy import copy, deepcopy
+from functools import wraps
+
+import numpy as np
+import pytest
+from cases import make_data, rankers
+from sklearn.base import clone
+from sklearn.ensemble import (
+    BaggingRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    StackingRegressor,
+    VotingRegressor,
+)
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.linear_model import (
+    HuberRegressor,
+    Lasso,
+    LassoCV,
+    PoissonRegressor,
+    QuantileRegressor,
+    Ridge,
+    SGDRegressor,
+)
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    HalvingGridSearchCV,
+    KFold,
+    cross_val_score,
+    learning_curve,
+    train_test_split,
+)
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
+from sklearn.utils.validation import has_fit_parameter
+
+import skcalrank
+from skcalrank import (
+    ClickSessions,
+    CutQueriesWarning,
+    ERRRanker,
+    LeastSquaresRankerCV,
+    NDCGRanker,
+    NotAMeanWarning,
+    OneQueryWarning,
+    PairwiseDisagreementRanker,
+    PreferenceTarget,
+    QueryKFold,
+    QueryShuffleSplit,
+    RankingTarget,
+    get_scorer,
+    train_test_query_split,
+)
+from skcalrank.linear_model import GramRidge
+from skcalrank.metrics import evaluate, kendall_score, ndcg_score
+
+SCORER = get_scorer("ndcg@3")
+
+
+@pytest.fixture
+def many(rng):
+    """Thirty queries of ten documents, one after the other."""
+    X, y, qid = make_data(rng, sizes=(10,) * 30)
+    rows = np.argsort(qid, kind="stable")
+    return X[rows], y[rows], qid[rows]
+
+
+def warned(call):
+    """Return the categories of what a call warns of, once each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return {each.category for each in caught}
+
+
+# -- no qid --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ranker", rankers(), ids=lambda ranker: type(ranker).__name__)
+def test_rows_without_a_qid_are_said_to_be_one_query(ranker, rng):
+    X, y, _ = make_data(rng, sizes=(12,))
+    y = (y > 0) * 1.0
+    name = type(ranker).__name__
+    with pytest.warns(OneQueryWarning, match=rf"{name} got y of 12 rows and no qid") as caught:
+        ranker.fit(X, y)
+    assert {each.filename for each in caught} == {__file__}
+    with pytest.warns(OneQueryWarning, match="no qid"):
+        ranker.score(X, y)
+    # One query that is named is one query.
+    one = np.zeros(12)
+    assert OneQueryWarning not in warned(lambda: clone(ranker).fit(X, y, one).score(X, y, one))
+
+
+def test_who_names_queries_or_has_one_row_is_not_warned(rng):
+    X, y, _ = make_data(rng, sizes=(12,))
+    NDCGRanker().fit(X[:1], [1.0]).score(X[:1], [1.0])
+    NDCGRanker().fit(X, np.column_stack([y, y + 1])).score(X, np.column_stack([y, y]))
+    preferences = PreferenceTarget.from_comparisons([0, 1], [1, 2], np.zeros(12))
+    PairwiseDisagreementRanker().fit(X, preferences).score(X, preferences)
+    # A metric of one list is a metric.
+    assert ndcg_score([1, 0], [0.2, 0.1]) == 1.0
+
+
+def test_partial_fit_and_tools_without_a_qid(many):
+    X, y, qid = many
+    with pytest.warns(OneQueryWarning):
+        NDCGRanker(GramRidge()).partial_fit(X, y)
+    with pytest.warns(OneQueryWarning):
+        LeastSquaresRankerCV(alphas=[1.0], cv=3).fit(X, y)
+    # The natural first try: folds of whole queries, of which nobody says so to the ranker.
+    with pytest.warns(OneQueryWarning):
+        cross_val_score(NDCGRanker(), X, y, groups=qid, cv=GroupKFold(3))
+    # A tool that strips the target.
+    with pytest.warns(OneQueryWarning):
+        VotingRegressor([("ndcg", NDCGRanker())]).fit(X, RankingTarget(y, qid))
+
+
+# -- parts of queries ----------------------------------------------------------------------
+
+
+def targets(data):
+    _, y, qid = data
+    yield RankingTarget(y, qid)
+    yield PreferenceTarget.from_relevance(y, qid)
+    first = np.flatnonzero(np.append(True, qid[1:] != qid[:-1]))
+    yield ClickSessions(qid, [[row, row + 1] for row in first], np.ones(len(first), dtype=int))
+
+
+RANKERS = [NDCGRanker(), PairwiseDisagreementRanker(), ERRRanker(max_grade=3)]
+
+
+@pytest.mark.parametrize("kind", range(3), ids=["relevances", "preferences", "clicks"])
+def test_a_part_of_a_target_knows_what_is_missing(kind, many):
+    X, ranker, y = many[0], clone(RANKERS[kind]), list(targets(many))[kind]
+    ranker.fit(X, y)
+    whole = np.arange(30)
+    assert not warned(lambda: clone(ranker).fit(X[whole], y[whole]).score(X[whole], y[whole]))
+    part = np.arange(2, 25)
+    message = "2 of 3 queries cut: 13 of their 20 documents are there"
+    with pytest.warns(CutQueriesWarning, match=rf"{type(ranker).__name__} got y with {message}"):
+        clone(ranker).fit(X[part], y[part])
+    with pytest.warns(CutQueriesWarning, match=message):
+        ranker.score(X[part], y[part])
+    # Of what is left the same, a part of a part, and a part joined to itself.
+    with pytest.warns(CutQueriesWarning, match="1 of 1 queries cut: 5 of their 10"):
+        ranker.score(X[20:25], y[part][-5:])
+    joined = y[whole][np.random.default_rng(0).permutation(30)]
+    assert not warned(lambda: ranker.score(X[whole], joined))
+
+
+@pytest.mark.parametrize(
+    "of", [copy, deepcopy, lambda y: pickle.loads(pickle.dumps(y)), RankingTarget.copy]
+)
+def test_copies_of_parts_are_parts(of, many):
+    _, y, qid = many
+    part = of(RankingTarget(y, qid)[2:25])
+    with pytest.warns(CutQueriesWarning, match="2 of 3 queries"):
+        ndcg_score(part, y[2:25])
+
+
+def test_repeats_do_not_hide_gaps(many):
+    X, y, qid = many
+    with pytest.warns(CutQueriesWarning, match="1 of 1 queries cut: 1 of their 10"):
+        NDCGRanker().fit(X[[3] * 10], RankingTarget(y, qid)[[3] * 10])
+
+
+def test_parts_that_are_joined_again_are_whole(many):
+    _, y, qid = many
+    target = RankingTarget(y, qid)
+    rows = np.random.default_rng(0).permutation(300)
+    halves = [target[rows[:120]], target[rows[120:]]]
+    assert not warned(lambda: ndcg_score(np.concatenate(halves), y[rows]))
+    with pytest.warns(CutQueriesWarning):
+        ndcg_score(np.concatenate([halves[0], halves[0]]), y[np.append(rows[:120], rows[:120])])
+    # Files whose queries have the same names.
+    other = RankingTarget(y[:250], qid[:250])
+    assert not warned(lambda: ndcg_score(np.concatenate([target, other]), np.append(y, y[:250])))
+
+
+def test_what_was_dropped_on_purpose_is_a_target_of_its_own(many):
+    X, y, qid = many
+    part = RankingTarget(y, qid)[2:25]
+    assert not warned(lambda: NDCGRanker().fit(X[2:25], RankingTarget(np.asarray(part), part.qid)))
+
+
+@pytest.mark.parametrize("metric", [ndcg_score, kendall_score])
+def test_metrics_see_parts(metric, many):
+    X, y, qid = many
+    with pytest.warns(CutQueriesWarning, match="2 of 3 queries"):
+        metric(RankingTarget(y, qid)[2:25], X[2:25, 0])
+    with pytest.warns(CutQueriesWarning, match="2 of 3 queries") as caught:
+        evaluate(RankingTarget(y, qid)[2:25], X[2:25, 0], ["ndcg", "kendall"])
+    assert len(caught) == 1
+
+
+def test_tools_that_cut_queries(many):
+    X, y, qid = many
+    target = RankingTarget(y, qid)
+    ranker = NDCGRanker(estimator=Ridge())
+    calls = {
+        "folds of shuffled rows": lambda: cross_val_score(
+            ranker, X, target, cv=KFold(3, shuffle=True, random_state=0), scoring=SCORER
+        ),
+        "folds of rows": lambda: cross_val_score(ranker, X, target, cv=4, scoring=SCORER),
+        "a grid with folds of rows": lambda: GridSearchCV(
+            ranker, {"estimator__alpha": [1.0]}, cv=4, scoring=SCORER
+        ).fit(X, target),
+        "a split of rows": lambda: ranker.fit(*train_test_split(X, target, random_state=0)[::2]),
+        "halving": lambda: HalvingGridSearchCV(
+            ranker,
+            {"estimator__alpha": [1, 10, 100, 1000]},
+            cv=GroupKFold(3),
+            scoring=SCORER,
+            min_resources=60,
+        ).fit(X, target, groups=qid),
+        "a learning curve": lambda: learning_curve(
+            ranker, X, target, cv=QueryKFold(3), train_sizes=[0.33], scoring=SCORER
+        ),
+    }
+    for name, call in calls.items():
+        assert CutQueriesWarning in warned(call), name
+
+
+def test_own_tools_never_cut(many):
+    X, y, qid = many
+    target = RankingTarget(y, qid)
+    ranker = NDCGRanker(estimator=Ridge())
+    for cv in (QueryKFold(4), QueryKFold(4, shuffle=True, random_state=0), QueryShuffleSplit(3)):
+        assert not warned(lambda cv=cv: cross_val_score(ranker, X, target, cv=cv, scoring=SCORER))
+    parts = train_test_query_split(X, target, random_state=0)
+    assert not warned(lambda: ranker.fit(*parts[::2]).score(*parts[1::2]))
+    for cv in (None, 3, QueryKFold(3), GroupKFold(3), QueryShuffleSplit(3)):
+        assert not warned(lambda cv=cv: LeastSquaresRankerCV(alphas=[1.0], cv=cv).fit(X, target))
+    # Halving over another resource than rows.
+    trees = NDCGRanker(GradientBoostingRegressor(max_depth=2))
+    halving = HalvingGridSearchCV(
+        trees,
+        {"estimator__learning_rate": [0.1, 0.5]},
+        resource="estimator__n_estimators",
+        min_resources=2,
+        max_resources=4,
+        cv=QueryKFold(3),
+        scoring=SCORER,
+    )
+    assert not warned(lambda: halving.fit(X, target))
+
+
+@pytest.mark.parametrize("cv", [KFold(7), [(np.arange(0, 150), np.arange(155, 170))]], ids=str)
+def test_folds_of_one_s_own_that_cut_queries(cv, many):
+    X, y, qid = many
+    # The groups, which KFold ignores and says so.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The groups parameter")
+        with pytest.warns(CutQueriesWarning, match=r"cv cuts \d+ of 30 queries"):
+            LeastSquaresRankerCV(alphas=[1.0], cv=cv).fit(X, y, qid)
+
+
+def test_one_query_that_is_named_is_cut_by_folds_of_its_rows(many):
+    X, y, _ = many
+    with pytest.warns(CutQueriesWarning, match="cv cuts 1 of 1 queries"):
+        LeastSquaresRankerCV(alphas=[1.0]).fit(X, y, np.zeros(len(y)))
+
+
+# -- regressors that stop early ------------------------------------------------------------
+
+HANDED = has_fit_parameter(HistGradientBoostingRegressor(), "X_val")
+
+
+@pytest.mark.skipif(not HANDED, reason="before scikit-learn 1.7 trees take no rows to stop on")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_trees_that_stop_early_are_handed_whole_queries(weighted, many, monkeypatch):
+    X, y, qid = many
+    given = {}
+    fit = HistGradientBoostingRegressor.fit
+
+    @wraps(fit)
+    def spy(self, X, y, sample_weight=None, **kwargs):
+        given.update(X=X, sample_weight=sample_weight, **kwargs)
+        return fit(self, X, y, sample_weight, **kwargs)
+
+    monkeypatch.setattr(HistGradientBoostingRegressor, "fit", spy)
+    trees = HistGradientBoostingRegressor(early_stopping=True, random_state=0, max_iter=3)
+    weight = np.linspace(1, 2, 300) if weighted else None
+    ranker = NDCGRanker(trees)
+    assert not warned(lambda: ranker.fit(X, y, qid, weight))
+    train, held_out = ({tuple(row) for row in given[name].tolist()} for name in ("X", "X_val"))
+    names = {tuple(row): q for row, q in zip(X.tolist(), qid)}
+    trained, stopped = ({names[row] for row in rows} for rows in (train, held_out))
+    assert not trained & stopped
+    assert len(stopped) == 3
+    assert len(trained) == 27
+    assert (
+        (given["sample_weight_val"] is not None) if weighted else ("sample_weight_val" not in given)
+    )
+    assert ranker.estimator_.early_stopping is True
+    assert ranker.estimator_.do_early_stopping_
+
+
+@pytest.mark.skipif(not HANDED, reason="before scikit-learn 1.7 trees take no rows to stop on")
+def test_auto_is_resolved_before_queries_are_held_out(rng):
+    X, y, qid = make_data(rng, sizes=(30,) * 350)
+    ranker = NDCGRanker(HistGradientBoostingRegressor(max_iter=2, random_state=0))
+    ranker.fit(X, y, qid)
+    assert ranker.estimator_.early_stopping == "auto"
+    assert ranker.estimator_.do_early_stopping_
+    assert not ranker.fit(X[:9000], y[:9000], qid[:9000]).estimator_.do_early_stopping_
+
+
+@pytest.mark.parametrize(
+    "regressor",
+    [
+        make_pipeline(StandardScaler(), HistGradientBoostingRegressor(early_stopping=True)),
+        GridSearchCV(HistGradientBoostingRegressor(early_stopping=True), {"max_iter": [2]}),
+        GradientBoostingRegressor(n_iter_no_change=2, n_estimators=3),
+        MLPRegressor(early_stopping=True, max_iter=500),
+        SGDRegressor(early_stopping=True),
+    ],
+    ids=lambda regressor: type(regressor).__name__,
+)
+def test_other_regressors_that_stop_early_are_said_to_cut_queries(regressor, many):
+    X, y, qid = many
+    with pytest.warns(CutQueriesWarning, match="stops early on rows of its own choice"):
+        NDCGRanker(regressor).fit(X, y, qid)
+
+
+def test_rows_that_are_queries_are_not_cut_by_early_stopping(many):
+    X, y, _ = many
+    regressor = SGDRegressor(early_stopping=True)
+    assert not warned(lambda: NDCGRanker(regressor).fit(X, np.column_stack([y, y, 1 + y])))
+
+
+# -- regressors that estimate no means -----------------------------------------------------
+
+NO_MEANS = [
+    HistGradientBoostingRegressor(loss="absolute_error"),
+    HistGradientBoostingRegressor(loss="quantile", quantile=0.9),
+    GradientBoostingRegressor(loss="huber", n_estimators=2),
+    RandomForestRegressor(criterion="absolute_error", n_estimators=2),
+    SGDRegressor(loss="epsilon_insensitive"),
+    QuantileRegressor(),
+    HuberRegressor(),
+    SVR(),
+    make_pipeline(StandardScaler(), SVR()),
+    GridSearchCV(QuantileRegressor(), {"alpha": [1.0]}),
+    BaggingRegressor(SVR(), n_estimators=2),
+    VotingRegressor([("svr", SVR()), ("ridge", Ridge())]),
+    StackingRegressor([("ridge", Ridge())], final_estimator=HuberRegressor()),
+]
+MEANS = [
+    Ridge(),
+    LassoCV(),
+    RandomForestRegressor(n_estimators=2),
+    HistGradientBoostingRegressor(max_iter=2),
+    GradientBoostingRegressor(n_estimators=2),
+    PoissonRegressor(),
+    SGDRegressor(),
+    MLPRegressor(max_iter=2000, tol=1e-2),
+    StackingRegressor([("svr", SVR())], final_estimator=Ridge()),
+]
+
+
+@pytest.mark.parametrize("regressor", NO_MEANS, ids=str)
+def test_regressors_of_other_things_than_means(regressor, many):
+    assert NotAMeanWarning in warned(lambda: NDCGRanker(regressor).fit(*many))
+
+
+@pytest.mark.parametrize("regressor", MEANS, ids=str)
+def test_regressors_of_means(regressor, many):
+    assert not warned(lambda: NDCGRanker(regressor).fit(*many))
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("LGBMRegressor", {"objective": "regression_l1", "verbose": -1, "n_estimators": 2}),
+        ("XGBRegressor", {"objective": "reg:absoluteerror", "n_estimators": 2}),
+    ],
+)
+def test_objectives_of_boosting_libraries(name, params, many):
+    library = pytest.importorskip({"L": "lightgbm", "X": "xgboost"}[name[0]])
+    regressor = getattr(library, name)
+    with pytest.warns(NotAMeanWarning, match=f"{name}.objective="):
+        NDCGRanker(regressor(**params)).fit(*many)
+
+
+def test_regressors_of_pairs_too(many):
+    X, y, qid = many
+    ranker = PairwiseDisagreementRanker(
+        surrogate="pairwise", estimator=SVR(), pair_features="concat"
+    )
+    with pytest.warns(NotAMeanWarning):
+        ranker.fit(X[:20], y[:20], qid[:20])
+
+
+def test_one_value_for_all_rows(many):
+    X, y, qid = many
+    ranker = NDCGRanker(Lasso(alpha=100.0)).fit(X, y, qid)
+    for call in (lambda: ranker.predict(X), lambda: ranker.score(X, y, qid)):
+        with pytest.warns(NotAMeanWarning, match="Lasso predicts one value for all 300 rows"):
+            call()
+    # Documents that do not differ, and few of them, may well have one score.
+    assert not warned(lambda: ranker.predict(np.ones((40, X.shape[1]))))
+    assert not warned(lambda: ranker.predict(X[:10]))
+    # Nothing was to be learned.
+    assert not warned(lambda: NDCGRanker().fit(X, np.ones(300), qid).predict(X))
+    chunks = NDCGRanker(GramRidge(1e20)).partial_fit(X[:10], np.ones(10), qid[:10])
+    chunks.partial_fit(X[10:], y[10:], qid[10:])
+    assert chunks.record_.varied
+
+
+def test_names_of_the_warnings_are_public():
+    for name in ("OneQueryWarning", "CutQueriesWarning", "NotAMeanWarning"):
+        assert issubclass(getattr(skcalrank, name), UserWarning)
+        assert name in skcalrank.__all__
