@@ -23,6 +23,8 @@ from copy import copy
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from secrets import token_hex
+from stat import S_IMODE, S_ISREG
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -38,6 +40,9 @@ FORMAT = 1
 
 _HEADER = "skcalrank.json"
 _KEYS = ("format", "class", "skcalrank", "scikit-learn", "notes")
+
+# Names of what is open already, whatever kind of file it is.
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 
 # Results of cross-validation hold masked arrays, which versions of skops call differently, and
 # records of fits hold a frozenset.
@@ -66,7 +71,8 @@ def require_skops() -> Any:
 def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
     """Write a fitted ranker to a file.
 
-    The file is complete or is not there: it takes its name when all is written. The names of the
+    The file takes its name, and the mode of the file that it replaces, when all of it is written:
+    a call that fails leaves the file of that name as it was. The names of the
     queries that a ranker has seen are not kept: a ranker that is loaded and given more chunks by
     ``partial_fit`` does not notice one that comes again. The statistics of a ``GramRidge``, which
     it goes on from, are kept: 8 d^2 bytes for d features, before compression.
@@ -116,20 +122,49 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
 
 @contextmanager
 def complete_file(path, mode, **options):
-    """A file to write, which takes its name when all is written."""
-    path = Path(path)
-    if path.exists() and not path.is_file():
-        # A device or a pipe is written to, never replaced; of a folder this says what is wrong.
-        with open(path, mode, **options) as file:
+    """Open a file for writing that takes its name, and the mode of a file there, when complete.
+
+    Whatever happens before leaves the file of that name as it was. Writers of one name do not see
+    each other: the last one wins. Devices, pipes and open descriptors are written to directly.
+    """
+    status = _status(path)
+    if status is not None and (not S_ISREG(status.st_mode) or _DESCRIPTOR.fullmatch(str(path))):
+        # Opened for appending: a descriptor may be that of a file with earlier output.
+        with open(path, mode.replace("w", "a"), **options) as file:
             yield file
         return
-    part = path.with_name(f"{path.name}.part")
+    # Of a link the target is replaced. The name is short, and no other writer has it.
+    final = Path(os.path.realpath(path))
+    part = final.with_name(f".skcalrank-{token_hex(8)}.part")
     try:
-        with open(part, mode, **options) as file:
+        with _new_file(part, path, mode, options) as file:
+            if status is not None:
+                os.chmod(part, S_IMODE(status.st_mode))
             yield file
-        os.replace(part, path)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, final)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _status(path):
+    """Return what is known of a file that may be written, None where there is none."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    if S_ISREG(status.st_mode):
+        open(path, "r+b").close()  # what is write-protected is not replaced either
+    return status
+
+
+def _new_file(part, path, mode, options):
+    """Open a new file, which errors call by the name it will have."""
+    try:
+        return open(part, mode.replace("w", "x"), **options)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
 def _header(ranker, notes) -> dict:
