@@ -34,10 +34,14 @@ def _text(name: Any) -> int | str:
     if isinstance(name, str):
         return f"str {name}"
     if isinstance(name, (Real, Decimal, np.bool_)):
-        if name % 1 != 0:  # also of what is not finite
-            return f"float {float(name)!r}"
-        number = int(name)
-        return number if -_WORD // 2 <= number < _WORD // 2 else f"int {number}"
+        return _number(name)
     if isinstance(name, tuple):
         return f"tuple {[_bits(part) for part in name]}"
     return f"{type(name).__name__} {name!r}"
+
+
+def _number(name: Any) -> int | str:
+    if name % 1 != 0:  # also of what is not finite
+        return f"float {float(name)!r}"
+    number = int(name)
+    return number if -_WORD // 2 <= number < _WORD // 2 else f"int {number}"
