@@ -6,7 +6,7 @@ oneself; nor does it say which version wrote it. The files here are those of `sk
 names of the classes they belong to, each of which is checked before anything is made of it. Beside
 it stands a small header in JSON, which :func:`read_header` reads without the model.
 
-skops is optional: ``pip install 'skcalrank[files]'``.
+skops is optional: ``pip install skops``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import warnings
 from collections.abc import Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from secrets import token_hex
+from stat import S_IMODE, S_ISREG
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -31,26 +32,48 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .rankers import FitRecord
+
 __all__ = ["load_model", "read_header", "save_model"]
 
 #: Of the files that are written; readers know all formats up to theirs.
 FORMAT = 1
 
 _HEADER = "skcalrank.json"
+
+# Of the header, before compression.
+_MOST_BYTES = 1 << 24
+
 _KEYS = ("format", "class", "skcalrank", "scikit-learn", "notes")
 
-# Results of cross-validation hold masked arrays, which versions of skops call differently, and
-# records of fits hold a frozenset.
-_HARMLESS = ("numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray", "builtins.frozenset")
+# Names of what is open already, whatever kind of file it is.
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 
-# Of scikit-learn, beside estimators: the insides of trees and of neural networks, losses, and what
-# a search goes by. The function of a scorer is a type of its own, which is not among them.
+# Beside classes of skcalrank and estimators. Results of cross-validation hold masked arrays, which
+# versions of skops call differently, and records of fits hold a frozenset. Of functions these,
+# which scikit-learn's own estimators hold: they look at arrays and do nothing else.
+_HARMLESS = re.compile(
+    r"numpy\.(ma\.(core\.)?MaskedArray|dtype|mean|median)"
+    r"|builtins\.frozenset"
+    r"|scipy\.interpolate\._bsplines\.BSpline"
+    r"|scipy\.\w+\.array_api_compat\.numpy\._aliases\.asarray"
+    r"|sklearn\.feature_selection\._univariate_selection\.(f_\w+|r_regression|chi2)"
+    r"|sklearn\.feature_selection\._mutual_info\.mutual_info_(classif|regression)"
+)
+
+# Of scikit-learn, beside estimators: the insides of trees, of neighbors and of neural networks,
+# kernels, losses, and what a search goes by. The function of a scorer is a type of its own, which
+# is not among them, as is the function of a metric.
 _INSIDES = re.compile(
     r"sklearn\.(tree\._tree\.Tree"
     r"|ensemble\._hist_gradient_boosting\.(predictor\.TreePredictor|binning\._BinMapper)"
     r"|neural_network\._stochastic_optimizers\.(SGD|Adam)Optimizer"
+    r"|neighbors\._(kd|ball)_tree\.\w+"
+    r"|metrics\._dist_metrics\.(?!PyFunc)\w+"
+    r"|gaussian_process\.kernels\.\w+"
     r"|_loss\.(_loss|link|loss)\.\w+"
     r"|model_selection\._split\.\w+"
+    r"|utils\._metadata_requests\.(Method)?MetadataRequest"
     r"|metrics\._scorer\._(Passthrough)?Scorer)"
 )
 
@@ -60,16 +83,18 @@ def require_skops() -> Any:
     try:
         return import_module("skops.io")
     except ImportError as error:
-        raise ImportError("Model files need skops: pip install 'skcalrank[files]'.") from error
+        raise ImportError("Model files need skops: pip install skops") from error
 
 
 def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
     """Write a fitted ranker to a file.
 
-    The file is complete or is not there: it takes its name when all is written. The names of the
-    queries that a ranker has seen are not kept: a ranker that is loaded and given more chunks by
-    ``partial_fit`` does not notice one that comes again. The statistics of a ``GramRidge``, which
-    it goes on from, are kept: 8 d^2 bytes for d features, before compression.
+    The file takes its name, and the mode of the file that it replaces, when all of it is written:
+    a call that fails leaves the file of that name as it was. The statistics of a ``GramRidge``,
+    from which a ranker that is loaded goes on, are kept: 8 d^2 bytes for d features, before
+    compression. Of the queries that it has seen, 8 bytes each are kept in place of their names:
+    ``partial_fit`` refuses one that comes again (numbers, text, dates and tuples of them as names;
+    a new query is taken for one of n earlier ones with a chance of n / 2^64).
 
     Parameters
     ----------
@@ -87,8 +112,11 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
     NotFittedError
         If the ranker is not fitted.
     TypeError
-        If the ranker holds what skops cannot write, such as a lambda or a generator, or a note is
-        not JSON.
+        If the ranker holds what skops cannot write, such as a lambda or, with a numpy below 1.25,
+        a ``numpy.random.Generator`` (as ``HistGradientBoostingRegressor`` has), or a note is not
+        JSON.
+    ValueError
+        If the notes take more than 16 MB.
 
     Examples
     --------
@@ -107,7 +135,15 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
     skops = require_skops()
     check_is_fitted(ranker)
     header = json.dumps(_header(ranker, notes))
-    content = io.BytesIO(skops.dumps(_lean(ranker), compression=ZIP_DEFLATED))
+    if len(header) > _MOST_BYTES:
+        raise ValueError(f"The notes take {len(header):,} bytes, and at most {_MOST_BYTES:,} fit.")
+    try:
+        content = io.BytesIO(skops.dumps(_lean(ranker), compression=ZIP_DEFLATED))
+    except AttributeError as error:
+        raise TypeError(
+            f"skops cannot write what the ranker holds: {error}. With 'seed_seq' in this message, "
+            "upgrade numpy to 1.25."
+        ) from error
     with ZipFile(content, "a") as archive:
         archive.writestr(_HEADER, header)
     with complete_file(path, "wb") as file:
@@ -116,20 +152,49 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
 
 @contextmanager
 def complete_file(path, mode, **options):
-    """A file to write, which takes its name when all is written."""
-    path = Path(path)
-    if path.exists() and not path.is_file():
-        # A device or a pipe is written to, never replaced; of a folder this says what is wrong.
-        with open(path, mode, **options) as file:
+    """Open a file for writing that takes its name, and the mode of a file there, when complete.
+
+    Whatever happens before leaves the file of that name as it was. Writers of one name do not see
+    each other: the last one wins. Devices, pipes and open descriptors are written to directly.
+    """
+    status = _status(path)
+    if status is not None and (not S_ISREG(status.st_mode) or _DESCRIPTOR.fullmatch(str(path))):
+        # Opened for appending: a descriptor may be that of a file with earlier output.
+        with open(path, mode.replace("w", "a"), **options) as file:
             yield file
         return
-    part = path.with_name(f"{path.name}.part")
+    # Of a link the target is replaced. The name is short, and no other writer has it.
+    final = Path(os.path.realpath(path))
+    part = final.with_name(f".skcalrank-{token_hex(8)}.part")
     try:
-        with open(part, mode, **options) as file:
+        with _new_file(part, path, mode, options) as file:
+            if status is not None:
+                os.chmod(part, S_IMODE(status.st_mode))
             yield file
-        os.replace(part, path)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, final)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _status(path):
+    """Return what is known of a file that may be written, None where there is none."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    if S_ISREG(status.st_mode):
+        open(path, "r+b").close()  # what is write-protected is not replaced either
+    return status
+
+
+def _new_file(part, path, mode, options):
+    """Open a new file, which errors call by the name it will have."""
+    try:
+        return open(part, mode.replace("w", "x"), **options)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
 def _header(ranker, notes) -> dict:
@@ -139,14 +204,22 @@ def _header(ranker, notes) -> dict:
     return dict(zip(_KEYS, (FORMAT, name, version, sklearn.__version__, notes)))
 
 
-def _lean(ranker):
-    """Return the ranker without the names of all queries it has seen."""
-    ranker = copy(ranker)
-    if hasattr(ranker, "record_"):
-        ranker.record_ = replace(ranker.record_, names=frozenset())
-    if hasattr(ranker, "rankers_"):
-        ranker.rankers_ = {name: _lean(each) for name, each in ranker.rankers_.items()}
-    return ranker
+def _lean(thing):
+    """Return an estimator without the names of all queries that it, or one inside it, has seen."""
+    if isinstance(thing, FitRecord):
+        return thing.without_names()
+    if isinstance(thing, BaseEstimator):
+        before = vars(thing)
+        after = _lean(before)
+        if after is not before:
+            thing = copy(thing)
+            vars(thing).update(after)
+    elif type(thing) in (list, tuple, dict):
+        before = thing.values() if type(thing) is dict else thing
+        after = [_lean(each) for each in before]
+        if any(one is not other for one, other in zip(before, after)):
+            thing = dict(zip(thing, after)) if type(thing) is dict else type(thing)(after)
+    return thing
 
 
 def read_header(path: str | Path) -> dict[str, Any]:
@@ -183,6 +256,9 @@ def read_header(path: str | Path) -> dict[str, Any]:
     """
     try:
         with ZipFile(path) as archive:
+            size = archive.getinfo(_HEADER).file_size
+            if size > _MOST_BYTES:
+                raise ValueError(f"its header has {size:,} bytes")
             header = json.loads(archive.read(_HEADER))
         header = {key: header[key] for key in _KEYS}
         known = header["format"] <= FORMAT
@@ -211,8 +287,9 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> Any:
     """Read a ranker from a file that :func:`save_model` wrote.
 
     Only classes of skcalrank, estimators of scikit-learn, what these are made of, and types that
-    skops itself takes for safe are made; no functions. The numbers in a file are not checked: one
-    that was forged can hold trees that make the process crash when it predicts.
+    skops itself takes for safe are made; of functions a few of numpy and scikit-learn alone, such
+    as ``f_regression``. The numbers in a file are not checked: one that was forged can hold trees
+    that make the process crash when it predicts.
 
     Parameters
     ----------
@@ -278,7 +355,7 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> Any:
 
 def _is_ours(name) -> bool:
     """Whether it is a class of skcalrank, or another one that a model is made of."""
-    if name in _HARMLESS:
+    if _HARMLESS.fullmatch(name):
         return True
     module, _, attribute = name.rpartition(".")
     package = module.partition(".")[0]

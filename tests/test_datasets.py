@@ -366,13 +366,6 @@ def test_what_is_no_group_size(sizes, bad, chunk_rows, tmp_path):
         list(load_letor(path, chunk_rows=chunk_rows))
 
 
-def test_cut_compressed_file(letor_text, tmp_path):
-    path = tmp_path / "cut.txt.gz"
-    path.write_bytes(gzip.compress(letor_text.encode())[:-40])
-    with pytest.raises(EOFError):
-        list(load_letor(path, chunk_rows=5))
-
-
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_chunks_take_the_memory_of_one(suffix, tmp_path):
     row = " ".join(f"{j}:0.25" for j in range(1, 21))
@@ -459,8 +452,8 @@ def test_columns_of_tables(frame, tmp_path):
         ("", "No columns"),
         ("qid,label,a\n", "has no rows"),
         ("qid,label\n1,0\n", "no column of numbers"),
-        ("qid,label,a\n1,0,2\n,0,2\n", "rows 1 to 2: a row has no value in column 'qid'"),
-        ("qid,label,a\n1,0,2\n1,high,2\n", "rows 1 to 2: .*high"),
+        ("qid,label,a\n1,0,2\n,0,2\n", "bad.csv, row 2, column 'qid' has no value: the row has no query"),
+        ("qid,label,a\n1,0,2\n1,high,2\n", "bad.csv, row 2, column 'label' is no number: .*'high'"),
         ("qid,label,a\n1,0,2\n1,0,2,3\n", "line 3"),
     ],
 )
@@ -482,7 +475,7 @@ def test_bad_tables_in_chunks(tmp_path):
     with pytest.raises(ValueError, match=r"query '1' was in an earlier chunk"):
         list(read_table(path, Columns(), chunk_rows=1)[1])
     write(path, "qid,label,a\n1,0,2\n2,0,words\n")
-    with pytest.raises(ValueError, match=r"rows 2 to 2: .*words"):
+    with pytest.raises(ValueError, match=r"bad.csv, row 2, column 'a' is no number: .*'words'"):
         list(read_table(path, Columns(), chunk_rows=1)[1])
 
 
@@ -491,5 +484,5 @@ def test_bad_tables_in_chunks(tmp_path):
 )
 def test_tables_without_the_extra(module, suffix, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=r"skcalrank\[files\]"):
+    with pytest.raises(ImportError, match=f"pip install {module.partition('.')[0]}$"):
         read_table(tmp_path / f"table{suffix}", Columns())

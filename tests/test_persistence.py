@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import tracemalloc
 import warnings
 from unittest.mock import Mock
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -12,17 +13,28 @@ import pytest
 import sklearn
 from cases import rankers
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.cluster import FeatureAgglomeration
 from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
     RandomForestRegressor,
 )
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
+from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge, SGDRegressor
 from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    SplineTransformer,
+    StandardScaler,
+)
 
 import skcalrank
 from skcalrank import LeastSquaresRankerCV, LowRankLossClassifier, NDCGRanker, QueryKFold
@@ -41,6 +53,11 @@ REGRESSORS = [
     GradientBoostingRegressor(n_estimators=3, random_state=0),
     RandomForestRegressor(3, random_state=0),
     MLPRegressor(hidden_layer_sizes=3, tol=10.0, n_iter_no_change=1, random_state=0),
+    KNeighborsRegressor(2),
+    KNeighborsRegressor(2, algorithm="ball_tree", metric="manhattan"),
+    GaussianProcessRegressor(RBF() + WhiteKernel()),
+    make_pipeline(SplineTransformer(), KBinsDiscretizer(2), Ridge()),
+    make_pipeline(SimpleImputer(), SelectKBest(f_regression, k=2), FeatureAgglomeration(), Ridge()),
 ]
 
 
@@ -59,6 +76,8 @@ def there_and_back(ranker, path):
     return load_model(path)
 
 
+np_version = tuple(map(int, np.__version__.split(".")[:2]))
+
 # -- there and back ----------------------------------------------------------------
 
 
@@ -76,7 +95,11 @@ def test_every_ranker(ranker, data, path):
 
 @pytest.mark.parametrize("regressor", REGRESSORS, ids=lambda r: type(r).__name__)
 def test_regressors(regressor, data, path):
-    ranker = NDCGRanker(regressor).fit(*data)
+    if isinstance(regressor, HistGradientBoostingRegressor) and np_version < (1, 25):
+        pytest.skip("skops writes random generators of numpy 1.25 and later")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # how well the regressor fits is not asked here
+        ranker = NDCGRanker(regressor).fit(*data)
     twin = there_and_back(ranker, path)
     np.testing.assert_allclose(twin.predict(data[0]), ranker.predict(data[0]), rtol=1e-12)
 
@@ -128,18 +151,6 @@ def test_chunks_can_be_added_to_a_model_that_was_loaded(data, path):
     ranker = NDCGRanker(GramRidge()).partial_fit(X[first], y[first], qid[first])
     twin = there_and_back(ranker, path).partial_fit(X[~first], y[~first], qid[~first])
     np.testing.assert_allclose(twin.coef_, NDCGRanker(GramRidge()).fit(*data).coef_, rtol=1e-10)
-
-
-@pytest.mark.parametrize("ranker", [NDCGRanker(GramRidge()), LeastSquaresRankerCV()], ids=repr)
-def test_names_of_queries_are_left_out(ranker, data, path):
-    X, y, qid = data
-    ranker.fit(X, y, [f"query-{q}" for q in qid])
-    save_model(ranker, path)
-    with ZipFile(path) as archive:
-        assert "query-10" not in archive.read("schema.json").decode()
-    # The ranker itself keeps them.
-    learnt = ranker.rankers_["ndcg@10"] if hasattr(ranker, "rankers_") else ranker
-    assert "query-10" in learnt.record_.names
 
 
 # -- the header --------------------------------------------------------------------
@@ -247,6 +258,21 @@ def test_forged_headers(data, path, change, words):
             read(path)
 
 
+def test_a_header_that_would_fill_the_memory(data, path):
+    ranker = NDCGRanker().fit(*data)
+    save_model(ranker, path)
+    rewrite(path, "skcalrank.json", lambda text: text + " " * (1 << 25))
+    for read in (read_header, load_model):
+        tracemalloc.start()
+        with pytest.raises(ValueError, match=r"no model file of skcalrank: its header has 33,5"):
+            read(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 22
+        tracemalloc.stop()
+    # Nor is one written that could not be read.
+    with pytest.raises(ValueError, match=r"notes take 16,777,.*at most 16,777,216"):
+        save_model(ranker, path, words="w" * (1 << 24))
+
+
 @pytest.mark.parametrize("content", [{"a": 1}, np.ones(3), NDCGRanker()])
 def test_what_is_no_fitted_ranker(data, path, content):
     save_model(NDCGRanker().fit(*data), path)
@@ -297,6 +323,8 @@ def test_strange_types_are_named_and_can_be_trusted(data, path):
         "subprocess.Popen",
         # Functions, and what modules have imported from elsewhere.
         "sklearn.utils.shuffle",
+        "sklearn.metrics._dist_metrics.PyFuncDistance",
+        "numpy.fromfile",
         "skcalrank.load_letor",
         "skcalrank.datasets._letor.Path",
         "skcalrank.missing.Nothing",
@@ -349,7 +377,7 @@ def test_a_file_is_complete_or_as_before(data, path, monkeypatch):
 
 def test_without_skops(data, path, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
-    with pytest.raises(ImportError, match=r"skcalrank\[files\]"):
+    with pytest.raises(ImportError, match=r"pip install skops$"):
         save_model(NDCGRanker().fit(*data), path)
 
 

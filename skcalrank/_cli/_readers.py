@@ -6,17 +6,25 @@ import re
 import sys
 import textwrap
 import time
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from lzma import LZMAError
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import get_tags
 
 from ..data import CHUNK_ROWS, WHOLE_BYTES
-from ..datasets import OPENERS, Columns, Form, read_chunks, read_table, table_format
+from ..datasets import (
+    OPENERS,
+    Columns,
+    Form,
+    group_file,
+    read_chunks,
+    read_table,
+    table_format,
+)
+from ._rankers import PEERS
 from ._terminal import say
 
 LETOR = "wanted are lines 'relevance qid:Q feature:value ...' with features from 1"
@@ -41,7 +49,8 @@ class Reader:
 
     The features are those of `model`. Without a model they are the columns `names` of a table, or
     the first `n_features` of LETOR lines. With `labels` a table without labels is an error; with
-    `whole` there is one part of all rows, however large the file.
+    `whole` there is one part of all rows, however large the file. Features that are missing are an
+    error unless all `rankers` take them.
     """
 
     def __init__(
@@ -55,6 +64,7 @@ class Reader:
         whole=False,
         names=None,
         n_features=None,
+        rankers=(),
     ):
         self.path, self.dtype, self.documents = Path(path), np.dtype(args.dtype), documents
         self.chunk_rows = None if whole else args.chunk_rows
@@ -72,11 +82,13 @@ class Reader:
         self.n_features = getattr(model, "n_features_in_", n_features)
         self._named = model is None or names is not None
         self._whole = whole
+        self._refusing = next((r for r in (model, *rankers) if not _takes_missing(r)), None)
 
     def __iter__(self) -> Iterator[Part]:
         n_rows, start = 0, time.perf_counter()
         with reading(self.path, "" if self.table else LETOR):
-            for part in self._table() if self.table else self._letor():
+            for part, places in self._table() if self.table else self._letor():
+                self._check_missing(part.X, places)
                 n_rows += len(part.qid)
                 rate = n_rows / max(time.perf_counter() - start, 1e-9)
                 say(f"reading {self.path}: {n_rows:,} rows, {rate:,.0f} rows/s")

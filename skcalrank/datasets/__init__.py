@@ -12,6 +12,7 @@ from ._files import open_bytes as open_bytes
 from ._files import read_text as read_text
 from ._letor import load_letor
 from ._letor_lines import Form as Form
+from ._letor_lines import group_file as group_file
 from ._letor_lines import read_chunks as read_chunks
 from ._made import LabelMixture, make_subset_ranking
 from ._made_judgments import sample_comparisons, sample_sessions

@@ -11,7 +11,15 @@ from numpy.typing import DTypeLike
 from ..data import check_count
 from ._container import RankingData
 from ._files import read_bytes
-from ._letor_lines import Form, group_sizes, parse, read_chunks
+from ._letor_lines import (
+    Form,
+    check_dtype,
+    group_sizes,
+    line_numbers,
+    matrix,
+    parse_whole,
+    read_chunks,
+)
 
 
 def load_letor(
@@ -34,7 +42,7 @@ def load_letor(
         Number of features; None = the largest number that occurs. Give it when a test
         file may lack the last features of the training file.
     dtype : dtype, default=float64
-        Of X.
+        Of X: float64, float32, or integers, which must hold every value.
     sparse : bool, default=False
         Return X as a CSR matrix.
     chunk_rows : int, default=None
@@ -54,8 +62,10 @@ def load_letor(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file cannot be read, has neither qid nor group sizes, or the sizes do not
-        add up. With `chunk_rows` also if a query of an earlier chunk comes again; a bad line is
+        If the file is damaged, a line cannot be read, a label is not finite, a feature is infinite
+        or does not fit `dtype`, there are neither qid nor group sizes, or the sizes do not add up;
+        if one line has a feature so large that the rows would be gigabytes of zeros. With
+        `chunk_rows` also if a query of an earlier chunk comes again; a bad line is
         named, when the iterator comes to it.
 
     See Also
@@ -78,14 +88,13 @@ def load_letor(
     >>> chunks
     [RankingData(2 rows, 2 features, 1 queries), RankingData(1 rows, 2 features, 1 queries)]
     """
+    check_dtype(dtype)
     path, form = Path(path), Form(n_features, dtype, sparse)
     if chunk_rows is not None:
         check_count("chunk_rows", chunk_rows, "or None to read the whole file")
         return (data for data, _ in read_chunks(path, form, chunk_rows))
-    try:
-        X, y, qid = parse(read_bytes(path), form)
-    except ValueError as error:
-        raise ValueError(f"{path} is not a file of LETOR lines: {error}") from error
+    content = read_bytes(path)
+    X, y, qid = parse_whole(path, content, form)
     if len(y) == 0:
         raise ValueError(f"{path} has no rows.")
     if len(qid) == 0:
@@ -93,6 +102,5 @@ def load_letor(
         qid = np.repeat(np.arange(len(sizes)), sizes)
     if len(qid) != len(y):
         raise ValueError(f"{path} has {len(y)} rows, and {len(qid)} of them name a qid.")
-    if not sparse:
-        X = X.toarray()
+    X = matrix(path, X, form, line_numbers(content))
     return RankingData(X, y, qid, description=f"Read from {path.name}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -12,7 +13,17 @@ import numpy as np
 
 from ._chunks import refuse_cut_queries, whole_queries
 from ._container import RankingData
-from ._files import open_bytes, plain_or_compressed, read_bytes, without_packing
+from ._files import (
+    LARGE_BYTES,
+    open_bytes,
+    plain_or_compressed,
+    read_bytes,
+    refuse_pipe,
+    without_packing,
+)
+
+# What Python takes for a part of a number, before the comment of a line.
+_UNDERSCORE = re.compile(rb"^[^#\n]*?([^\s#]*_[^\s#]*)", re.MULTILINE)
 
 
 class Form(NamedTuple):
@@ -21,33 +32,117 @@ class Form(NamedTuple):
     n_features: int | None = None
     dtype: Any = np.float64
     sparse: bool = False
+    labelled: bool = True  # whether the labels have to be numbers
 
 
 def parse(content: bytes, form: Form):
     """X as a CSR matrix, y, and the qid of those rows that name one."""
+    X, y, qid = _parse_numbers(content, form)
+    if b"_" in content and (bad := _UNDERSCORE.search(content)):
+        raise ValueError(f"could not convert to numbers: {bad[1].decode(errors='replace')!r}")
+    if form.labelled and not np.isfinite(y).all():
+        raise ValueError(f"the label is {y[~np.isfinite(y)][0]}, and must be a number")
+    infinite = np.isinf(X.data)
+    if infinite.any():
+        raise ValueError(
+            f"feature {X.indices[infinite][0] + 1} is {X.data[infinite][0]} as {X.dtype}: it must "
+            "be finite, or nan where it is missing"
+        )
+    return _converted(X, np.dtype(form.dtype)), y, qid
+
+
+def check_dtype(dtype):
+    """Raise unless features can be of a type."""
+    dtype = np.dtype(dtype)
+    if dtype.kind not in "biu" and dtype not in (np.float32, np.float64):
+        raise ValueError(
+            f"dtype={str(dtype)!r}: the features can be float64, float32, or integers of any size."
+        )
+
+
+def _parse_numbers(content, form):
     # Most users never read such a file, and the import takes a while.
     from sklearn.datasets import load_svmlight_file
 
     with io.BytesIO(content) as file:
         try:
             return load_svmlight_file(
-                file, n_features=form.n_features, dtype=form.dtype, query_id=True, zero_based=False
+                file,
+                n_features=form.n_features,
+                dtype=np.float32 if np.dtype(form.dtype) == np.float32 else np.float64,
+                query_id=True,
+                zero_based=False,
             )
         except OverflowError as error:
             raise ValueError(f"{error}: a qid has 64 bits, and a feature 31") from error
 
 
+def _converted(X, dtype):
+    """Return a matrix of doubles, or of singles, as another type that has all its values."""
+    if X.dtype == dtype:
+        return X
+    with np.errstate(invalid="ignore"):
+        data = X.data.astype(dtype)
+    # Above 2^53 a double may stand for other integers, too.
+    lost = (data != X.data) | (np.abs(X.data) >= 2.0**53)
+    if lost.any():
+        feature, value = X.indices[lost][0] + 1, X.data[lost][0]
+        raise ValueError(f"feature {feature} is {value:.17g}, which does not fit {dtype}")
+    return type(X)((data, X.indices, X.indptr), shape=X.shape)
+
+
+def parse_whole(path: Path, content: bytes, form: Form):
+    """Parse the lines of a whole file; an error names the first that cannot be."""
+    try:
+        return parse(content, form)
+    except ValueError as error:
+        if rows := list(_rows_of(content)):
+            _parse_chunk(path, _lines_of(rows), form)
+        raise ValueError(f"{path} is not a file of LETOR lines: {error}") from error
+
+
+def _rows_of(content):
+    lines = enumerate(io.BytesIO(content), 1)
+    return ((number, line, None) for number, line in lines if _qid(line) is not None)
+
+
+def matrix(path: Path, X, form: Form, numbers: Iterable[int]):
+    """Return X as wanted; raise where one large feature would fill the memory with zeros."""
+    if form.sparse:
+        return X
+    n_bytes = X.shape[0] * X.shape[1] * X.dtype.itemsize
+    is_sparse = X.nnz * 1000 < X.shape[0] * X.shape[1]
+    if form.n_features is None and n_bytes > LARGE_BYTES and is_sparse:
+        largest = X.indices.argmax()
+        row = np.searchsorted(X.indptr, largest, side="right") - 1
+        raise ValueError(
+            f"{path}, line {next(islice(numbers, int(row), None))} has feature {X.shape[1]}: with "
+            f"all features up to it {X.shape[0]} rows take {n_bytes / 2**30:.1f} GiB, most of them "
+            "zeros. Pass sparse=True, or n_features to have them nevertheless."
+        )
+    return X.toarray()
+
+
+def line_numbers(content: bytes) -> Iterator[int]:
+    """Yield the numbers of the lines that are rows."""
+    return (number for number, _, _ in _rows_of(content))
+
+
+def group_file(path: Path) -> Path | None:
+    """Return the file with the group sizes of a file, if there is one."""
+    return plain_or_compressed(Path(f"{without_packing(path)}.query"))
+
+
 def group_sizes(path: Path, n_rows: int | None = None) -> np.ndarray:
     """Return the group sizes in the file beside a file; raise unless they sum to its rows."""
-    beside = Path(f"{without_packing(path)}.query")
-    found = plain_or_compressed(beside)
+    found = group_file(path)
     if found is None:
         raise ValueError(
-            f"{path} has lines without qid:..., and there is no {beside.name} with "
-            "group sizes beside it: nothing says which rows are a query."
+            f"{path} has lines without qid:..., and there is no {without_packing(path).name}.query "
+            "with group sizes beside it: nothing says which rows are a query."
         )
     words = read_bytes(found).split()
-    bad = [word for word in words if not word.isdigit()]
+    bad = [word for word in words if not word.isdigit() or len(word) > 18]
     if bad:
         raise ValueError(
             f"{found} holds {bad[0].decode(errors='replace')!r}, which is no group size."
@@ -64,7 +159,7 @@ def group_sizes(path: Path, n_rows: int | None = None) -> np.ndarray:
 # -- chunks ------------------------------------------------------------------------
 
 
-class _Lines(NamedTuple):
+class Lines(NamedTuple):
     """Lines that are rows, their numbers in the file, and what names their query."""
 
     numbers: np.ndarray
@@ -72,22 +167,19 @@ class _Lines(NamedTuple):
     qid: np.ndarray
 
 
-def read_chunks(path, form: Form, chunk_rows) -> Iterator[tuple[RankingData, list[bytes]]]:
+def read_chunks(path, form: Form, chunk_rows) -> Iterator[tuple[RankingData, Lines]]:
     """Chunks of whole queries, each with the lines of its rows.
 
     What the first lines tell is checked now, the rest when it is reached.
     """
     path = Path(path)
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise ValueError(
-            f"{path} is a pipe or a device, and a file is read more than once: save it first."
-        )
+    refuse_pipe(path)
     sizes = None if _names_qid(path) else group_sizes(path)
-    if form.n_features is None or sizes is not None:
+    n_features = form.n_features
+    if n_features is None or sizes is not None:
         n_rows, n_features = _scan(path)
         sizes = None if sizes is None else group_sizes(path, n_rows)
-        form = form._replace(n_features=form.n_features or n_features)
-    return _chunks(path, form, chunk_rows, sizes)
+    return _chunks(path, form, form.n_features or n_features, chunk_rows, sizes)
 
 
 def _names_qid(path) -> bool:
@@ -95,7 +187,8 @@ def _names_qid(path) -> bool:
     with open_bytes(path) as file:
         for number, line in enumerate(file, 1):
             if _qid(line) is not None:
-                _, _, qid = _parse_chunk(path, _lines_of([(number, line, None)]), Form())
+                form = Form(labelled=False)
+                _, _, qid = _parse_chunk(path, _lines_of([(number, line, None)]), form)
                 return len(qid) == 1
     raise ValueError(f"{path} has no rows.")
 
@@ -111,21 +204,22 @@ def _scan(path) -> tuple[int, int]:
     return n_rows, highest
 
 
-def _chunks(path, form, chunk_rows, sizes):
+def _chunks(path, form, n_features, chunk_rows, sizes):
     seen: set = set()
+    wide = form._replace(n_features=n_features)
     with open_bytes(path) as file:
         for chunk in whole_queries(_blocks(file, chunk_rows, sizes), chunk_rows):
-            X, y, qid = _parse_chunk(path, chunk, form)
+            X, y, qid = _parse_chunk(path, chunk, wide)
             where = f"{path}, lines {chunk.numbers[0]} to {chunk.numbers[-1]}"
             if len(qid) != (len(y) if sizes is None else 0):
                 raise ValueError(f"{where}: {len(y)} rows, and {len(qid)} of them name a qid.")
             qid = qid if sizes is None else chunk.qid.astype(int)
             refuse_cut_queries(qid, seen, where)
-            X = X if form.sparse else X.toarray()
-            yield RankingData(X, y, qid, description=f"Read from {path.name}."), chunk.lines
+            X = matrix(path, X, form, chunk.numbers)
+            yield RankingData(X, y, qid, description=f"Read from {path.name}."), chunk
 
 
-def _blocks(file: Iterable[bytes], n_rows, sizes) -> Iterator[_Lines]:
+def _blocks(file: Iterable[bytes], n_rows, sizes) -> Iterator[Lines]:
     """Return runs of `n_rows` rows; without sizes, the lines tell the queries."""
     rows: Iterator[tuple[int, bytes, Any]] = (
         (n, line, name) for n, line in enumerate(file, 1) if (name := _qid(line)) is not None
@@ -137,11 +231,11 @@ def _blocks(file: Iterable[bytes], n_rows, sizes) -> Iterator[_Lines]:
         yield _lines_of([row, *islice(rows, n_rows - 1)])
 
 
-def _lines_of(rows) -> _Lines:
-    return _Lines(*(np.array(column, dtype=object) for column in zip(*rows)))
+def _lines_of(rows) -> Lines:
+    return Lines(*(np.array(column, dtype=object) for column in zip(*rows)))
 
 
-def _parse_chunk(path, chunk: _Lines, form):
+def _parse_chunk(path, chunk: Lines, form):
     try:
         return parse(b"".join(chunk.lines), form)
     except ValueError:

@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 
 from ..data import Array
 from ._container import RankingData
-from ._files import plain_or_compressed, read_bytes
+from ._files import plain_or_compressed, read_bytes, to_int
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _FILES = ("u.data", "u.genre", "u.item", "u.user")
 
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+_RATINGS = {str(rating): float(rating) for rating in range(1, 6)}
 
 _DESCRIPTION = """MovieLens-100K (F. M. Harper and J. A. Konstan, ACM TiiS 5:4, 2015).
 
@@ -107,8 +109,8 @@ def load_movielens(path: str | Path) -> MovieLensData:
     FileNotFoundError
         If the folder lacks files; all of them are named.
     ValueError
-        If a line is malformed, lists a number a second time, or names a user or a film that is
-        not listed (the line is named).
+        If a line is malformed, lists a number a second time, names a user or a film that is not
+        listed, or rates a film again (the line is named).
 
     Examples
     --------
@@ -134,25 +136,42 @@ def load_movielens(path: str | Path) -> MovieLensData:
     paths = _paths(Path(path))
     genres = _read(paths["u.genre"], "|", ["genre", "number"])
     names = list(genres.columns["genre"])
+    if len(set(names)) < len(names):
+        raise ValueError(f"{genres.name} lists a genre twice: {', '.join(names)}.")
     if list(genres.columns["number"]) != [str(number) for number in range(len(names))]:
         raise ValueError(f"{genres.name} does not number its genres 0, 1, 2, ...")
     users, row_of_user = _users(paths["u.user"])
     films, row_of_film = _films(paths["u.item"], names)
     ratings = _read(paths["u.data"], "\t", ["user", "film", "rating", "time"])
-    user = ratings.convert("user", lambda cell: row_of_user[int(cell)], "listed in u.user")
-    film = ratings.convert("film", lambda cell: row_of_film[int(cell)], "listed in u.item")
+    user = ratings.convert("user", lambda cell: row_of_user[to_int(cell)], "listed in u.user")
+    film = ratings.convert("film", lambda cell: row_of_film[to_int(cell)], "listed in u.item")
+    _refuse_twice(ratings.name, user, film)
     return MovieLensData(
         films.genres[film],
-        ratings.integers("rating").astype(float),
+        ratings.convert("rating", _RATINGS.__getitem__, "a whole number from 1 to 5"),
         users.number[user],
         user=user,
         film=film,
-        time=ratings.integers("time").astype("datetime64[s]"),
+        time=ratings.convert(
+            "time", _time, "a whole number of seconds since 1970", "datetime64[s]"
+        ),
         users=users,
         films=films,
         feature_names=names,
         description=_DESCRIPTION,
     )
+
+
+def _refuse_twice(name, user, film):
+    """Raise for a user who rated a film twice."""
+    pairs = user * (film.max() + 1) + film
+    first, inverse = np.unique(pairs, return_index=True, return_inverse=True)[1:]
+    again = np.flatnonzero(first[inverse] != np.arange(len(pairs)))
+    if len(again):
+        raise ValueError(
+            f"{name}, line {again[0] + 1}: this user rated this film in line "
+            f"{first[inverse[again[0]]] + 1} already."
+        )
 
 
 def _paths(folder):
@@ -186,7 +205,7 @@ class _Columns(NamedTuple):
         return np.array(out, dtype=dtype)
 
     def integers(self, column):
-        return self.convert(column, int, "a whole number")
+        return self.convert(column, to_int, "a whole number", np.int64)
 
     def rows(self, numbers):
         """Row of each number, or an error that names the line that repeats one."""
@@ -234,6 +253,13 @@ def _films(path, genres):
         genres=np.column_stack([table.convert(g, flags.__getitem__, "0 or 1") for g in genres]),
     )
     return films, table.rows(number)
+
+
+def _time(cell):
+    seconds = to_int(cell)
+    if not 0 <= seconds < 253_402_300_800:  # the year 10000, where datetime ends
+        raise ValueError
+    return np.datetime64(seconds, "s")
 
 
 def _date(cell):

@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from ._container import LabelRankingData
-from ._files import read_text, without_packing
+from ._files import LARGE_BYTES, read_text, without_packing
 from ._orders import check_groups, positions_of_orders
 
 _TYPES = ("soc", "soi", "toc", "toi")
-_HEADER = re.compile(r"#+\s*([A-Z][A-Z ]*?)(?: (\d+))?\s*:\s*(.*)")
-_GROUP = r"(?:\d+|\{\d+(?:,\d+)*\})"
-_LINE = re.compile(rf"(\d+):({_GROUP}(?:,{_GROUP})*)")
+_OTHER_TYPES = ("cat", "mjg", "pwg", "tog", "wmd", "wmg")
+_NUMBER = r"[0-9]{1,18}"
+_HEADER = re.compile(rf"#+\s*([A-Z][A-Z ]*?)(?: ({_NUMBER}))?\s*:\s*(.*)")
+_GROUP = rf"(?:{_NUMBER}|\{{{_NUMBER}(?:,{_NUMBER})*\}})"
+_LINE = re.compile(rf"({_NUMBER}):({_GROUP}(?:,{_GROUP})*)")
 
 
 def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
@@ -48,8 +50,10 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If a line is malformed (it is named), ranks an alternative twice or one that is not
-        there, or breaks what the data type promises: no ties in ``.soc`` and ``.soi``,
+        If a line is malformed (it is named), the header says something twice, gives two
+        alternatives one name or names one that is not there, the orders with `expand` do not
+        reasonably fit into memory, or an order ranks an alternative twice or one
+        that is not there, or breaks what the data type promises: no ties in ``.soc`` and ``.soi``,
         complete orders in ``.soc`` and ``.toc``.
 
     Warns
@@ -86,6 +90,8 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     data_type = _data_type(path, header.get("DATA TYPE"))
     counts, orders = _read_orders(path, lines)
     r = _n_alternatives(path, header.get("NUMBER ALTERNATIVES"), names, orders)
+    _check_names(path, names, r)
+    _check_sizes(path, counts, r, expand)
     column_of = {number: number - 1 for number in range(1, r + 1)}
     for where, groups in orders:
         _check_order(where, groups, data_type, r)
@@ -112,22 +118,28 @@ def _read_header(lines):
             continue
         key, number, value = match.groups()
         if key == "ALTERNATIVE NAME" and number and value:
-            names[int(number)] = value
+            _set_once(names, int(number), value, where, f"{key} {number}")
         elif key in ("NUMBER ALTERNATIVES", "NUMBER VOTERS"):
-            if not value.isdecimal():
+            if not re.fullmatch(_NUMBER, value):
                 raise ValueError(f"{where}: {key} is {value!r}, not a whole number.")
-            values[key] = int(value)
+            _set_once(values, key, int(value), where, key)
         elif key in ("TITLE", "DATA TYPE"):
-            values[key] = value
+            _set_once(values, key, value, where, key)
     return values, names
+
+
+def _set_once(values, key, value, where, called):
+    if key in values:
+        raise ValueError(f"{where}: the header has {called} a second time.")
+    values[key] = value
 
 
 def _data_type(path, said):
     """From the header, else from the name of the file, else None."""
     kind = (said or without_packing(path).suffix.lstrip(".")).lower()
-    if said and kind not in _TYPES:
+    if kind in _OTHER_TYPES or (said and kind not in _TYPES):
         raise ValueError(
-            f"{path.name} has the data type {said!r}: this reads orders, {', '.join(_TYPES)}."
+            f"{path.name} has the data type {kind!r}: this reads orders, {', '.join(_TYPES)}."
         )
     return kind if kind in _TYPES else None
 
@@ -166,6 +178,37 @@ def _n_alternatives(path, said, names, orders):
     if r < 2:
         raise ValueError(f"{path} has {r} alternatives: there is nothing to rank below 2.")
     return r
+
+
+def _check_names(path, names, r):
+    for number, name in names.items():
+        if not 1 <= number <= r:
+            raise ValueError(
+                f"{path.name} names alternative {number} ({name!r}), but there are {r}, from 1."
+            )
+    number_of: dict[str, int] = {}
+    for number, name in names.items():
+        if number_of.setdefault(name, number) != number:
+            raise ValueError(
+                f"{path.name} calls alternatives {number_of[name]} and {number} by one name, "
+                f"{name!r}."
+            )
+
+
+def _check_sizes(path, counts, r, expand):
+    """Raise for arrays that would fill the memory, before they are made."""
+    # A name and the number of a column take some 200 bytes.
+    if r * (8 * len(counts) + 200) > LARGE_BYTES:
+        raise ValueError(
+            f"{path.name} has {r} alternatives, too many for the {len(counts)} orders in it: see "
+            "NUMBER ALTERNATIVES of its header, and the numbers in its orders."
+        )
+    if expand and 8 * r * sum(counts) > LARGE_BYTES:
+        raise ValueError(
+            f"{path.name} has the orders of {sum(counts)} voters, which take "
+            f"{8 * r * sum(counts) / 2**30:.1f} GiB with a row each: pass expand=False for one "
+            "row a line, with weights."
+        )
 
 
 def _check_order(where, groups, data_type, r):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._container import LabelRankingData
-from ._files import plain_or_compressed, read_text
+from ._files import plain_or_compressed, read_text, reading, to_float
 from ._orders import check_groups, positions_of_orders
 
 
@@ -59,8 +59,9 @@ def load_label_ranking(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If there is no column of orders, or a line is malformed: its number of cells, a feature
-        that is no number, an item ranked twice or not in ``item_names``.
+        If there is no column of orders, columns have no name or the same, or a line is malformed:
+        its number of cells, a feature that is no finite number, an item ranked twice or not in
+        ``item_names``, an order with ``<``.
 
     Examples
     --------
@@ -80,6 +81,8 @@ def load_label_ranking(
     table = _read_table(path, needed=[ranking])
     orders = [_order(where, cell) for where, cell in table.column(ranking)]
     found = {item for groups in orders for group in groups for item in group}
+    if item_names is None:
+        _check_items(table.column(ranking))
     names = _sorted_names(found) if item_names is None else list(item_names)
     if len(set(names)) < len(names):
         raise ValueError(f"item_names={names!r} holds a name twice.")
@@ -99,21 +102,27 @@ def load_label_ranking(
     )
 
 
+def _check_items(cells):
+    for where, cell in cells:
+        if "<" in cell:
+            raise ValueError(
+                f"{where}: {cell!r} holds '<'. Orders stand best first, as in a>b; if it is part "
+                "of a name, give item_names."
+            )
+
+
 def _read_table(path, needed):
     """The cells of a csv file, blank lines left out."""
-    reader = csv.reader(io.StringIO(read_text(path)))
     rows, line_numbers = [], []
-    for row in reader:
-        if any(cell.strip() for cell in row):
-            rows.append([cell.strip() for cell in row])
-            line_numbers.append(reader.line_num)
+    with reading(path):
+        # Strictly: a quotation mark that is not closed would swallow the lines behind it.
+        reader = csv.reader(io.StringIO(read_text(path)), strict=True)
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                rows.append([cell.strip() for cell in row])
+                line_numbers.append(reader.line_num)
     header, *rows = rows or [[]]
-    for name in needed:
-        if header.count(name) != 1:
-            raise ValueError(
-                f"{path.name} has {header.count(name)} columns {name!r}, 1 is needed; its first "
-                f"line names {', '.join(map(repr, header[:20])) or 'nothing'}."
-            )
+    _check_header(path, header, needed)
     for line, row in zip(line_numbers[1:], rows):
         if len(row) != len(header):
             raise ValueError(
@@ -122,6 +131,21 @@ def _read_table(path, needed):
     if not rows:
         raise ValueError(f"{path} has no rows.")
     return _Table(path.name, header, rows, line_numbers[1:])
+
+
+def _check_header(path, header, needed):
+    """Raise unless every column has a name of its own, and those that are needed are there."""
+    for name in [*needed, *header]:
+        if header.count(name) != 1:
+            raise ValueError(
+                f"{path.name} has {header.count(name)} columns {name!r}, 1 is needed; its first "
+                f"line names {', '.join(map(repr, header[:20])) or 'nothing'}."
+            )
+    if "" in header:
+        raise ValueError(
+            f"Column {header.index('') + 1} of {path.name} has no name. If it is the index of a "
+            "DataFrame, write the file with index=False; if it is a feature, name it."
+        )
 
 
 def _order(where, cell):
@@ -151,9 +175,12 @@ def _number(where, cell):
     if cell in ("", "?", "NA"):
         return np.nan
     try:
-        return float(cell)
+        number = to_float(cell)
     except ValueError:
         raise ValueError(f"{where}: {cell!r} is not a number.") from None
+    if np.isinf(number):
+        raise ValueError(f"{where}: {cell!r} is not a finite number.")
+    return number
 
 
 # -- SUSHI ----------------------------------------------------------------------------------

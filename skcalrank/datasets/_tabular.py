@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
@@ -13,6 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._chunks import refuse_cut_queries, whole_queries
+from ._files import reading, refuse_pipe, to_float
+
+_COMMAS = re.compile(r"[+-]?[0-9.]*,?[0-9.]*(e[+-]?[0-9]+)?")
 
 
 class Columns(NamedTuple):
@@ -40,10 +46,10 @@ def read_table(path, columns: Columns, *, chunk_rows=None, dtype=np.float64):
 
     A part has about `chunk_rows` rows, up to where a query ends; None = all rows at once.
     """
-    kind = table_format(path)
+    path, kind = Path(path), table_format(path)
     if kind is None:
         raise ValueError(f"The suffix of {path} must be one of {', '.join(TABLES)}.")
-    frames = kind.frames(path, columns, chunk_rows)
+    frames = _checked(path, kind.frames(path, columns, chunk_rows))
     first = next(frames, None)
     if first is None or not len(first):
         raise ValueError(f"{path} has no rows.")
@@ -60,35 +66,100 @@ def table_format(path) -> TableFormat | None:
 # -- frames ------------------------------------------------------------------------
 
 
+def _checked(path, frames):
+    """Yield frames, whose columns have names of their own."""
+    with reading(path):
+        for frame in frames:
+            _refuse_twins(path, frame.columns)
+            yield frame
+
+
+def _refuse_twins(path, names):
+    twins = [name for name, count in Counter(names).items() if count > 1]
+    if twins:
+        raise ValueError(f"{path} has several columns {twins[0]!r}: give every column one name.")
+
+
 def _needs(package) -> Any:
     try:
         return import_module(package)
     except ImportError as error:
-        raise ImportError(
-            f"Reading tables needs {package.partition('.')[0]}: pip install 'skcalrank[files]'."
-        ) from error
+        package = package.partition(".")[0]
+        raise ImportError(f"Reading tables needs {package}: pip install {package}") from error
 
 
 def _csv_frames(path, columns, chunk_rows, separator=","):
+    refuse_pipe(path)
+    read_csv = partial(_needs("pandas").read_csv, path, sep=separator, index_col=False)
+    # pandas gives columns of one name different ones.
+    names = read_csv(header=None, nrows=1, dtype=str)
+    _refuse_twins(path, names.iloc[0].dropna())
     # Names are text: what one chunk takes for numbers another might not.
     text = {columns.qid: str, columns.document: str}
-    read_csv = _needs("pandas").read_csv
-    options = {"sep": separator, "dtype": text}
+    widths = _Widths(path, separator)
     if chunk_rows is None:
-        yield read_csv(path, **options)
+        yield widths.checked(lambda: read_csv(dtype=text))
         return
-    with read_csv(path, chunksize=chunk_rows, **options) as frames:
-        yield from frames
+    with read_csv(dtype=text, chunksize=chunk_rows) as frames:
+        while (frame := widths.checked(lambda: next(frames, None))) is not None:
+            yield frame
 
 
-def _parquet_frames(path, _, chunk_rows):
+class _Widths:
+    """Sees to it that all rows of a CSV file have as many fields as its header.
+
+    pandas fills short rows with missing values, and takes the first of too many fields for the
+    index or drops the last. Empty fields behind the header's are none.
+    """
+
+    def __init__(self, path, separator):
+        self.path, self.separator, self.are_right = path, separator, False
+
+    def checked(self, read):
+        """Return the frame that a function reads."""
+        from pandas.errors import ParserError, ParserWarning
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ParserWarning)
+            try:
+                frame = read()
+            except (ParserError, ParserWarning):
+                self._check()
+                raise
+        if frame is not None and not self.are_right and frame.iloc[:, -1].isna().any():
+            self._check()
+            self.are_right = True
+        return frame
+
+    def _check(self):
+        from pandas.io.common import get_handle  # opens whatever read_csv opens
+
+        with get_handle(self.path, "r", encoding="utf-8-sig", compression="infer") as handles:
+            rows = csv.reader(handles.handle, delimiter=self.separator)
+            lines = ((rows.line_num, row) for row in rows if len(row) > 1 or "".join(row).strip())
+            _, header = next(lines)
+            for line, row in lines:
+                if len(row) < len(header) or any(row[len(header) :]):
+                    raise ValueError(
+                        f"{self.path}, line {line} has {len(row)} fields, and the header has "
+                        f"{len(header)}: name every column (in R, write.table with "
+                        f"row.names=FALSE), and quote fields that hold {self.separator!r}."
+                    )
+
+
+def _parquet_frames(path, columns, chunk_rows):
     _needs("pandas")
     with _needs("pyarrow.parquet").ParquetFile(path) as file:
-        if chunk_rows is None:
-            yield file.read().to_pandas().rename(columns=str)
-            return
-        for batch in file.iter_batches(batch_size=chunk_rows):
-            yield batch.to_pandas().rename(columns=str)
+        tables = [file.read()] if chunk_rows is None else file.iter_batches(batch_size=chunk_rows)
+        for table in tables:
+            yield _with_index(table.to_pandas().rename(columns=str), columns)
+
+
+def _with_index(frame, columns: Columns):
+    """Return a frame with the levels of its index that mean something as columns."""
+    wanted = {columns.qid, columns.label, columns.document, *(columns.features or [])}
+    levels = [name for name in frame.index.names if name in wanted - set(frame.columns)]
+    return frame.reset_index(level=levels) if levels else frame
 
 
 class TableFormat(NamedTuple):
@@ -133,6 +204,8 @@ def _feature_names(path, frame, columns: Columns) -> list[str]:
             "of a DataFrame, write the file with index=False; if it is a feature, name it."
         )
     left_out = [str(name) for name in others.columns if name not in numeric]
+    for name in left_out:
+        _refuse_commas(path, name, others[name].dropna())
     if not len(numeric):
         raise ValueError(f"{path} has no column of numbers to be a feature.")
     if left_out:
@@ -143,45 +216,80 @@ def _feature_names(path, frame, columns: Columns) -> list[str]:
     return list(numeric)
 
 
+def _refuse_commas(path, name, values):
+    """Raise for numbers such as 0,5, which are text."""
+    texts = [value for value in values.head(1000) if isinstance(value, str)]
+    with_comma = [text for text in texts if "," in text]
+    if with_comma and all(_COMMAS.fullmatch(text.strip()) for text in texts):
+        raise ValueError(
+            f"Column {name!r} of {path} holds {with_comma[0]!r}: write numbers with a decimal "
+            "point, and without a comma."
+        )
+
+
 def _parts(path, first, frames, names, columns, dtype) -> Iterator[TablePart]:
     n_rows = 0
     for frame in chain([first], frames):
-        where = f"{path}, rows {n_rows + 1} to {n_rows + len(frame)}"
-        try:
-            yield _part(frame, names, columns, dtype)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{where}: {error}") from error
+        yield _part(frame, names, columns, dtype, _Place(path, n_rows))
         n_rows += len(frame)
 
 
-def _part(frame, names, columns, dtype) -> TablePart:
-    if frame[columns.qid].isna().any():
-        raise ValueError(
-            f"a row has no value in column {columns.qid!r}: it has no query (in text NA, null and "
-            "the like stand for no value)"
-        )
+class _Place(NamedTuple):
+    """The rows of a frame in a file."""
+
+    path: Path
+    n_before: int
+
+    def refuse(self, bad, name, why):
+        """Raise for the first row of those marked as bad."""
+        if np.any(bad):
+            row = self.n_before + int(np.argmax(bad)) + 1
+            raise ValueError(f"{self.path}, row {row}, column {name!r} {why}")
+
+
+def _part(frame, names, columns, dtype, place) -> TablePart:
+    place.refuse(
+        frame[columns.qid].isna(),
+        columns.qid,
+        "has no value: the row has no query (in text NA, null and the like stand for no value)",
+    )
     documents = frame.get(columns.document)
     if documents is not None:
         documents = np.where(documents.isna(), None, documents.astype(object))
     return TablePart(
-        _numbers(frame, names, dtype),
-        _numbers(frame, columns.label, np.float64) if columns.labelled else None,
+        _numbers(frame, names, dtype, place),
+        _labels(frame, columns.label, place) if columns.labelled else None,
         frame[columns.qid].to_numpy(),
         documents,
     )
 
 
-def _numbers(frame, names, dtype):
-    """One or several columns as numbers, or an error that says which of them has others."""
-    try:
-        return frame[names].to_numpy(dtype)
-    except (ValueError, TypeError):
-        for name in [names] if isinstance(names, str) else names:
-            try:
-                frame[name].to_numpy(dtype)
-            except (ValueError, TypeError) as error:
-                raise ValueError(f"column {name!r}: {error}") from error
-        raise
+def _labels(frame, name, place):
+    labels = _numbers(frame, [name], np.float64, place)[:, 0]
+    place.refuse(np.isnan(labels), name, "has no value: every row needs a label")
+    return labels
+
+
+def _numbers(frame, names, dtype, place):
+    """Columns as numbers, or an error that says which row of which of them has others."""
+    for name in frame[names].select_dtypes(exclude=["number", "bool"]).columns:
+        _check_texts(frame[name], name, place)
+    with np.errstate(over="ignore"):
+        numbers = frame[names].to_numpy(dtype, na_value=np.nan)
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        row, column = np.argwhere(infinite)[0]
+        place.refuse(infinite[:, column], names[column], f"is {numbers[row, column]} as {dtype}")
+    return numbers
+
+
+def _check_texts(column, name, place):
+    for row in np.flatnonzero(column.notna()):
+        value = column.iloc[row]
+        try:
+            to_float(value) if isinstance(value, str) else np.float64(value)
+        except (ValueError, TypeError) as error:
+            place.refuse(np.arange(len(column)) == row, name, f"is no number: {error}")
 
 
 def _whole_queries(path, parts, chunk_rows) -> Iterator[TablePart]:

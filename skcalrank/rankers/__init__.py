@@ -32,6 +32,7 @@ from ._positional import (
     RecallRanker,
     SpearmanRanker,
 )
+from ._record import FitRecord as FitRecord
 from ._score import ScoreRanker
 from ._stochastic import StochasticAggregatedRanker
 from ._value import ValueRegularizedRanker

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from ..data import MissingQidError
 from ..measures import Measure
+from ._names import hashed
+
+_NONE = np.array([], dtype=np.uint64)
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class FitRecord:
     varied : bool
         Whether targets of a regression differed within a query, so that equal predictions of all
         documents would mean that nothing was learned.
+    hashes : ndarray of uint64, sorted
+        The same of queries whose names a model file did not keep.
     """
 
     kind: str
@@ -50,15 +57,20 @@ class FitRecord:
     alpha: float | None = None
     names: frozenset = frozenset()
     varied: bool = False
+    hashes: np.ndarray = field(default_factory=_NONE.copy, compare=False, repr=False)
+
+    def without_names(self) -> FitRecord:
+        """Return the record with hashes in place of names, which knows a query again as well."""
+        return replace(self, names=frozenset(), hashes=np.union1d(self.hashes, hashed(self.names)))
 
     def add(self, chunk: FitRecord) -> FitRecord:
         """Return the record after one more chunk, or raise if the chunk does not fit."""
         self._check_form(chunk)
         self._check_settings(chunk, "this chunk")
-        again = self.names & chunk.names
+        again = self._common(chunk)
         if again:
             raise ValueError(
-                f"Query {_any_of(again)!r} was in an earlier chunk: all rows of a query must come "
+                f"Query {_any_of(again)} was in an earlier chunk: all rows of a query must come "
                 "in one chunk, and queries of different files need different names."
             )
         names, varied = self.names | chunk.names, self.varied or chunk.varied
@@ -66,23 +78,31 @@ class FitRecord:
 
     def merge(self, others: Iterable[FitRecord]) -> FitRecord:
         """Return the record of rankers that saw different queries, as if one had seen them all."""
-        names, varied = set(self.names), self.varied
+        merged = self
         for other in others:
-            varied = varied or other.varied
             self._check_settings(other, "a ranker to be merged")
             if other.n_items != self.n_items:
                 raise ValueError(
                     f"Rankers of {self.n_items} and of {other.n_items} items cannot be merged "
                     "(None: documents of queries)."
                 )
-            if names & other.names:
+            again = merged._common(other)
+            if again:
                 raise ValueError(
-                    f"Query {_any_of(names & other.names)!r} was seen by two of the rankers: all "
-                    "rows of a query must go to one, and queries of different files need "
-                    "different names."
+                    f"Query {_any_of(again)} was seen by two of the rankers: all rows of a query "
+                    "must go to one, and queries of different files need different names."
                 )
-            names |= other.names
-        return replace(self, names=frozenset(names), varied=varied)
+            hashes = np.union1d(merged.hashes, other.hashes)
+            names, varied = merged.names | other.names, merged.varied or other.varied
+            merged = replace(merged, names=names, hashes=hashes, varied=varied)
+        return merged
+
+    def _common(self, other: FitRecord) -> list[str]:
+        """Return the queries of both, as errors call them."""
+        again = list(self.names & other.names)
+        again += _known(self.names, other.hashes) + _known(other.names, self.hashes)
+        lost = np.isin(self.hashes, other.hashes).sum()
+        return [*map(repr, again), *["(a model file keeps no name)"] * lost]
 
     def _check_settings(self, other: FitRecord, who: str) -> None:
         """Raise where statistics of different settings would be added up."""
@@ -110,6 +130,15 @@ class FitRecord:
             )
 
 
-def _any_of(names: Iterable[Any]) -> Any:
-    """Return one of the names, the same in every run where names are ordered."""
-    return min(names, key=str)
+def _known(names: Iterable[Any], hashes: np.ndarray) -> list[Any]:
+    """Return those of the names that stand among the hashes."""
+    if not len(hashes):
+        return []
+    asked = hashed(names)
+    found = hashes[np.searchsorted(hashes[:-1], asked)] == asked
+    return [name for name, is_found in zip(names, found.tolist()) if is_found]
+
+
+def _any_of(names: Iterable[str]) -> str:
+    """Return one of the names, the same in every run."""
+    return min(names)

@@ -1,0 +1,249 @@
+"""Files that are written are complete or as they were, whoever else writes, reads or dies."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from threading import Thread
+from unittest.mock import Mock
+
+import pytest
+
+from skcalrank.persistence import complete_file
+
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="modes, links and signals of POSIX")
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A file that is there already."""
+    file = tmp_path / "scores.txt"
+    file.write_text("before")
+    return file
+
+
+def write(path, text):
+    with complete_file(path, "w") as out:
+        out.write(text)
+
+
+def names(folder):
+    return sorted(each.name for each in folder.iterdir())
+
+
+def test_two_writers_of_one_name_do_not_mix(tmp_path):
+    path = tmp_path / "scores.txt"
+    with complete_file(path, "w") as slow:
+        slow.write("A" * 20_000)
+        slow.flush()
+        write(path, "B" * 100)
+        assert path.read_text() == "B" * 100
+        slow.write("A" * 20_000)
+    assert path.read_text() == "A" * 40_000
+    assert names(tmp_path) == ["scores.txt"]
+
+
+def test_many_writers_at_once(tmp_path):
+    path, seen = tmp_path / "scores.txt", set()
+
+    def write_often(character):
+        for _ in range(50):
+            write(path, character * 99_999)
+            text = path.read_text()
+            seen.add((len(text), len(set(text))))
+
+    writers = [Thread(target=write_often, args=(character,)) for character in "ABC"]
+    for each in writers:
+        each.start()
+    for each in writers:
+        each.join()
+    assert seen == {(99_999, 1)}
+    assert names(tmp_path) == ["scores.txt"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_an_interrupted_writer_leaves_the_file_and_nothing_else(file, error):
+    with pytest.raises(error), complete_file(file, "w") as out:  # noqa: PT012
+        out.write("half of it")
+        raise error
+    assert file.read_text() == "before"
+    assert names(file.parent) == ["scores.txt"]
+
+
+@pytest.mark.parametrize("call", ["os.fsync", "os.replace"])
+def test_a_disk_that_is_full(file, call, monkeypatch):
+    monkeypatch.setattr(call, Mock(side_effect=OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        write(file, "after")
+    assert file.read_text() == "before"
+    assert names(file.parent) == ["scores.txt"]
+
+
+def test_bytes_are_on_the_disk_before_the_name(file, monkeypatch):
+    calls = []
+    for name in ("fsync", "replace"):
+        real = getattr(os, name)
+        monkeypatch.setattr(
+            os, name, lambda *args, name=name, real=real: [calls.append(name), real(*args)]
+        )
+    write(file, "after")
+    assert calls == ["fsync", "replace"]
+    assert file.read_text() == "after"
+
+
+@needs_posix
+def test_a_killed_writer_leaves_the_file(file):
+    code = (
+        "import sys; from skcalrank.persistence import complete_file\n"
+        "with complete_file(sys.argv[1], 'w') as out:\n"
+        "    out.write('half of it'); out.flush(); print('written', flush=True); input()\n"
+    )
+    command = [sys.executable, "-c", code, str(file)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout.readline() == b"written\n"
+        writer.kill()
+        assert writer.wait() == -signal.SIGKILL
+    assert file.read_text() == "before"
+    # What the dead one left behind is in the way of no other.
+    write(file, "after")
+    assert file.read_text() == "after"
+
+
+def test_neighbors_that_look_like_temporary_files_are_left_alone(file):
+    others = [file.with_name(f"{file.name}{suffix}") for suffix in (".part", ".tmp", "~")]
+    for other in others:
+        other.write_text("of the user")
+    write(file, "after")
+    assert [other.read_text() for other in others] == ["of the user"] * 3
+    assert len(names(file.parent)) == 4
+
+
+@needs_posix
+@pytest.mark.parametrize("suffix", [".part", ".tmp"])
+def test_links_in_place_of_temporary_files_are_not_followed(file, suffix):
+    victim = file.with_name("victim.txt")
+    victim.write_text("of somebody else")
+    file.with_name(f"{file.name}{suffix}").symlink_to(victim)
+    write(file, "after")
+    assert victim.read_text() == "of somebody else"
+    assert not file.is_symlink()
+
+
+# -- modes, links, devices -------------------------------------------------------------
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@needs_posix
+@pytest.mark.parametrize("kept", [0o600, 0o640, 0o666, 0o755])
+def test_the_mode_of_a_file_is_kept(file, kept):
+    file.chmod(kept)
+    with complete_file(file, "w") as out:
+        out.write("after")
+        # The text is not readable for others while it is written either.
+        assert {mode(each) for each in file.parent.iterdir()} == {kept}
+    assert mode(file) == kept
+
+
+@needs_posix
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_a_new_file_has_the_mode_of_the_umask(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        write(tmp_path / "new.txt", "after")
+    finally:
+        os.umask(before)
+    assert mode(tmp_path / "new.txt") == 0o666 & ~umask
+
+
+@needs_posix
+@pytest.mark.parametrize("there", [True, False])
+def test_of_a_link_the_target_is_replaced(tmp_path, there):
+    (tmp_path / "real").mkdir()
+    target, link = tmp_path / "real" / "scores.txt", tmp_path / "link.txt"
+    if there:
+        target.write_text("before")
+    (tmp_path / "middle.txt").symlink_to("real/scores.txt")
+    link.symlink_to("middle.txt")
+    write(link, "after")
+    assert link.is_symlink()
+    assert target.read_text() == link.read_text() == "after"
+    assert names(target.parent) == ["scores.txt"]
+
+
+@needs_posix
+def test_a_link_to_itself(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(OSError, match="loop"):
+        write(tmp_path / "loop", "after")
+    assert names(tmp_path) == ["loop"]
+
+
+@needs_posix
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write everywhere")
+def test_a_file_that_must_not_be_written(file):
+    file.chmod(0o444)
+    with pytest.raises(PermissionError, match=r"scores\.txt"):
+        write(file, "after")
+    assert file.read_text() == "before"
+
+
+def test_names_as_long_as_they_may_be(tmp_path):
+    path = tmp_path / ("n" * 255)
+    write(path, "after")
+    assert path.read_text() == "after"
+
+
+@pytest.mark.parametrize("name", ["missing/scores.txt", "."])
+def test_errors_name_the_file(tmp_path, name):
+    with pytest.raises(OSError) as caught:  # noqa: PT011
+        write(tmp_path / name, "after")
+    assert caught.value.filename == str(tmp_path / name)
+    assert names(tmp_path) == []
+
+
+@needs_posix
+def test_the_null_device():
+    write(os.devnull, "after")
+    assert not os.path.isfile(os.devnull)
+
+
+@needs_posix
+@pytest.mark.parametrize("folder", ["/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd"])
+@pytest.mark.parametrize("kind", ["pipe", "file"])
+def test_open_descriptors_by_name(tmp_path, folder, kind):
+    if not os.path.isdir(folder):
+        pytest.skip(f"no {folder} here")
+    log = tmp_path / "log.txt"
+    log.write_text("before, ")
+    read, into = (
+        os.pipe() if kind == "pipe" else (os.open(log, os.O_RDONLY), os.open(log, os.O_RDWR))
+    )
+    try:
+        write(f"{folder}/{into}", "after")
+        assert os.read(read, 99) == (b"after" if kind == "pipe" else b"before, after")
+    finally:
+        os.close(read)
+        os.close(into)
+    assert names(tmp_path) == ["log.txt"]
+
+
+@needs_posix
+@pytest.mark.parametrize(("name", "number"), [("/dev/stdout", 1), ("/dev/stderr", 2)])
+def test_standard_streams_by_name(tmp_path, name, number):
+    if not os.path.exists(name):
+        pytest.skip(f"no {name} here")
+    log = tmp_path / "log.txt"
+    log.write_text("before, ")
+    kept = os.dup(number)
+    try:
+        with open(log, "a") as into:
+            os.dup2(into.fileno(), number)
+        write(name, "after")
+    finally:
+        os.dup2(kept, number)
+        os.close(kept)
+    assert log.read_text() == "before, after"
