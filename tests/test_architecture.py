@@ -225,7 +225,7 @@ TESTED_INSIDE = {
     "metrics._metric.metric_function": "what the metrics are made by",
     "rankers._folds.Split": "folds that no splitter makes",
     "rankers._folds.training_moments": "moments that are summed up before anything is learned",
-    "rankers._pair_base._stacks": "how many matrices are held at once",
+    "rankers._stacks.stacks": "how many matrices are held at once",
 }
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))
 

@@ -73,7 +73,7 @@ def test_regression_of_pairs(features, fit_intercept, rng):
     X = X + 1000.0
     params = {"surrogate": "pairwise", "pair_features": features}
     inner = {"alpha": 0.5, "fit_intercept": fit_intercept}
-    ours = AveragePrecisionRanker(GramRidge(**inner), relevance_level=1, **params)
+    ours = PairwiseDisagreementRanker(GramRidge(**inner), **params)
     ridge = clone(ours).set_params(estimator=Ridge(**inner))
     found, expected = (r.fit(X, y, qid).decision_function(X, qid) for r in (ours, ridge))
     for a, b in zip(found, expected):

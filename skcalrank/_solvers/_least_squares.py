@@ -179,6 +179,18 @@ def _is_linear(regressor, X):
     return np.allclose(linear.ravel(), regressor.predict(X).ravel(), rtol=1e-4, atol=1e-6)
 
 
+def is_affine(regressor, n_features):
+    """Whether a fitted regressor, a pipeline too, is linear in X and has coefficients."""
+    X = np.random.default_rng(0).normal(size=(20, n_features))
+    if isinstance(regressor, Pipeline):
+        before, regressor = regressor[:-1], regressor[-1]
+        there, middle, back = (as_dense(before.transform(Z)) for Z in (X, 0 * X, -X))
+        if not np.allclose(there - middle, middle - back):
+            return False
+        X = there
+    return _is_linear(regressor, X)
+
+
 def as_dense(X):
     """Return X as an array, or raise if a sparse X has more than ``MOST_CELLS`` cells."""
     if not issparse(X):

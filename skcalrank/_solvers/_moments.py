@@ -23,6 +23,9 @@ from ..data import CACHE_CELLS, MOST_CELLS, Queries, safe_divide
 # Rows are worked on by the thousand, at which products are fast.
 _CHUNK_ROWS = 1024
 
+# A multiple of the rows that BLAS libraries multiply at a time.
+_BLOCK_ROWS = 64
+
 # One row of so many tells about where the mean of a chunk is.
 _SAMPLED = 8
 
@@ -284,7 +287,10 @@ def _products(X, rows, n_columns, prepare) -> Iterator[tuple[np.ndarray, np.ndar
 
 
 def product_of_rows(X, coefs, rows=None) -> np.ndarray:
-    """Return ``X[rows] @ coefs`` in double precision, without a copy of those rows."""
+    """Return ``X[rows] @ coefs`` in double precision, without a copy of those rows.
+
+    Equal rows have equal products, to the last bit.
+    """
     if issparse(X):
         return np.asarray((X if rows is None else X[rows]) @ coefs, dtype=float)
     # Outputs side by side in memory: whoever asks for many looks at one after the other.
@@ -293,8 +299,21 @@ def product_of_rows(X, coefs, rows=None) -> np.ndarray:
     for start in range(0, len(out), step):
         pick = slice(start, start + step)
         chunk = X[pick if rows is None else _as_slice(rows[pick])]
-        out[pick] = chunk.astype(float, copy=False) @ coefs
+        _product_of_chunk(chunk.astype(float, copy=False), coefs, out[pick])
     return out
+
+
+def _product_of_chunk(chunk, coefs, out):
+    """Write ``chunk @ coefs``; BLAS may round rows that do not fill a block in another way."""
+    if chunk.itemsize not in chunk.strides:
+        chunk = np.ascontiguousarray(chunk)
+    whole = len(chunk) // _BLOCK_ROWS * _BLOCK_ROWS
+    out[:whole] = chunk[:whole] @ coefs
+    if whole < len(chunk):
+        order = "F" if chunk.strides[0] == chunk.itemsize else "C"
+        last = np.zeros((_BLOCK_ROWS, chunk.shape[1]), order=order)
+        last[: len(chunk) - whole] = chunk[whole:]
+        out[whole:] = (last @ coefs)[: len(chunk) - whole]
 
 
 def _as_slice(rows):

@@ -84,9 +84,9 @@ class BilinearModel:
 
     def matrices(self, X, queries: Queries) -> Iterator[np.ndarray]:
         """The (r, r) matrix of each query; X in grouped order."""
-        left = X @ self.coef_
         for start, stop in pairwise(queries.ptr):
-            yield left[start:stop] @ X[start:stop].T
+            part = X[start:stop]
+            yield part @ self.coef_ @ part.T
 
 
 class PairRegression:

@@ -17,6 +17,7 @@ from ._map import MAP_AUTO, MAP_BEAM, MAP_DIAGONAL, MAP_EXACT, map_positions
 from ._objectives import OBJECTIVES
 from ._result import PredResult
 from ._sort import SORT, sort_positions
+from ._ties import solve_with_ties as solve_with_ties
 from ._topological import TOPOLOGICAL, topological_positions
 from ._topological import widest_cycle as widest_cycle
 

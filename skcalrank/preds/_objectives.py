@@ -16,12 +16,14 @@ class Objective(NamedTuple):
     """What the positions of a prediction map are best for.
 
     ``result`` takes a stack of matrices, positions and the name of a method, and returns a
-    :class:`PredResult`; it is None where the value depends on more than the matrices.
+    :class:`PredResult`; it is None where the value depends on more than the matrices. ``reads``
+    returns what decides on the positions: symmetric matrices, or antisymmetric ones.
     """
 
     shape: str
     larger_is_better: bool
     result: Callable[..., PredResult] | None = None
+    reads: Callable[[Floats], Floats] | None = None
 
 
 def map_weights(U: Floats) -> Floats:
@@ -73,10 +75,15 @@ def net_graph(U: Floats) -> Floats:
     return U - U.swapaxes(1, 2)
 
 
+def disagreement(U: Floats, positions: Ints) -> Floats:
+    """Return the preferences that positions contradict, summed."""
+    return total(np.where(_later(positions), U, 0.0))
+
+
 def disagreement_result(U: Floats, positions: Ints, excess: Floats, method: Array) -> PredResult:
     """Return positions with their disagreement, of which they may lose up to `excess`."""
     later = _later(positions)
-    value = total(np.where(later, U, 0.0))
+    value = disagreement(U, positions)
     scale = total(np.where(later | later.swapaxes(1, 2), np.abs(U), 0.0))
     proven = excess <= 1e-9 * scale
     return PredResult(positions, value, np.where(proven, value, value - excess), proven, method)
@@ -96,6 +103,6 @@ def _later(positions: Ints) -> Bools:
 #: Every objective by the name that measures and prediction maps give.
 OBJECTIVES = {
     "positional": Objective("documents", True),
-    "map": Objective("pairs", True, _map_at),
-    "disagreement": Objective("pairs", False, disagreement_at),
+    "map": Objective("pairs", True, _map_at, map_weights),
+    "disagreement": Objective("pairs", False, disagreement_at, net_graph),
 }

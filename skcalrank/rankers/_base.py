@@ -294,7 +294,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         score : float
-            Exact expectation over ties; NaN when the measure is 0/0 on every query.
+            Exact expectation over equal scores of `predict`; NaN when the measure is 0/0 on every
+            query.
 
         Raises
         ------

@@ -7,9 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from sklearn.utils.extmath import safe_sparse_dot
 
-from .._solvers import ScorerFit, fit_scorer
+from .._solvers import ScorerFit, fit_scorer, product_of_rows
 from ..data import (
     AT_LEAST_ONE,
     NON_NEGATIVE,
@@ -195,8 +194,7 @@ class LinearScorer(BaseRanker):
 
 def linear_scores(X, coef, intercept):
     """Scores of rows, of one output or of several."""
-    scores = safe_sparse_dot(X, coef.T, dense_output=True)
-    return scores.astype(np.float64, copy=False) + intercept
+    return product_of_rows(X, coef.T) + intercept
 
 
 def document_weights(problem: Problem):

@@ -7,7 +7,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from itertools import islice, pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +15,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
@@ -26,18 +26,18 @@ from ..data import (
     Labels,
     Matrix,
     Queries,
+    Seed,
     all_or_nothing,
+    hash_rows,
     one_of,
     refuse_unread,
 )
-from ..preds import Pred, PredResult, get_pred
+from ..preds import Pred, PredResult, get_pred, solve_with_ties
 from ._score import ScoreRanker
+from ._stacks import distinct_rows, rows_of, solve_task, stacks
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-# Matrices that are held at a time have about so many cells (32 MB).
-_RUN_CELLS = 1 << 22
 
 # Estimated seconds of work: for which processes are worth their start, and of one task.
 _WORTH_PROCESSES = 2.0
@@ -64,8 +64,9 @@ class PairRanker(ScoreRanker):
     pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
         What pairs of documents are regressed on: ``x_i' W x_j``, features of both, their
         difference, or a function of two (m, d) arrays that returns (m, p). With a regressor
-        linear in "concat" or "difference" every pred collapses to a sort. Ignored in the
-        label-ranking form, which regresses the pairs of items on X.
+        linear in "concat" or "difference" every pred collapses to a sort; linear in "difference"
+        it is refused where targets are symmetric, as for MAP: they average to a constant. Ignored
+        in the label-ranking form, which regresses the pairs of items on X.
     alpha : float, default=1.0
         Ridge penalty with ``estimator=None``, of the score surrogate as in
         :class:`LeastSquaresRanker`.
@@ -75,6 +76,9 @@ class PairRanker(ScoreRanker):
         Processes over queries for the prediction map, as in scikit-learn: None is one, -1 all.
         They are used only where the map is estimated to take more than 2 seconds without them,
         if every query is a hard one.
+    random_state : int, RandomState instance or None, default=None
+        Seed of what the pairwise surrogate draws where documents are equal and a best order has to
+        separate them: which of them comes first.
     verbose : int, default=0
         1 prints how many queries are ranked, 2 also the iterations of the bilinear fit.
 
@@ -97,6 +101,7 @@ class PairRanker(ScoreRanker):
         "pred": OWN_ERROR,
         "pair_features": [one_of(*PAIR_FEATURES), callable],
         "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
 
@@ -109,6 +114,7 @@ class PairRanker(ScoreRanker):
         alpha: float,
         loss: str | None,
         n_jobs: int | None,
+        random_state: Seed,
         verbose: int,
     ) -> None:
         super().__init__(estimator, alpha=alpha, loss=loss)
@@ -116,6 +122,7 @@ class PairRanker(ScoreRanker):
         self.pred = pred
         self.pair_features = pair_features
         self.n_jobs = n_jobs
+        self.random_state = random_state
         self.verbose = verbose
 
     # Of a subclass: targets of pairs of documents in grouped order, pairs of items that are
@@ -207,6 +214,9 @@ class PairRanker(ScoreRanker):
         i, j = self._item_pairs(r)
         start = np.arange(problem.queries.n_queries)[:, None] * r
         targets = values((start + i).ravel(), (start + j).ravel()).reshape(-1, len(i))
+        # Rounding may tell predictions of equal targets apart: those of the first stand for all.
+        _, first, number = np.unique(hash_rows(targets.T), return_index=True, return_inverse=True)
+        self._first_alike = first[number]
         # An ensemble that is not fitted has no truth value, so None is asked for by name.
         regressor = Ridge(self.alpha) if self.estimator is None else self._regressor()
         return fit_outputs(regressor, problem.X, targets, problem.weight)
@@ -250,7 +260,7 @@ class PairRanker(ScoreRanker):
         if self._fitted_surrogate() == "score":
             return super().decision_function(X, qid)
         X, queries = self._check_pairs(X, qid, "decision_function")
-        matrices = self._matrices(X, queries)
+        matrices, _ = self._matrices(X, queries)
         return list(matrices) if self.n_items_ is None else matrices
 
     def _check_pairs(self, X, qid, method):
@@ -259,10 +269,17 @@ class PairRanker(ScoreRanker):
         return X, queries
 
     def _matrices(self, X, queries):
+        """Return matrices, and the numbers of documents in an order that their rows do not tell.
+
+        Equal documents have equal numbers, and equal rows and columns to the last bit.
+        """
         if self.n_items_ is None:
-            return self.estimator_.matrices(queries.group(as_dense(X)), queries)
-        u = self.estimator_.predict(X).reshape(X.shape[0], -1)
-        return self._matrices_of_items(u, self.n_items_)
+            X, distinct, number = distinct_rows(queries.group(as_dense(X)), queries)
+            numbers = np.split(number, queries.ptr[1:-1])
+            matrices = zip(self.estimator_.matrices(X, distinct), numbers)
+            return (matrix[n[:, None], n] for matrix, n in matrices), number
+        u = self.estimator_.predict(X).reshape(X.shape[0], -1)[:, self._first_alike]
+        return self._matrices_of_items(u, self.n_items_), np.zeros(u.shape[0] * self.n_items_)
 
     def predict(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         """Score the documents: sorting by decreasing score is the predicted ranking.
@@ -275,7 +292,9 @@ class PairRanker(ScoreRanker):
         Returns
         -------
         scores : ndarray of shape (n_rows,) or (n, r)
-            Under ``surrogate="pairwise"`` minus the position.
+            Under ``surrogate="pairwise"`` minus the position. Documents that the map cannot tell
+            apart and that stand side by side share the mean of their positions; apart they stand in
+            a best order for MAP only, where `random_state` draws which of them comes first.
 
         Raises
         ------
@@ -288,9 +307,8 @@ class PairRanker(ScoreRanker):
         self._require_qid(qid, "predict")
         queries, found = self._solve(X, qid, "predict")
         scores = np.empty(queries.n_rows)
-        for numbers, result in found:
-            rows = queries.ptr[numbers][:, None] + np.arange(result.positions.shape[1])
-            scores[rows] = -result.positions
+        for numbers, _, found_scores in found:
+            scores[rows_of(queries, numbers)] = found_scores
         if self.n_items_ is not None:
             return scores.reshape(-1, self.n_items_)
         return queries.ungroup(scores)
@@ -313,52 +331,56 @@ class PairRanker(ScoreRanker):
             raise ValueError("solve runs the map of pairs: set surrogate='pairwise'.")
         queries, found = self._solve(X, qid, "solve")
         results: list[Any] = [None] * queries.n_queries
-        for numbers, result in found:
+        for numbers, result, _ in found:
             for number, one in zip(numbers.tolist(), result.each()):
                 results[number] = one
         return results
 
     def _solve(self, X, qid, method):
-        """Queries, and for stacks of them their numbers and the result of the map."""
+        """Queries, and for stacks of them their numbers, the result of the map and scores."""
         X, queries = self._check_pairs(X, qid, method)
-        matrices = self._matrices(X, queries)
+        matrices, number = self._matrices(X, queries)
         if self.n_items_ is not None:
             queries = Queries.equal(X.shape[0], self.n_items_)
-        pred = self._pred()
-        found = list(self._progress(self._run(pred, matrices, queries.sizes), queries.n_queries))
+        # Equal documents are drawn from; of others the order of the rows tells nothing anyway.
+        turn = number + check_random_state(self.random_state).random_sample(len(number))
+        runs = self._run(matrices, turn, queries)
+        found = list(self._progress(runs, queries.n_queries))
         self._warn_of_gaps(found)
         return queries, found
 
-    def _run(self, pred, matrices, sizes):
+    def _run(self, matrices, turn, queries):
         """The map on stacks of queries of one size, in processes where they are worth it."""
-        solver = partial(pred.solve, **self._pred_options(pred))
+        pred = self._pred()
+        solver = partial(solve_with_ties, pred, **self._pred_options(pred))
         tasks = (
-            (numbers[start : start + step], stack[start : start + step])
-            for numbers, stack in _stacks(matrices, sizes)
+            (part, stack[start : start + step], turn[rows_of(queries, part)])
+            for numbers, stack in stacks(matrices, queries.sizes)
             for step in [max(1, int(_TASK / pred.cost(stack.shape[1])))]
             for start in range(0, len(stack), step)
+            for part in [numbers[start : start + step]]
         )
-        if effective_n_jobs(self.n_jobs) > 1 and len(sizes) > 1:
-            size, count = np.unique(sizes, return_counts=True)
+        if effective_n_jobs(self.n_jobs) > 1 and queries.n_queries > 1:
+            size, count = np.unique(queries.sizes, return_counts=True)
             if sum(n * pred.cost(int(r)) for n, r in zip(count, size)) > _WORTH_PROCESSES:
-                return Parallel(self.n_jobs)(delayed(_solve_task)(solver, *task) for task in tasks)
-        return (_solve_task(solver, *task) for task in tasks)
+                return Parallel(self.n_jobs)(delayed(solve_task)(solver, *task) for task in tasks)
+        return (solve_task(solver, *task) for task in tasks)
 
     def _progress(self, found, n_queries):
         step, done = max(1, n_queries // 10), 0
-        for numbers, result in found:
+        for numbers, *solved in found:
             before, done = done, done + len(numbers)
             for number in range(before + 1, done + 1) if self.verbose else ():
                 if number % step == 0 or number == n_queries:
                     name = type(self).__name__
                     print(f"[{name}] ranked {number}/{n_queries} queries", flush=True)
-            yield numbers, result
+            yield numbers, *solved
 
     def _warn_of_gaps(self, found):
-        hit = [result.gap[(result.method == "exact") & ~result.proven] for _, result in found]
+        hit = [result.gap[(result.method == "exact") & ~result.proven] for _, result, _ in found]
         gaps = np.concatenate(hit)
         if len(gaps):
-            n_queries = sum(len(numbers) for numbers, _ in found)
+            n_queries = sum(len(numbers) for numbers, *_ in found)
             warnings.warn(
                 f"The time limit was hit on {len(gaps)} of {n_queries} queries; their orders "
                 f"are not proven best, the largest gap is {gaps.max():.3g}.",
@@ -374,22 +396,3 @@ class PairRanker(ScoreRanker):
     def _fitted_surrogate(self):
         check_is_fitted(self)
         return self.record_.surrogate
-
-
-def _solve_task(solver, numbers, stack):
-    return numbers, solver(stack)
-
-
-def _stacks(matrices, sizes):
-    """Numbers and matrices of queries of one size, a bounded number of cells at a time."""
-    run = np.cumsum(sizes.astype(float) ** 2) // _RUN_CELLS
-    bounds = [0, *(np.flatnonzero(np.diff(run)) + 1), len(sizes)]
-    if isinstance(matrices, np.ndarray):
-        yield from ((np.arange(*ends), matrices[slice(*ends)]) for ends in pairwise(bounds))
-        return
-    matrices = iter(matrices)
-    for first, last in pairwise(bounds):
-        held = list(islice(matrices, last - first))
-        for size in np.unique(sizes[first:last]):
-            chosen = np.flatnonzero(sizes[first:last] == size)
-            yield first + chosen, np.stack([held[i] for i in chosen])

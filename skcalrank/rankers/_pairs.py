@@ -8,10 +8,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import FINITE, POSITIVE, PREFERENCE_WEIGHTS, PreferenceTarget, one_of
+from .._solvers import is_affine, is_closed_form
+from ..data import FINITE, POSITIVE, PREFERENCE_WEIGHTS, PreferenceTarget, Seed, one_of
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import Pred
 from ._pair_base import PairRanker
+
+_NOTHING_LEFT = (
+    "pair_features='difference' with a linear regressor learns nothing for MAP: the targets of "
+    "(i, j) and (j, i) are equal and their differences opposite, so every pair is predicted alike. "
+    "Set pair_features='bilinear' or 'concat', or an estimator that is not linear."
+)
 
 
 class AveragePrecisionRanker(PairRanker):
@@ -31,7 +38,7 @@ class AveragePrecisionRanker(PairRanker):
 
     Parameters
     ----------
-    estimator, pair_features, alpha, loss, n_jobs, verbose
+    estimator, pair_features, alpha, loss, n_jobs, random_state, verbose
         As in :class:`~skcalrank.rankers.PairRanker`.
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
@@ -75,9 +82,12 @@ class AveragePrecisionRanker(PairRanker):
         loss: str | None = None,
         relevance_level: float | None = None,
         n_jobs: int | None = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, verbose)
+        super().__init__(
+            estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, random_state, verbose
+        )
         self.relevance_level = relevance_level
 
     def _positive_only(self):
@@ -86,6 +96,15 @@ class AveragePrecisionRanker(PairRanker):
     def _measure(self):
         return AveragePrecision(relevance_level=self.relevance_level)
 
+    def _fit_documents(self, problem, values):
+        differences = isinstance(self.pair_features, str) and self.pair_features == "difference"
+        if differences and is_closed_form(self.estimator):
+            raise ValueError(_NOTHING_LEFT)
+        model = super()._fit_documents(problem, values)
+        if differences and is_affine(model.regressor, problem.X.shape[1]):
+            raise ValueError(_NOTHING_LEFT)
+        return model
+
     def _pair_values(self, problem):
         y = self._measure().labels(problem.y)
         queries = problem.queries
@@ -93,11 +112,11 @@ class AveragePrecisionRanker(PairRanker):
         return lambda first, second: share[first] * y[second]
 
     def _matrices(self, X, queries):
-        matrices = super()._matrices(X, queries)
+        matrices, number = super()._matrices(X, queries)
         if self.n_items_ is not None:
-            return matrices
+            return matrices, number
         # Targets are symmetric, a regressor need not be; the map reads one triangle.
-        return ((matrix + matrix.T) / 2 for matrix in matrices)
+        return ((matrix + matrix.T) / 2 for matrix in matrices), number
 
     def _item_pairs(self, r):
         return np.tril_indices(r)
@@ -130,7 +149,7 @@ class PairwiseDisagreementRanker(PairRanker):
 
     Parameters
     ----------
-    estimator, pair_features, alpha, loss, n_jobs, verbose
+    estimator, pair_features, alpha, loss, n_jobs, random_state, verbose
         As in :class:`~skcalrank.rankers.PairRanker`.
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
@@ -188,9 +207,12 @@ class PairwiseDisagreementRanker(PairRanker):
         loss: str | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, verbose)
+        super().__init__(
+            estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, random_state, verbose
+        )
         self.score_function = score_function
         self.weights = weights
         self.time_limit = time_limit

@@ -1,0 +1,39 @@
+"""Numbers of 64 bits that stand for the values of arrays: equal values have equal numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._memory import CACHE_CELLS
+from ._types import Array
+
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def hash_cells(values: Array) -> Array:
+    """Return a number for each value; -0.0 has that of 0.0."""
+    bits: Array = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    # Simple values have zeros in their lower half, where a product looks first.
+    bits ^= bits >> np.uint64(32)
+    bits *= _SPREAD
+    bits ^= bits >> np.uint64(29)
+    return bits
+
+
+def hash_keys(n: int) -> Array:
+    """Return factors of n columns, under which rows are summed to their numbers."""
+    drawn: Any = np.random.default_rng(0).integers(1 << 63, size=n, dtype=np.uint64)
+    keys: Array = 2 * drawn + np.uint64(1)
+    return keys
+
+
+def hash_rows(X: Array) -> Array:
+    """Return a number for each row."""
+    keys, out = hash_keys(X.shape[1]), np.empty(len(X), dtype=np.uint64)
+    step = max(1, CACHE_CELLS // X.shape[1])
+    for start in range(0, len(X), step):
+        rows = slice(start, start + step)
+        out[rows] = (hash_cells(X[rows]) * keys).sum(axis=1)
+    return out

@@ -1,0 +1,142 @@
+"""Scores of documents from positions, equal for documents that a map cannot tell apart.
+
+Two documents are twins where exchanging them leaves what the map reads as it is. Between twins that
+stand side by side every order is as good as any other, so they share a score at no cost. Twins
+stand apart in the best order for MAP at times; for the pairwise disagreement they need not, since
+all of them lose the same at a place, and the best of their places is as good for all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..data import CACHE_CELLS, Array, Bools, Floats, Ints, hash_cells, hash_keys
+from ._base import Pred
+from ._matrix import order_to_positions
+from ._objectives import OBJECTIVES, disagreement
+from ._result import PredResult
+
+
+def solve_with_ties(
+    pred: Pred, U: Floats, turn: Array, **options: Any
+) -> tuple[PredResult, Floats]:
+    """Run a prediction map so that the order of the documents does not count.
+
+    Parameters
+    ----------
+    pred : Pred
+        Of pairs.
+    U : ndarray of shape (n, r, r)
+    turn : ndarray of shape (n, r)
+        The map is given the documents by increasing `turn`: where it has to choose between equals,
+        this decides and not the order in U.
+    **options
+        Of ``pred.solve``.
+
+    Returns
+    -------
+    result : PredResult
+        Of the stack; twins that share a score stand in the order of U.
+    scores : ndarray of shape (n, r)
+        Minus the positions, the mean of them for twins side by side.
+    """
+    by_turn = np.argsort(turn, axis=1)
+    U = U[np.arange(len(U))[:, None, None], by_turn[:, :, None], by_turn[:, None, :]]
+    result = pred.solve(U, **options)
+    reads = OBJECTIVES[pred.objective].reads
+    assert reads is not None  # objectives of pairs have it
+    read = reads(U)
+    twin_of = _first_twins(read)
+    if pred.objective == "disagreement":
+        result = _gather(result, U, read, twin_of)
+    scores = np.empty(turn.shape)
+    np.put_along_axis(scores, by_turn, _shared_scores(result.positions, twin_of), axis=1)
+    positions = order_to_positions(np.argsort(-scores, axis=1, kind="stable"))
+    return result._replace(positions=positions), scores
+
+
+def _first_twins(read: Floats) -> Ints:
+    """The first twin of each document, itself where there is none before it."""
+    first = np.tile(np.arange(read.shape[1]), (len(read), 1))
+    some = np.flatnonzero(_may_have_twins(read))
+    step = max(1, CACHE_CELLS // read[0].size)
+    for start in range(0, len(some), step):
+        part = some[start : start + step]
+        first[part] = _are_twins(read[part]).argmax(axis=2)
+    return first
+
+
+def _may_have_twins(read: Floats) -> Bools:
+    """Whether two rows of a matrix agree in what is seen at once."""
+    keys = (read.max(axis=2), read.min(axis=2), read.diagonal(axis1=1, axis2=2))
+    order = np.lexsort(keys, axis=1)
+    keys = [np.take_along_axis(key, order, axis=1) for key in keys]
+    same = [key[:, 1:] == key[:, :-1] for key in keys]
+    found: Bools = np.logical_and.reduce(same).any(axis=1)
+    return found
+
+
+def _are_twins(read: Floats) -> Bools:
+    """Whether exchanging two documents changes nothing, of each pair."""
+    cells = hash_cells(read) * hash_keys(read.shape[2])
+    diagonal = read.diagonal(axis1=1, axis2=2)
+    rows = cells.sum(axis=2) - cells.diagonal(axis1=1, axis2=2)
+    # The row of each document, without its relations to itself and to the other one.
+    rest = rows[:, :, None] - cells
+    same: Bools = rest == rest.swapaxes(1, 2)
+    same &= read == read.swapaxes(1, 2)
+    same &= diagonal[:, :, None] == diagonal[:, None, :]
+    same[:, np.arange(len(read[0])), np.arange(len(read[0]))] = True
+    return same
+
+
+def _runs(order: Ints, twin_of: Ints) -> Bools:
+    """Whether a run of twins starts at a place of the order."""
+    twins = np.take_along_axis(twin_of, order, axis=1)
+    starts = np.ones(order.shape, dtype=bool)
+    starts[:, 1:] = twins[:, 1:] != twins[:, :-1]
+    return starts
+
+
+def _shared_scores(positions: Ints, twin_of: Ints) -> Floats:
+    """Minus the positions, the mean of them in each run of twins."""
+    order = np.argsort(positions, axis=1)
+    starts, r = _runs(order, twin_of), order.shape[1]
+    place = np.arange(1, r + 1)
+    first = np.maximum.accumulate(np.where(starts, place, 0), axis=1)
+    ends = np.append(starts[:, 1:], np.ones((len(order), 1), dtype=bool), axis=1)
+    last = np.minimum.accumulate(np.where(ends, place, r)[:, ::-1], axis=1)[:, ::-1]
+    scores = np.empty(order.shape)
+    np.put_along_axis(scores, order, -(first + last) / 2.0, axis=1)
+    return scores
+
+
+def _gather(result: PredResult, U: Floats, net: Floats, twin_of: Ints) -> PredResult:
+    """Move twins that stand apart to that of their places where they lose least."""
+    order = np.argsort(result.positions, axis=1)
+    distinct = np.count_nonzero(twin_of == np.arange(order.shape[1]), axis=1)
+    apart = np.flatnonzero(np.count_nonzero(_runs(order, twin_of), axis=1) > distinct)
+    if not len(apart):
+        return result
+    positions, value, bound = (np.array(field) for field in result[:3])
+    for query in apart:
+        order[query] = _gathered(net[query], order[query], twin_of[query])
+    positions[apart] = order_to_positions(order[apart])
+    value[apart] = disagreement(U[apart], positions[apart])
+    bound = np.where(result.proven, value, np.minimum(bound, value))
+    return result._replace(positions=positions, value=value, bound=bound)
+
+
+def _gathered(net: Floats, order: Ints, twin_of: Ints) -> Ints:
+    """The order of one query, with twins side by side."""
+    for first in np.unique(twin_of):
+        inside = twin_of[order] == first
+        twins, others = order[inside], order[~inside]
+        before = np.flatnonzero(inside) - np.arange(len(twins))
+        # What each of them loses behind the others that stand before.
+        lost = np.append(0.0, np.cumsum(net[first, others]))[before]
+        place = before[lost.argmin()]
+        order = np.concatenate([others[:place], twins, others[place:]])
+    return order
