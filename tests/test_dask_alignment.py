@@ -8,7 +8,7 @@ from skcalrank import NDCGRanker
 from skcalrank.dask import partition_by_query
 
 FEATURES = [f"f{i}" for i in range(20)]
-N_QUERIES, N_FILES = 200, 20
+N_QUERIES, N_FILES = 100, 20
 
 
 def table():
