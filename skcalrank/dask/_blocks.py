@@ -5,12 +5,12 @@ Knows nothing of rankers, and imports dask only where there is a collection of i
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
-from ..data import Judgments, Queries, is_lazy, plain, qid_array
+from ..data import Queries, plain
 
 # So many partial results are added up by one task.
 _SPLIT_EVERY = 8
@@ -21,14 +21,25 @@ class Partitions(NamedTuple):
 
     Attributes
     ----------
-    blocks : list of dict
-        Delayed values by name; None for what is not given.
+    names : list of str
+    frames : list of delayed dict
+        The parts of all data frames in a block, from one task.
+    others : list of dict
+        Delayed parts of arrays, parts of what was in memory, None for what is not given.
     X : dask collection
         What the blocks were cut from, all features in one chunk.
+    divisions : tuple or None
+        Of the blocks, where X is a data frame.
+    rerun : bool
+        Whether rows may come in a different order each time they are computed.
     """
 
-    blocks: list[dict[str, Any]]
+    names: list[str]
+    frames: list[Any]
+    others: list[dict[str, Any]]
     X: Any
+    divisions: tuple | None
+    rerun: bool
 
     def map(self, function, *shared, of=None) -> list:
         """Delayed results of ``function(*shared, number, **block)``, of every block.
@@ -37,53 +48,82 @@ class Partitions(NamedTuple):
         """
         from dask import delayed
 
-        task = delayed(function)
+        task = delayed(partial(_on_block, function, of or self.names))
         common = [delayed(value, traverse=False) for value in shared]
+        blocks = zip(self.frames, self.others, strict=True)
         return [
-            task(*common, number, **{name: block[name] for name in of or block})
-            for number, block in enumerate(self.blocks)
+            task(number, frames, *common, **{n: others[n] for n in of or others if n in others})
+            for number, (frames, others) in enumerate(blocks)
+        ]
+
+    def columns(self) -> list[dict[str, Any]]:
+        """Delayed parts of every block, which belong together even if computed one by one."""
+        from dask import delayed
+
+        if self.rerun:
+            whole = delayed(_in_one_order)
+            frames = [whole(*block) for block in zip(self.frames, self.others, strict=True)]
+            return [{name: block[name] for name in self.names} for block in frames]
+        return [
+            {name: others[name] if name in others else frames[name] for name in self.names}
+            for frames, others in zip(self.frames, self.others, strict=True)
         ]
 
 
-def partitions(X, lazily=False, **columns) -> Partitions:
-    """Cut X into its blocks of rows, and what stands beside it into the same.
+def _on_block(function, of, number, frames, *shared, **others):
+    block = frames | others
+    _check_rows(number, frames, block)
+    return function(*shared, number, **{name: block[name] for name in of})
 
-    Parameters
-    ----------
-    X : dask array or dask DataFrame of shape (n_rows, d)
-    lazily : bool, default=False
-        Whether a lazy collection is to be made of the blocks.
-    **columns : dask collection, array-like of length n_rows, number or None
-        Collections in memory are cut where the blocks of X are of known sizes.
 
-    Returns
-    -------
-    partitions : Partitions
-
-    Raises
-    ------
-    ValueError
-        If the blocks do not correspond.
-    """
-    if not is_lazy(X):
-        name = next(name for name, values in columns.items() if is_lazy(values))
+def _check_rows(number, frames, block):
+    """Raise where the parts of a block cannot be the same rows."""
+    sizes = {n: v.shape[0] for n, v in block.items() if getattr(v, "shape", ())}
+    if len(set(sizes.values())) > 1:
         raise ValueError(
-            f"{name} is a dask collection and X is in memory: pass {name}.compute(), or X as a "
-            "dask collection too."
+            f"Partition {number} has {_in_words(sizes)} rows: take all of them from one DataFrame, "
+            "or from arrays of the same chunks."
         )
-    if not (_is_array(X) or is_frame(X)) or X.ndim != 2:
-        raise ValueError(
-            f"X is of type {type(X).__name__}, of {getattr(X, 'ndim', 'no')} dimensions: give a "
-            "dask array of shape (n_rows, d) or a dask DataFrame."
-        )
-    X = _in_one_piece(X)
-    parts: dict[str, list] = {"X": _blocks(X, lazily)}
-    for name, values in columns.items():
-        parts[name] = _cut(name, values, X, lazily)
-    return Partitions([dict(zip(parts, block)) for block in zip(*parts.values())], X)
+    indexes = [frame.index for frame in frames.values()]
+    for index in indexes[1:]:
+        if not _may_be_one(indexes[0], index):
+            raise ValueError(
+                f"The indexes of {' and '.join(frames)} differ in partition {number}, so that "
+                "their rows do not belong together: take all of them from one DataFrame."
+            )
 
 
-def _is_array(values):
+def _in_words(sizes) -> str:
+    """Sizes by name, in words."""
+    return ", ".join(f"{size} of {name}" for name, size in sizes.items())
+
+
+def _may_be_one(index, other):
+    """Whether two indexes may be of the same rows; those without names of rows may be."""
+    import pandas as pd
+
+    if any(isinstance(each, pd.RangeIndex) and each.start == 0 for each in (index, other)):
+        return True
+    # Labels may carry their queries, in the index.
+    return ("qid" in index.names) != ("qid" in other.names) or index.equals(other)
+
+
+def _in_one_order(frames, others):
+    """Rows of a block in the order of their contents, whatever order they came in."""
+    from pandas import DataFrame
+    from pandas.util import hash_pandas_object
+
+    block = frames | others
+    columns = {name: v for name, v in block.items() if getattr(v, "shape", ())}
+    hashes = [hash_pandas_object(DataFrame(v), index=False) for v in columns.values()]
+    order = np.lexsort(hashes)
+    return block | {
+        name: v.iloc[order] if hasattr(v, "iloc") else v[order] for name, v in columns.items()
+    }
+
+
+def is_array(values) -> bool:
+    """Whether a dask collection is an array."""
     return type(values).__module__.startswith("dask.array")
 
 
@@ -92,84 +132,16 @@ def is_frame(values) -> bool:
     return isinstance(getattr(values, "divisions", None), tuple)
 
 
-def _sizes(values):
+def sizes_of(values):
     """Rows of each block, or None."""
-    if not _is_array(values) or np.isnan(values.chunks[0]).any():
+    if not is_array(values) or np.isnan(values.chunks[0]).any():
         return None
     return values.chunks[0]
 
 
-def _in_one_piece(array):
+def in_one_piece(array):
     """All columns of a dask array in one chunk."""
-    return array.rechunk({1: -1}) if _is_array(array) and array.ndim == 2 else array
-
-
-def _blocks(values, lazily=False) -> list:
-    # What becomes part of a lazy array is optimised with it; twice, and dask would find that one
-    # name stands for two tasks.
-    optimize = not (lazily and _is_array(values))
-    return np.ravel(values.to_delayed(optimize_graph=optimize)).tolist()
-
-
-def _cut(name, values, X, lazily):
-    """The blocks of a column that stand beside those of X."""
-    if values is None or not (is_lazy(values) or np.iterable(values)):
-        return [values] * X.npartitions
-    if not is_lazy(values):
-        return _slices(name, values, _sizes(X))
-    if not (_is_array(values) or is_frame(values)) or not values.ndim:
-        raise ValueError(
-            f"{name} is of type {type(values).__name__}: give a dask array, Series or DataFrame "
-            "that has the rows of X."
-        )
-    return _blocks(_aligned(name, _in_one_piece(values), X), lazily)
-
-
-def _slices(name, values, sizes):
-    if issparse(values) or not hasattr(values, "__getitem__") or isinstance(values, Judgments):
-        raise ValueError(
-            f"{name} is of type {type(values).__name__} beside a dask X: give relevances as an "
-            "array or a dask collection, or compute X."
-        )
-    if sizes is None:
-        raise ValueError(
-            f"{name} is in memory, and the sizes of the partitions of X are not known: call "
-            "X.compute_chunk_sizes() of an array, X.to_dask_array(lengths=True) of a DataFrame, "
-            f"or give {name} as a dask collection with the partitions of X."
-        )
-    rows = values.iloc if hasattr(values, "iloc") else values
-    if isinstance(values, (list, tuple)):
-        rows = as_rows(name, values)
-    _check_length(name, len(values), sum(sizes))
-    ends = np.cumsum(sizes)
-    return [rows[end - size : end] for size, end in zip(sizes, ends)]
-
-
-def as_rows(name, values) -> np.ndarray:
-    """A column in memory as an array; only names of queries may be tuples."""
-    return qid_array(values) if name == "qid" else np.asarray(values)
-
-
-def _check_length(name, n, n_rows):
-    if n != n_rows:
-        raise ValueError(f"{name} has {n} rows, X has {n_rows}.")
-
-
-def _aligned(name, values, X):
-    """A dask column in the partitions of X."""
-    sizes, own = _sizes(X), _sizes(values)
-    if sizes is not None and own is not None:
-        _check_length(name, sum(own), sum(sizes))
-        return values.rechunk({0: sizes})
-    divisions = [getattr(v, "divisions", (None,)) for v in (X, values)]
-    known = all(None not in d for d in divisions)
-    if values.npartitions != X.npartitions or (known and divisions[0] != divisions[1]):
-        raise ValueError(
-            f"{name} has {values.npartitions} partitions that do not correspond to the "
-            f"{X.npartitions} of X, and their sizes are not known: call compute_chunk_sizes() of "
-            "both arrays, or take both from one DataFrame."
-        )
-    return values
+    return array.rechunk({1: -1}) if is_array(array) and array.ndim == 2 else array
 
 
 def compute(value):
@@ -197,32 +169,32 @@ def tree(values, combine):
     return values[0]
 
 
-def collect(values, like, *, width=None, dtype=float):
-    """A lazy array of delayed results; a Series with the index of `like` if that is a DataFrame.
+def collect(values, parts: Partitions, *, width=None, dtype=float):
+    """A lazy collection of the results of all blocks: a Series for a DataFrame, or an array.
 
     Parameters
     ----------
     values : list of delayed
-        One array for every block of `like`.
-    like : dask array or dask DataFrame
+        Of every block an array, or what :func:`like` makes of it.
+    parts : Partitions
     width : int, default=None
         Number of columns; None = one-dimensional.
     dtype : dtype, default=float
     """
-    from dask import delayed
-
-    if is_frame(like) and width is None:
-        index = delayed(_with_index)
-        series = [index(value, block) for value, block in zip(values, like.to_delayed())]
-        return lazy_frame(series, _with_index(np.zeros(0, dtype), like._meta), like.divisions)
+    if is_frame(parts.X) and width is None:
+        meta = like(np.zeros(0, dtype), parts.X._meta)
+        return lazy_frame(values, meta, parts.divisions)
     ends = () if width is None else (width,)
-    return lazy_array(values, _sizes(like), np.empty((0,) * (1 + len(ends)), dtype), ends)
+    return lazy_array(values, sizes_of(parts.X), np.empty((0,) * (1 + len(ends)), dtype), ends)
 
 
-def _with_index(values, frame):
+def like(values, X):
+    """One value for each row of X: a Series with its index, if X is a DataFrame."""
+    if values.ndim > 1 or not hasattr(X, "iloc"):
+        return values
     import pandas as pd
 
-    return pd.Series(values, index=frame.index)
+    return pd.Series(values, index=X.index)
 
 
 def lazy_frame(values, meta, divisions=None):

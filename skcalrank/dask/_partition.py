@@ -11,7 +11,8 @@ from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 
 from ..data import Queries, check_qid, is_lazy
-from ._blocks import as_rows, compute, is_frame, lazy_array, lazy_frame, partitions
+from ._blocks import compute, is_frame, lazy_array, lazy_frame, sizes_of
+from ._cut import as_rows, partitions
 
 
 def partition_by_query(X: Any, y: Any, qid: Any, sample_weight: Any = None) -> tuple[Any, ...]:
@@ -69,11 +70,14 @@ def partition_by_query(X: Any, y: Any, qid: Any, sample_weight: Any = None) -> t
     if "qid" not in columns:
         raise ValueError("qid is None: pass the query of each row.")
     if not is_lazy(X):
-        raise ValueError("X is in memory: partition_by_query wants a dask collection.")
-    plan = _plan(compute(partitions(X, **columns).map(_count, of=["qid"])))
-    parts = partitions(X, lazily=True, **columns)
+        raise ValueError("X is in memory: partition_by_query needs a dask collection.")
     given = {"X": X, **columns}
-    return tuple(_rebuilt(name, values, parts.blocks, plan) for name, values in given.items())
+    # Blocks of sizes that are not known are read whole, to see that they correspond.
+    known = all(sizes_of(values) is not None for values in given.values() if is_lazy(values))
+    counts = partitions(X, **columns).map(_count, of=["qid"] if known else None)
+    plan = _plan(compute(counts))
+    blocks = partitions(X, lazily=True, **columns).columns()
+    return tuple(_rebuilt(name, values, blocks, plan) for name, values in given.items())
 
 
 def _as_column(name, values):
@@ -86,7 +90,7 @@ def _as_column(name, values):
     return column
 
 
-def _count(number, *, qid) -> dict:
+def _count(number, *, qid, **_others) -> dict:
     """Rows of each query of a block."""
     queries = Queries.from_qid(check_qid(qid, len(qid)))
     assert queries.names is not None  # grouped by a qid

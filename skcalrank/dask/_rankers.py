@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from inspect import signature
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 from sklearn.base import clone
@@ -26,7 +27,8 @@ from ..data import (
 from ..linear_model import GramRidge, refit
 from ..metrics import measure_score
 from ..rankers import check_partitions, require_qid, scored_by
-from ._blocks import check_disjoint, collect, compute, disjoint, names_of, partitions, tree
+from ._blocks import check_disjoint, collect, compute, disjoint, is_frame, like, names_of, tree
+from ._cut import partitions
 
 
 def run(ranker, method, *args, **kwargs):
@@ -52,9 +54,9 @@ def _check_named(parts, y, qid):
     else:
         carried = carried_qid(y, qid) is not None
     one_query = y is None or np.ndim(y) < 2 or _n_columns(y) == 1
-    if qid is None and not carried and one_query and len(parts.blocks) > 1:
+    if qid is None and not carried and one_query and len(parts.frames) > 1:
         raise MissingQidError(
-            f"qid is None, so that all rows are one query, and X has {len(parts.blocks)} "
+            f"qid is None, so that all rows are one query, and X has {len(parts.frames)} "
             "partitions: pass qid, of whole queries in each partition."
         )
 
@@ -150,8 +152,30 @@ def map_partitions(method, ranker, X, qid):
             _check_named(parts, None, qid)
         # Every partition waits for the queries of all: one may have rows in another.
         shared.append(disjoint(parts.map(_names_part, of=["qid"])))
-        return collect(parts.map(_rank_part, *shared), parts.X, width=width, dtype=np.intp)
-    return collect(parts.map(_predict_part, *shared), parts.X, width=width)
+        return collect(parts.map(_rank_part, *shared), parts, width=width, dtype=np.intp)
+    if is_frame(X) and width is None and (qid is None or is_frame(qid)):
+        return _as_column(X, qid, _Predict(*shared, uuid4().hex))
+    return collect(parts.map(_predict_part, *shared), parts, width=width)
+
+
+def _as_column(X, qid, predict):
+    """Predictions that dask computes with whatever stands beside them, as a column of X."""
+    columns = () if qid is None else (qid,)
+    return X.map_partitions(predict, *columns, meta=like(np.zeros(0), X._meta))
+
+
+class _Predict(NamedTuple):
+    """Predictions for a partition; what dask calls it does not depend on what a pickle is."""
+
+    ranker: Any
+    method: str
+    token: str
+
+    def __call__(self, X, qid=None):
+        return like(_predict_part(self.ranker, self.method, 0, X=X, qid=qid), X)
+
+    def __dask_tokenize__(self):
+        return self.token
 
 
 def _light(ranker):
@@ -175,7 +199,8 @@ def _predict_part(ranker, method, number, *, X, qid):
 
 
 def _rank_part(ranker, method, named, number, *, X, qid):
-    return np.asarray(_predict_part(ranker, method, number, X=X, qid=qid), dtype=np.intp)
+    places = _predict_part(ranker, method, number, X=X, qid=qid)
+    return like(np.asarray(places, dtype=np.intp), X)
 
 
 # -- score -----------------------------------------------------------------------------

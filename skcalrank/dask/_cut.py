@@ -1,0 +1,152 @@
+"""Cut collections into blocks of the same rows, or say why that cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ..data import Judgments, is_lazy, qid_array
+from ._blocks import Partitions, in_one_piece, is_array, is_frame, sizes_of
+from ._graph import check_one_order, lineage, together
+
+
+def partitions(X, lazily=False, **columns) -> Partitions:
+    """Cut X into its blocks of rows, and what stands beside it into the same.
+
+    Parameters
+    ----------
+    X : dask array or dask DataFrame of shape (n_rows, d)
+    lazily : bool, default=False
+        Whether a lazy collection is to be made of the blocks.
+    **columns : dask collection, array-like of length n_rows, number or None
+        Collections in memory are cut where the blocks of X are of known sizes.
+
+    Returns
+    -------
+    partitions : Partitions
+
+    Raises
+    ------
+    ValueError
+        If the blocks do not correspond.
+    """
+    if not is_lazy(X):
+        name = next(name for name, values in columns.items() if is_lazy(values))
+        raise ValueError(
+            f"{name} is a dask collection and X is in memory: pass {name}.compute(), or X as a "
+            "dask collection too."
+        )
+    if not (is_array(X) or is_frame(X)) or X.ndim != 2:
+        raise ValueError(
+            f"X is of type {type(X).__name__}, of {getattr(X, 'ndim', 'no')} dimensions: give a "
+            "dask array of shape (n_rows, d) or a dask DataFrame."
+        )
+    return assembled({"X": X, **columns}, in_one_piece(X), lazily)
+
+
+def assembled(columns, X, lazily=False) -> Partitions:
+    """Cut collections, and what is in memory, into the blocks of X, one of them."""
+    lazy = {name: _aligned(name, v, X) for name, v in columns.items() if is_lazy(v)}
+    frames = {name: values for name, values in lazy.items() if is_frame(values)}
+    arrays = {name: values for name, values in lazy.items() if name not in frames}
+    lineages = [lineage(values) for values in arrays.values()]
+    blocks, divisions = [{}] * X.npartitions, None
+    if frames:
+        whole = together(frames, may_recut=not arrays)
+        blocks, divisions = whole.blocks, whole.divisions
+        lineages.append(whole.lineage)
+    check_one_order(lineages)
+    rerun = any(each.shuffles for each in lineages)
+    others = _blocks_of(arrays, lazily)
+    for name in columns.keys() - lazy.keys():
+        others[name] = _cut(name, columns[name], sizes_of(X), len(blocks), rerun)
+    return Partitions(list(columns), blocks, _by_block(others, len(blocks)), X, divisions, rerun)
+
+
+def _blocks_of(arrays, lazily) -> dict[str, list]:
+    """Delayed blocks of arrays, from one graph."""
+    import dask
+
+    names, values = list(arrays), list(arrays.values())
+    # What becomes part of a lazy array is optimized with it; twice, and dask would find that one
+    # name stands for two tasks.
+    if values and not lazily:
+        values = dask.optimize(*values)
+    blocks = [np.ravel(each.to_delayed(optimize_graph=False)).tolist() for each in values]
+    return dict(zip(names, blocks, strict=True))
+
+
+def _by_block(columns, n_blocks) -> list[dict]:
+    """A dict of each block, of lists of blocks by name."""
+    if not columns:
+        return [{}] * n_blocks
+    blocks = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, block, strict=True)) for block in blocks]
+
+
+def _cut(name, values, sizes, n_blocks, rerun) -> list:
+    """The blocks of a column in memory."""
+    if values is None or not np.iterable(values):
+        return [values] * n_blocks
+    if rerun:
+        raise ValueError(
+            f"{name} is in memory, and the rows of X come from a shuffle, in a different order "
+            f"each time they are computed: give {name} as a column of the DataFrame that was "
+            "shuffled, or persist that before."
+        )
+    return _slices(name, values, sizes)
+
+
+def _slices(name, values, sizes):
+    if issparse(values) or not hasattr(values, "__getitem__") or isinstance(values, Judgments):
+        raise ValueError(
+            f"{name} is of type {type(values).__name__} beside a dask X: give relevances as an "
+            "array or a dask collection, or compute X."
+        )
+    if sizes is None:
+        raise ValueError(
+            f"{name} is in memory, and the sizes of the partitions of X are not known: call "
+            "X.compute_chunk_sizes() of an array, X.to_dask_array(lengths=True) of a DataFrame, "
+            f"or give {name} as a dask collection with the partitions of X."
+        )
+    rows = values.iloc if hasattr(values, "iloc") else values
+    if isinstance(values, (list, tuple)):
+        rows = as_rows(name, values)
+    _check_length(name, len(values), sum(sizes))
+    ends = np.cumsum(sizes)
+    return [rows[end - size : end] for size, end in zip(sizes, ends)]
+
+
+def as_rows(name, values) -> np.ndarray:
+    """A column in memory as an array; only names of queries may be tuples."""
+    return qid_array(values) if name == "qid" else np.asarray(values)
+
+
+def _check_length(name, n, n_rows):
+    if n != n_rows:
+        raise ValueError(f"{name} has {n} rows, X has {n_rows}.")
+
+
+def _aligned(name, values, X):
+    """A dask collection in the partitions of X."""
+    if not (is_array(values) or is_frame(values)) or not values.ndim:
+        raise ValueError(
+            f"{name} is of type {type(values).__name__}: give a dask array, Series or DataFrame "
+            "that has the rows of X."
+        )
+    values = in_one_piece(values)
+    sizes, own = sizes_of(X), sizes_of(values)
+    if sizes is not None and own is not None:
+        _check_length(name, sum(own), sum(sizes))
+        return values.rechunk({0: sizes})
+    divisions = [getattr(v, "divisions", (None,)) for v in (X, values)]
+    known = all(None not in d for d in divisions)
+    if values.npartitions != X.npartitions or (known and divisions[0] != divisions[1]):
+        raise ValueError(
+            f"{name} has {values.npartitions} partitions that do not correspond to the "
+            f"{X.npartitions} of X, and their sizes are not known: call compute_chunk_sizes() of "
+            "both arrays, or take both from one DataFrame."
+        )
+    return values

@@ -1,0 +1,150 @@
+"""One graph for the parts of several collections, so that their rows belong together.
+
+A shuffle through files or over the network gives the rows of a partition in the order of their
+arrival, which is a different one in every run. Collections that are optimized apart are computed
+by shuffles of their own; here one task computes a partition of all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Lineage(NamedTuple):
+    """The tasks that rows come from, by name without the number of the partition.
+
+    Attributes
+    ----------
+    sources : frozenset of str
+        Tasks that depend on no other.
+    shuffles : frozenset of str
+        Tasks that give rows in the order of their arrival. Shuffles by tasks alone
+        (``shuffle_method="tasks"``) are not among them, nor is what has been persisted.
+    """
+
+    sources: frozenset[str]
+    shuffles: frozenset[str]
+
+
+class Together(NamedTuple):
+    """Data frames of which one task computes a partition.
+
+    Attributes
+    ----------
+    blocks : list of delayed
+        A dict of the parts of all frames, by name.
+    divisions : tuple
+    lineage : Lineage
+    """
+
+    blocks: list[Any]
+    divisions: tuple
+    lineage: Lineage
+
+
+def together(frames: dict[str, Any], *, may_recut: bool) -> Together:
+    """Compute each partition of several data frames by one task.
+
+    Parameters
+    ----------
+    frames : dict of dask DataFrame or Series
+        With the same number of partitions.
+    may_recut : bool
+        Whether the partitions may be others than those of the frames, as long as all have them.
+
+    Raises
+    ------
+    ValueError
+        If the rows of the frames come from different shuffles.
+    """
+    packed = _packed(frames)
+    if not hasattr(packed, "expr"):  # before dask had an optimizer of expressions
+        return Together(packed.to_delayed(), packed.divisions, _one_lineage(packed))
+    # Optimized, dask reads the columns that are used and no others. It may also make two frames
+    # of one, or cut frames of several files into other partitions: not from one source.
+    optimized = packed.optimize(fuse=False)
+    found = _lineages(optimized)
+    if len(found) == 1 and (may_recut or optimized.npartitions == packed.npartitions):
+        return Together(packed.to_delayed(), optimized.divisions, *found)
+    blocks = packed.to_delayed(optimize_graph=False)
+    return Together(blocks, packed.divisions, _one_lineage(packed))
+
+
+def _packed(frames):
+    """A collection whose partitions are dicts of the partitions of frames."""
+    from dask.dataframe import map_partitions
+
+    return map_partitions(
+        _pack,
+        *frames.values(),
+        names=list(frames),
+        meta=next(iter(frames.values()))._meta,
+        enforce_metadata=False,
+        align_dataframes=False,
+    )
+
+
+def _pack(*parts, names):
+    return dict(zip(names, parts, strict=True))
+
+
+def lineage(collection) -> Lineage:
+    """What a collection comes from, as it was written."""
+    from dask.core import flatten
+
+    return _traced(_calls(collection), {_name(key) for key in flatten(collection.__dask_keys__())})
+
+
+def _lineages(packed) -> set[Lineage]:
+    """What each of the collections comes from that :func:`_packed` has put together."""
+    calls = _calls(packed)
+    (task,) = {_name(key) for key in packed.__dask_keys__()}
+    return {_traced(calls, {name}) for name in calls[task]}
+
+
+def _one_lineage(packed) -> Lineage:
+    found = _lineages(packed)
+    check_one_order(found)
+    return next(iter(found))
+
+
+def check_one_order(lineages) -> None:
+    """Raise unless all rows come from the same shuffles, or from none."""
+    if len({each.shuffles for each in lineages}) > 1:
+        raise ValueError(
+            "X, y and what is beside them come from different shuffles (shuffle, sort_values, "
+            "set_index, merge), or one of them from none, so that their rows need not be in the "
+            "same order: shuffle one DataFrame of all columns, and take X=frame[features], "
+            "y=frame['label'] and qid=frame['qid'] from the result."
+        )
+
+
+def _name(key) -> str:
+    return str(key[0] if isinstance(key, tuple) else key)
+
+
+def _calls(collection) -> dict[str, set[str]]:
+    """The names of the tasks that the tasks of each name depend on."""
+    from dask.core import get_dependencies
+
+    graph = dict(collection.__dask_graph__())
+    calls: dict[str, set[str]] = {}
+    for key, task in graph.items():
+        found = get_dependencies(graph, task=task)
+        calls.setdefault(_name(key), set()).update(map(_name, found))
+    return calls
+
+
+def _traced(calls, starts) -> Lineage:
+    """What the tasks of some names come from."""
+    seen, todo = set(starts), list(starts)
+    while todo:
+        new = calls[todo.pop()] - seen
+        seen |= new
+        todo += new
+    sources = {name for name in seen if calls[name] <= {name}}
+    # Rows that go through files or over the network meet at a barrier; those of arrays that are
+    # cut into other chunks know their places.
+    after_barrier = {name for name in seen if any("barrier" in called for called in calls[name])}
+    shuffles = {name for name in after_barrier if not name.startswith("rechunk")}
+    return Lineage(frozenset(sources), frozenset(shuffles))
