@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from ..data import ArrayLike
+from ..data import ArrayLike, as_array
 from ..preds import widest_cycle
 
 
@@ -32,7 +32,7 @@ class Condition(NamedTuple):
 
 
 def _square(matrix, name):
-    matrix = check_array(np.asarray(matrix), dtype=np.float64, input_name=name)
+    matrix = check_array(as_array(matrix, name), dtype=np.float64, input_name=name)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be square, one row per document, got {matrix.shape}.")
     return matrix
@@ -106,7 +106,7 @@ def score_condition(EY: ArrayLike, Ef: ArrayLike, *, tol: float = 1e-10) -> Cond
     False
     """
     net = _net(EY)
-    Ef = check_array(np.asarray(Ef), ensure_2d=False, dtype=np.float64, input_name="Ef")
+    Ef = check_array(as_array(Ef, "Ef"), ensure_2d=False, dtype=np.float64, input_name="Ef")
     if Ef.shape != (len(net),):
         raise ValueError(f"Ef has shape {Ef.shape} for {len(net)} documents in EY.")
     edges = net > tol * np.abs(net).max()

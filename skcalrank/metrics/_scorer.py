@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ..data import TIES, ArrayLike, Labels, Matrix, PreferenceTarget, carried_qid, check_option
+from ..data import (
+    TIES,
+    ArrayLike,
+    Labels,
+    Matrix,
+    PreferenceTarget,
+    carried_qid,
+    check_option,
+    refuse_masked,
+)
 from ..measures import MEASURES, Measure, get_measure
 from ._evaluate import EMPTY, measure_score
 
@@ -79,6 +88,7 @@ class RankingScorer:
         -------
         score : float
         """
+        refuse_masked(X=X)
         qid = carried_qid(y, qid)
         one_query = qid is None and not isinstance(y, PreferenceTarget)
         if one_query and np.ndim(y) == 1:

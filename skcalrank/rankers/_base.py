@@ -27,6 +27,8 @@ from ..data import (
     check_sample_weight,
     positions,
     refuse_lazy,
+    refuse_masked,
+    refuse_rounding,
     with_index_of,
     x_checks,
 )
@@ -89,6 +91,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True) -> Problem:
         """Validate the input of fit, or of a chunk that is added (``reset=False``)."""
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
+        refuse_masked(X=X, y=y)
         qid = carried_qid(y, qid)
         checks = x_checks(self) | {"reset": reset}
         measure = self._measure()
@@ -98,6 +101,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         else:
             if issparse(y):
                 raise ValueError("y is sparse: pass relevances as an array, y.toarray().")
+            refuse_rounding(y, "y")
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **checks)
             y = check_one_form(np.asarray(y, dtype=np.float64), qid)
             n_items = y.shape[1] if y.ndim == 2 else None
@@ -123,6 +127,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """Validate the rows to be ranked."""
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
+        refuse_masked(X=X)
         X = validate_data(self, X, reset=False, **x_checks(self))
         if qid is not None and self.record_.n_items is not None:
             raise ValueError(
