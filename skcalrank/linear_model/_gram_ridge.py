@@ -231,6 +231,8 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         for other in others:
+            if not isinstance(other, GramRidge):
+                raise TypeError(f"Only GramRidge can be merged, got {other!r}.")
             check_is_fitted(other)
             self._check_features(other)
             self._check_targets(other._moments, other._one_target)

@@ -36,6 +36,8 @@ class FitRecord:
         Ridge penalty that was used; None where the regressor brought its own.
     names : frozenset
         Queries that would count twice if they came again; empty where that does not matter.
+    score_function : str or callable, or None
+        The score of preferences that was regressed, of rankers that have that parameter.
     """
 
     kind: str
@@ -46,6 +48,7 @@ class FitRecord:
     has_qid: bool = False
     alpha: float | None = None
     names: frozenset = frozenset()
+    score_function: Any = None
 
     def add(self, chunk: FitRecord) -> FitRecord:
         """Return the record after one more chunk, or raise if the chunk does not fit."""
@@ -69,6 +72,11 @@ class FitRecord:
                     f"Rankers of {self.n_items} and of {other.n_items} items cannot be merged "
                     "(None: documents of queries)."
                 )
+            if other.has_qid != self.has_qid:
+                raise ValueError(
+                    "Some of the rankers to be merged were fitted with a qid and some without, so "
+                    "that a query may count twice: fit all of them with a qid."
+                )
             if names & other.names:
                 raise ValueError(
                     f"Query {_any_of(names & other.names)!r} was seen by two of the rankers: all "
@@ -80,7 +88,7 @@ class FitRecord:
 
     def _check_settings(self, other: FitRecord, who: str) -> None:
         """Raise where statistics of different settings would be added up."""
-        for name in ("kind", "measure", "loss", "surrogate"):
+        for name in ("kind", "measure", "loss", "surrogate", "score_function"):
             own, given = getattr(self, name), getattr(other, name)
             if own != given:
                 raise ValueError(
