@@ -66,7 +66,7 @@ def c_phi(measure: str | Measure, r: int, p: float = 2) -> float:
     if np.ndim(r):
         raise ValueError(f"r={r!r}: give one number of documents.")
     (r,) = _check_sizes(r)
-    if not isinstance(p, Real) or not p >= 1:
+    if not isinstance(p, Real) or isinstance(p, bool) or not p >= 1:
         raise ValueError(f"p={p!r}: choose a number from 1.")
     phi = measure.discount(np.arange(1, r + 1), r)
     half = r // 2

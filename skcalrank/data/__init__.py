@@ -11,6 +11,7 @@ from ._arrays import exact_ranks as exact_ranks
 from ._arrays import refuse_masked as refuse_masked
 from ._arrays import refuse_rounding as refuse_rounding
 from ._arrays import safe_divide as safe_divide
+from ._arrays import scale_of as scale_of
 from ._atomic import all_or_nothing as all_or_nothing
 from ._clicks import ClickSessions
 from ._exceptions import MissingQidError

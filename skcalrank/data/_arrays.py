@@ -81,3 +81,14 @@ def _overflows(raw: Array) -> bool:
     except OverflowError:
         return True
     return False
+
+
+def scale_of(largest: ArrayLike) -> Floats:
+    """Return powers of two to divide by where values as large leave the range of sums and squares.
+
+    1 in the usual range, also for 0, so that nothing is rounded there.
+    """
+    largest = np.asarray(largest, dtype=np.float64)
+    outside = (largest > 1e150) | ((largest < 1e-150) & (largest > 0))
+    scale: Floats = np.exp2(np.where(outside, np.frexp(largest)[1] - 1.0, 0.0))
+    return scale

@@ -355,10 +355,9 @@ def _is_missing(value: Any) -> bool:
             f"qid holds {value!r} of type {type(value).__name__}, which is not hashable: identify "
             "queries by numbers, strings or tuples."
         ) from None
-    if isinstance(value, Number):
-        return value != value or any(value == infinity for infinity in (np.inf, -np.inf))
+    is_number = isinstance(value, Number)
     try:
-        return bool(value != value)
+        return bool(value != value or (is_number and abs(value) == np.inf))
     except Exception:
         return False
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array, get_tags
 
-from ._arrays import as_array, exact_ranks, refuse_rounding
+from ._arrays import as_array, exact_ranks, refuse_rounding, scale_of
 from ._queries import Queries, check_qid
 from ._targets import Target
 from ._types import Array, ArrayLike, Floats
@@ -111,9 +111,16 @@ def check_scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
 
 
 def check_sample_weight(
-    sample_weight: ArrayLike | None, n_rows: int, queries: Queries | None = None
+    sample_weight: ArrayLike | None,
+    n_rows: int,
+    queries: Queries | None = None,
+    *,
+    only_shares: bool = False,
 ) -> Floats | None:
-    """Weights of the rows, or an error that says what is wrong; None stays None."""
+    """Weights of the rows, or an error that says what is wrong; None stays None.
+
+    With ``only_shares`` a factor of all weights changes nothing, so that they may have any scale.
+    """
     if sample_weight is None:
         return None
     weight: Floats = check_array(
@@ -142,6 +149,13 @@ def check_sample_weight(
         )
     if not weight.any():
         raise ValueError("sample_weight is zero on every row: nothing is left.")
+    if only_shares:
+        return weight / scale_of(weight.max())
+    if not 1e-290 < weight.max() < 1e290:
+        raise ValueError(
+            f"The largest sample_weight is {weight.max():g}, and sums of products with it leave "
+            "the range of double precision: divide the weights by it."
+        )
     return weight
 
 

@@ -45,6 +45,10 @@ DEPENDS_ON_LABELS = (
 )
 
 
+# Sums of larger labels may overflow.
+_LARGEST_LABEL = 1e290
+
+
 class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     """A measure, a surrogate, a prediction map and a regressor.
 
@@ -107,6 +111,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             n_items = y.shape[1] if y.ndim == 2 else None
             queries = Queries.equal(len(y), n_items) if n_items else check_queries(qid, len(y))
             y = queries.group(y.ravel())
+            _check_size(y)
             measure = measure.scaled_to(y)
         weight = check_sample_weight(sample_weight, X.shape[0], queries)
         return Problem(X, y, queries, weight, n_items, qid is not None, measure)
@@ -148,6 +153,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             has_qid=problem.has_qid,
             alpha=self._penalty(),
             names=names,
+            score_function=getattr(self, "score_function", None),
         )
 
     def _loss_in_force(self):
@@ -318,3 +324,13 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _scored_by(self, y):
         """Return the measure that compares predictions with y, and y as the measure reads it."""
         return self.record_.measure, y
+
+
+def _check_size(y):
+    """Raise for labels whose sums may overflow."""
+    largest = np.abs(y).max(initial=0.0)
+    if largest > _LARGEST_LABEL:
+        raise ValueError(
+            f"y holds {largest:g} in absolute value, and sums of such labels overflow: divide the "
+            "labels by their largest."
+        )

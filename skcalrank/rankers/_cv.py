@@ -13,7 +13,16 @@ from scipy.stats import rankdata
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .._solvers import check_features
-from ..data import OWN_ERROR, ArrayLike, Labels, Matrix, all_or_nothing, carried_qid, check_qid
+from ..data import (
+    OWN_ERROR,
+    ArrayLike,
+    Labels,
+    Matrix,
+    all_or_nothing,
+    carried_qid,
+    check_qid,
+    scale_of,
+)
 from ..linear_model import GramRidge, fit_to_moments
 from ._folds import held_out_scores, make_splits, training_moments
 from ._positional import LeastSquaresRanker, _PositionalRanker
@@ -258,7 +267,9 @@ def _results(alphas, scores):
         # Penalties are undefined all together, or none is.
         rank = rankdata(-np.nan_to_num(mean), method="min").astype(np.int32)
         results[f"mean_test_{key}"] = mean
-        results[f"std_test_{key}"] = np.sqrt(_mean((values - mean[:, None]) ** 2))
+        scale = scale_of(np.nan_to_num(np.abs(values)).max(initial=0.0))
+        deviations = (values - mean[:, None]) / scale
+        results[f"std_test_{key}"] = scale * np.sqrt(_mean(deviations**2))
         results[f"rank_test_{key}"] = rank
         best[name] = int(rank.argmin())
     return results, best
