@@ -53,7 +53,9 @@ class LeastSquaresRankerCV(_PositionalRanker):
     cv : int, splitter or iterable of (train, test), default=None
         A number of folds, or what gives rows to train on and to test; a splitter is asked
         ``split(X, y, groups=qid)``. None is five folds, or as many as there are queries. Folds are
-        made of queries; of rows where there is one query, and in the label-ranking form.
+        made of queries; of rows where there is one query, and in the label-ranking form. They are
+        drawn by the values in X, y and `sample_weight`: they depend neither on the order of the
+        rows nor on the names of the queries.
     loss : {"squared", "pairwise_squared"}, default=None
         As in :class:`LeastSquaresRanker`; None is "pairwise_squared".
 
