@@ -19,6 +19,7 @@ from .data import (
     check_count,
     check_queries,
     is_lazy,
+    refuse_masked,
 )
 
 __all__ = ["Explanation", "explain_order"]
@@ -291,6 +292,7 @@ class _Seen:
 
     def __init__(self, ranker, steps, X, rows, names):
         # One kind of sparse matrix has no rows.
+        refuse_masked(X=X)
         part = _safe_indexing(X.tocsr() if issparse(X) else X, rows)
         for step in steps:
             part = step.transform(part)

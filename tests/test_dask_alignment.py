@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from dask_cases import EXACT, check_same, da, dask, dd, pd
+from dask_cases import EXACT, check_same, dask, dd, pd
 
 from skcalrank import NDCGRanker
-from skcalrank.dask import partition_by_query
 
 FEATURES = [f"f{i}" for i in range(20)]
 N_QUERIES, N_FILES = 100, 20

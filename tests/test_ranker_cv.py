@@ -326,27 +326,6 @@ def test_what_a_splitter_is_asked(data):
     assert np.array_equal(asked[2], names)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
-@pytest.mark.filterwarnings("ignore::skcalrank.CutQueriesWarning")
-def test_default_folds(data, label_data):
-    X, y, qid = data
-    default = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS)
-
-    def check(default_fit, cv, *data):
-        explicit = clone(default).set_params(cv=cv).fit(*data)
-        for name, values in explicit.cv_results_.items():
-            assert np.array_equal(values, default_fit.cv_results_[name])
-
-    check(default.fit(X, y, qid), QueryKFold(5), X, y, qid)
-    few = np.isin(qid, [10, 12, 14])
-    check(default.fit(X[few], y[few], qid[few]), QueryKFold(3), X[few], y[few], qid[few])
-    check(default.fit(X, y), KFold(5), X, y)
-    check(default.fit(X, y, np.zeros(len(y))), KFold(5), X, y)
-    check(clone(default).set_params(cv=3).fit(X, y), KFold(3), X, y)
-    check(default.fit(*label_data), KFold(5), *label_data)
-    check(clone(default).set_params(cv=4).fit(X, y, qid), QueryKFold(4), X, y, qid)
-
-
 def test_splits_given_as_rows(data):
     X, y, qid = data
     held = [np.isin(qid, [10, 12, 14]), np.isin(qid, [11, 13])]

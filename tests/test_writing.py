@@ -212,7 +212,11 @@ def test_the_null_device():
 
 
 @needs_posix
-@pytest.mark.parametrize("folder", ["/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd"])
+@pytest.mark.parametrize(
+    "folder",
+    ["/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd"],
+    ids=["dev", "self", "pid"],
+)
 @pytest.mark.parametrize("kind", ["pipe", "file"])
 def test_open_descriptors_by_name(tmp_path, folder, kind):
     if not os.path.isdir(folder):

@@ -12,19 +12,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import get_tags
 
 from ..data import CHUNK_ROWS, WHOLE_BYTES
 from ..datasets import (
     OPENERS,
     Columns,
     Form,
-    group_file,
     read_chunks,
     read_table,
     table_format,
 )
-from ._rankers import PEERS
 from ._terminal import say
 
 LETOR = "wanted are lines 'relevance qid:Q feature:value ...' with features from 1"

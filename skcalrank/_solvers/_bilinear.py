@@ -25,6 +25,10 @@ from ..data import CACHE_CELLS, KEPT_CELLS, Queries
 _BLOCK_CELLS = 2 * CACHE_CELLS
 
 
+# The normal equations hold fourth powers of the features.
+_SMALLEST = 1e-70
+
+
 class BilinearFit(NamedTuple):
     """Coefficients of shape (d, d), and how the iteration went."""
 
@@ -40,6 +44,11 @@ def fit_bilinear(X, queries: Queries, values, alpha, *, diagonal, weight, tol, m
     query. Where the pairs (i, i) do not count, their targets must be 0. The iteration stops at a
     residual of `tol`, relative to the right side, in the norm of the preconditioner.
     """
+    largest = float(np.abs(X).max(initial=0.0))
+    if largest and not _SMALLEST < largest < 1.0 / _SMALLEST:
+        raise ValueError(
+            f"X holds {largest:g} at most, whose fourth power is out of range: scale the features."
+        )
     right = _right_side(X, queries, values, weight)
     operator = _Operator(X, queries, alpha, diagonal, weight)
     coef, n_iter, residual = _conjugate_gradients(operator, right, tol, max_iter, verbose)
@@ -92,7 +101,8 @@ class _Operator:
             bounds = self.ptr[first : first + self.step + 1]
             grams = np.empty((len(bounds) - 1, d, d))
             for number, (start, stop) in enumerate(pairwise(bounds)):
-                part = self.X[start:stop]
+                # Squares of single precision may leave its range.
+                part = self.X[start:stop].astype(float, copy=False)
                 scaled = part if self.weight is None else part * self.weight[start:stop, None]
                 np.matmul(part.T, scaled, out=grams[number])
             yield grams
@@ -133,9 +143,12 @@ class _Operator:
 
 
 def _conjugate_gradients(operator, right, tol, max_iter, verbose):
-    W = np.zeros_like(right)
-    if not right.any():
+    if not np.isfinite(right).all():
+        raise ValueError("X or y holds values whose products overflow: scale them.")
+    W, unit = np.zeros_like(right), float(np.abs(right).max(initial=0.0))
+    if not unit:
         return W, 0, 0.0
+    right = right / unit
     precondition = operator.preconditioner()
     residual = right.copy()
     direction = step = precondition(residual)
@@ -156,4 +169,4 @@ def _conjugate_gradients(operator, right, tol, max_iter, verbose):
             break
         direction = step + (new / product) * direction
         product = new
-    return W, n_iter, float(relative)
+    return W * unit, n_iter, float(relative)

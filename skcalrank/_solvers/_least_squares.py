@@ -77,7 +77,26 @@ def fit_regressor(regressor, X, targets, sample_weight=None, *, codes=None, meth
         return fit_with_held_out(regressor, X, targets, sample_weight, *held_out)
     # What is inside the ranker is not the business of the user's metadata requests.
     with config_context(enable_metadata_routing=False):
-        getattr(regressor, method)(X, targets, **params)
+        getattr(regressor, method)(_in_range(regressor, X), targets, **params)
+    return _finite(regressor)
+
+
+def _in_range(regressor, X):
+    """Return X, or a copy in double precision where squares in single precision leave its range."""
+    values = X.data if issparse(X) else X
+    if not is_closed_form(regressor) or getattr(values, "dtype", None) != np.float32:
+        return X
+    largest = float(np.abs(values).max(initial=0.0))
+    return X if 1e-12 < largest < 1e12 else X.astype(np.float64)
+
+
+def _finite(regressor):
+    """Return a fitted regressor, or raise where its coefficients are not finite."""
+    if not np.isfinite(np.asarray(getattr(regressor, "coef_", 0.0), dtype=float)).all():
+        raise ValueError(
+            f"The coefficients of {type(regressor).__name__} are not finite numbers: scale the "
+            "features, and divide labels or weights by their largest."
+        )
     return regressor
 
 
@@ -149,12 +168,22 @@ def fit_moments(regressor, moments, one_target, *, fit_intercept=True, method="f
     # Of so few rows Ridge by itself inverts the products of rows, in which features of large
     # values drown the others.
     free = isinstance(regressor, Ridge) and regressor.solver == "auto" and not regressor.positive
+    unit, alpha = 1.0, getattr(regressor, "alpha", None)
     if free:
-        regressor.set_params(solver="svd")
-    getattr(regressor, method)(root, right[:, 0] if one_target else right)
+        # That solver leaves out singular values below 1e-15.
+        unit = _unit_of(root)
+        regressor.set_params(solver="svd", alpha=np.divide(alpha, unit) / unit)
+    getattr(regressor, method)(root / unit, right[:, 0] if one_target else right)
     if free:
-        regressor.set_params(solver="auto")
-    return regressor
+        regressor.set_params(solver="auto", alpha=alpha)
+        regressor.coef_ = regressor.coef_ / unit
+    return _finite(regressor)
+
+
+def _unit_of(root):
+    """Return the power of two at the size of features that are tiny, else 1."""
+    largest = float(np.abs(root).max(initial=0.0))
+    return 2.0 ** np.frexp(largest)[1] if 0.0 < largest < 1e-6 else 1.0
 
 
 def fit_pooled(regressor, moments, one_target):

@@ -230,6 +230,7 @@ def _sparse_products(X, targets, weight, means, codes):
     scaled = diags(weight) @ X
     gram, moment = (X.T @ scaled).toarray().astype(float, copy=False), scaled.T @ targets
     raw = gram.diagonal().copy()
+    _check_squares(raw, raw[abs(scaled).max(axis=0).toarray().ravel() > 0])
     # Centering would fill the zeros, so subtract: sum w (x-m)(x-m)' = sum w x x' - W m m'.
     totals = np.bincount(codes, weight, len(means))
     gram -= means.T @ (totals[:, None] * means)
@@ -264,12 +265,13 @@ def _products(X, rows, n_columns, prepare) -> Iterator[tuple[np.ndarray, np.ndar
     # At least as many rows as columns, or adding up the products would cost most.
     step = max(step, d + n_columns)
     buffer = np.empty((min(step, n_rows), d + n_columns), dtype=X.dtype)
+    squares, nonzero = np.zeros(d), np.zeros(d, dtype=bool)
     for start in range(0, n_rows, step):
         pick = slice(start, start + step)
         pick = pick if isinstance(rows, slice) else _as_slice(rows[pick])
         chunk = X[pick]
         part = buffer[: len(chunk)]
-        # Squares that overflow single precision may not in double.
+        # Squares that leave the range of single precision may not leave that of double.
         for dtype in (X.dtype, np.dtype(float)):
             chunk, part = chunk.astype(dtype, copy=False), part.astype(dtype, copy=False)
             with np.errstate(over="ignore", invalid="ignore"):
@@ -279,11 +281,29 @@ def _products(X, rows, n_columns, prepare) -> Iterator[tuple[np.ndarray, np.ndar
                 if root is not None:
                     part *= root[:, None].astype(dtype)
                 products = part.T @ part
-            if np.isfinite(products.diagonal()).all():
+            chunk_squares = products.diagonal()
+            small = np.flatnonzero(chunk_squares[:d] < _least_squares_of(dtype))
+            of_small = part[:, small].any(axis=0)
+            if np.isfinite(chunk_squares).all() and not of_small.any():
                 break
-        else:
-            raise ValueError("X holds values whose squares overflow: scale the features.")
+        squares += chunk_squares[:d]
+        nonzero[small] |= of_small
+        _check_squares(chunk_squares)
         yield products.astype(float, copy=False), shift
+    _check_squares(squares, squares[nonzero])
+
+
+def _least_squares_of(dtype):
+    """Sums of squares below have lost digits to underflow."""
+    return np.finfo(dtype).tiny / np.finfo(dtype).eps
+
+
+def _check_squares(squares, of_nonzero=()):
+    """Raise if sums of squares overflow, or underflow where features are not zero."""
+    if not np.isfinite(squares).all():
+        raise ValueError("X holds values whose squares overflow: scale the features.")
+    if (np.asarray(of_nonzero) < _least_squares_of(np.float64)).any():
+        raise ValueError("X has a feature whose squares underflow: scale the features.")
 
 
 def product_of_rows(X, coefs, rows=None) -> np.ndarray:

@@ -29,6 +29,9 @@ _OPTIONS = {"ftol": 8 * np.finfo(float).eps, "maxcor": 20}
 # Features whose squared mean is so many times their variance are far from zero.
 _FAR = 1e6
 
+# Gradients below have squares that underflow.
+_SMALLEST = 1e-150
+
 # With more features only their scales are evened out.
 _MOST_FEATURES = 2000
 
@@ -67,9 +70,11 @@ def fit_scorer(
     penalized = partial(_penalized, objective, rows, alpha)
     at_zero = penalized(np.zeros(shape))[1]
     basis = _basis(rows, objective, alpha, at_zero)
-    size = float(np.linalg.norm(basis.T @ at_zero))
-    if not 0.0 < size < np.inf:
-        return _result(np.zeros(shape), rows, n_outputs, 0)
+    steepest = basis.T @ at_zero
+    size = float(np.linalg.norm(steepest))
+    if not _SMALLEST < size < np.inf:
+        # So flat that one step of Newton's method is the solution.
+        return _result(-(basis @ np.nan_to_num(steepest)), rows, n_outputs, 0)
 
     def scaled(z):
         value, gradient = penalized(basis @ z.reshape(-1, shape[1]) * size)

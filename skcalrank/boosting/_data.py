@@ -6,7 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import ArrayLike, Ints, MissingQidError, Queries, check_qid, plain, qid_array
+from ..data import (
+    ArrayLike,
+    Ints,
+    MissingQidError,
+    Queries,
+    as_array,
+    check_qid,
+    plain,
+    qid_array,
+)
 
 
 class Handed(NamedTuple):
@@ -50,7 +59,7 @@ def from_xgboost(scores, data) -> Handed:
 
 
 def _handed(labels, scores, weight, sizes):
-    scores = np.asarray(scores, dtype=float).ravel()
+    scores = as_array(scores, "scores").astype(float).ravel()
     if not len(labels) == len(scores) == sizes.sum():
         raise ValueError(
             f"There are {len(labels)} labels and {len(scores)} scores, and the group sizes sum "

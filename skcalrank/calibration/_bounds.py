@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.utils import check_array
 
-from ..data import ArrayLike
+from ..data import ArrayLike, as_array
 from ..losses import Loss, get_loss
 from ..measures import Measure, get_measure
 from ..preds import map_positions
@@ -66,7 +66,7 @@ def c_phi(measure: str | Measure, r: int, p: float = 2) -> float:
     if np.ndim(r):
         raise ValueError(f"r={r!r}: give one number of documents.")
     (r,) = _check_sizes(r)
-    if not isinstance(p, Real) or not p >= 1:
+    if not isinstance(p, Real) or isinstance(p, bool) or not p >= 1:
         raise ValueError(f"p={p!r}: choose a number from 1.")
     phi = measure.discount(np.arange(1, r + 1), r)
     half = r // 2
@@ -146,7 +146,7 @@ def regret_bound(
     >>> regret_bound([[0.0, 0.0], [3.0, 4.0]], "squared", 0.01, r=None)
     0.5
     """
-    regret = np.asarray(surrogate_regret, dtype=float)
+    regret = as_array(surrogate_regret, "surrogate_regret").astype(float)
     wrong = ~((regret >= 0) & (regret < np.inf))
     if wrong.any():
         raise ValueError(
@@ -228,7 +228,7 @@ def diameter(measure, r):
 
 def _diameter_of_vectors(beta, loss):
     """Largest distance between two rows."""
-    beta = check_array(np.asarray(beta), dtype=np.float64, input_name="measure")
+    beta = check_array(as_array(beta, "measure"), dtype=np.float64, input_name="measure")
     if get_loss(loss).name != "squared":
         raise ValueError(f"loss={loss!r}: vectors have a bound for 'squared' only.")
     return float(pdist(beta).max(initial=0.0))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_array
 
-from ..data import ArrayLike
+from ..data import ArrayLike, as_array
 from ..preds import widest_cycle
 
 
@@ -31,8 +32,10 @@ class Condition(NamedTuple):
         return self.holds
 
 
-def _square(matrix, name):
-    matrix = check_array(np.asarray(matrix), dtype=np.float64, input_name=name)
+def _square(matrix, name, tol):
+    if not isinstance(tol, Real) or not 0 <= tol < np.inf:
+        raise ValueError(f"tol={tol!r}: the tolerance is a finite number from 0.")
+    matrix = check_array(as_array(matrix, name), dtype=np.float64, input_name=name)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be square, one row per document, got {matrix.shape}.")
     return matrix
@@ -68,7 +71,7 @@ def reinforce_condition(u: ArrayLike, *, tol: float = 1e-10) -> Condition:
     >>> reinforce_condition([[0.5, 0.0], [0.1, 0.2]])
     Condition(holds=True, margin=0.3)
     """
-    u = _square(u, "u")
+    u = _square(u, "u", tol)
     u = np.tril(u) + np.tril(u, -1).T
     r = len(u)
     diagonal = u.diagonal()
@@ -105,8 +108,8 @@ def score_condition(EY: ArrayLike, Ef: ArrayLike, *, tol: float = 1e-10) -> Cond
     >>> bool(score_condition([[0, 2], [1, 0]], [0.0, 1.0]))
     False
     """
-    net = _net(EY)
-    Ef = check_array(np.asarray(Ef), ensure_2d=False, dtype=np.float64, input_name="Ef")
+    net = _net(EY, tol)
+    Ef = check_array(as_array(Ef, "Ef"), ensure_2d=False, dtype=np.float64, input_name="Ef")
     if Ef.shape != (len(net),):
         raise ValueError(f"Ef has shape {Ef.shape} for {len(net)} documents in EY.")
     edges = net > tol * np.abs(net).max()
@@ -138,7 +141,7 @@ def dag_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
     >>> dag_condition([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
     Condition(holds=False, margin=-1.0)
     """
-    net = _net(EY)
+    net = _net(EY, tol)
     net[net <= tol * np.abs(net).max()] = 0.0
     heaviest = widest_cycle(net)
     lightest = net[net > 0].min(initial=np.inf)
@@ -167,7 +170,7 @@ def low_noise_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
     >>> low_noise_condition([[0, 1, 2], [0, 0, 1], [0, 0, 0]])
     Condition(holds=True, margin=0.0)
     """
-    net = _net(EY)
+    net = _net(EY, tol)
     scale = np.abs(net).max()
     edges = net > tol * scale
     margin = np.inf
@@ -178,10 +181,22 @@ def low_noise_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
     return _holds(margin, scale, tol)
 
 
-def _net(EY):
-    EY = _square(EY, "EY")
+def _net(EY, tol):
+    EY = _square(EY, "EY", tol)
+    if EY.min() < 0:
+        raise ValueError(
+            f"EY holds {EY.min():g}, and mean preferences are not negative: turn a negative one "
+            "round."
+        )
     return EY - EY.T
 
 
+def _dag_of_values(U, *, tol=1e-10):
+    """Return the condition on estimated preferences, which may be negative."""
+    net = _square(U, "U", tol)
+    net = net - net.T
+    return dag_condition(np.maximum(net, 0.0), tol=tol)
+
+
 #: Conditions under which a cheap prediction map is exact, by the name that the map gives.
-CONDITIONS = {"P_reinforce": reinforce_condition, "P_DAG": dag_condition}
+CONDITIONS = {"P_reinforce": reinforce_condition, "P_DAG": _dag_of_values}

@@ -15,8 +15,11 @@ from ..data import (
     Queries,
     Ranked,
     Seed,
+    as_array,
     check_count,
     check_option,
+    exact_ranks,
+    refuse_rounding,
     safe_divide,
 )
 from ..losses import Loss
@@ -72,8 +75,9 @@ class LabelDistribution:
     """
 
     def __init__(self, labels: ArrayLike, probabilities: ArrayLike | None = None) -> None:
+        refuse_rounding(labels, "labels")
         labels = check_array(
-            np.asarray(labels),
+            as_array(labels, "labels"),
             allow_nd=True,
             ensure_2d=False,
             dtype=np.float64,
@@ -387,7 +391,7 @@ class LabelDistribution:
         risk = conditional_risk(surrogate, self, measure)
         shape = risk.minimizer().shape
         u = check_array(
-            np.asarray(u), allow_nd=True, ensure_2d=False, dtype=np.float64, input_name="u"
+            as_array(u, "u"), allow_nd=True, ensure_2d=False, dtype=np.float64, input_name="u"
         )
         if u.shape != shape and u.shape[1:] != shape:
             raise ValueError(f"u has shape {u.shape}: give {shape}, or a stack of them.")
@@ -407,8 +411,12 @@ def _check_probabilities(probabilities, n):
     if probabilities is None:
         return np.full(n, 1.0 / n)
     out = check_array(
-        np.asarray(probabilities), ensure_2d=False, dtype=np.float64, input_name="probabilities"
-    ).copy()
+        as_array(probabilities, "probabilities"),
+        ensure_2d=False,
+        dtype=np.float64,
+        input_name="probabilities",
+        copy=True,
+    )
     if out.shape != (n,):
         raise ValueError(f"probabilities has shape {out.shape} for {n} labels: give one for each.")
     if out.min() < 0 or abs(out.sum() - 1.0) > 1e-8:
@@ -420,7 +428,8 @@ def _check_probabilities(probabilities, n):
 
 
 def _check_scores(scores, r):
-    scores = np.asarray(scores, dtype=float)
+    ranks = exact_ranks(scores)
+    scores = as_array(scores if ranks is None else ranks, "scores").astype(float)
     if scores.ndim not in (1, 2) or scores.shape[-1] != r:
         raise ValueError(f"scores has shape {scores.shape}: give ({r},), or (n, {r}).")
     if np.isnan(scores).any():

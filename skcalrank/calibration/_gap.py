@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import Seed, check_option
+from ..data import Seed, check_count, check_option
 from ..losses import Loss
 from ..measures import Measure, PairwiseDisagreement, get_measure
 from ..preds import PREDS, Pred
@@ -218,6 +218,10 @@ def find_counterexample(
     measure = get_measure(measure)
     if condition is not None:
         check_option("condition", condition, tuple(_CONDITIONS))
+    check_count("r", r, least=2)
+    check_count("n_tries", n_tries)
+    if draw is not None and not callable(draw):
+        raise ValueError(f"draw={draw!r}: give a function of a RandomState, or None.")
     rng = check_random_state(random_state)
     for _ in range(n_tries):
         distribution = _draw(rng, r, measure) if draw is None else draw(rng)

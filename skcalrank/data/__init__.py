@@ -6,7 +6,12 @@ here and never from a module of this room.
 
 from __future__ import annotations
 
+from ._arrays import as_array as as_array
+from ._arrays import exact_ranks as exact_ranks
+from ._arrays import refuse_masked as refuse_masked
+from ._arrays import refuse_rounding as refuse_rounding
 from ._arrays import safe_divide as safe_divide
+from ._arrays import scale_of as scale_of
 from ._atomic import all_or_nothing as all_or_nothing
 from ._clicks import ClickSessions
 from ._exceptions import CutQueriesWarning, MissingQidError, NotAMeanWarning, OneQueryWarning
@@ -42,6 +47,7 @@ from ._preferences import is_acyclic as is_acyclic
 from ._queries import Bucket as Bucket
 from ._queries import Queries as Queries
 from ._queries import check_qid as check_qid
+from ._queries import join_qids as join_qids
 from ._queries import plain as plain
 from ._queries import qid_array as qid_array
 from ._ranked import TIES as TIES

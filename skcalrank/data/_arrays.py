@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from numbers import Number
+from typing import Any
+
 import numpy as np
 
-from ._types import ArrayLike, Floats
+from ._types import Array, ArrayLike, Floats, Ints
+
+# Up to here all integers are numbers of double precision.
+_EXACT = 2.0**53
 
 
 def safe_divide(numerator: ArrayLike, denominator: ArrayLike, otherwise: float = 0.0) -> Floats:
@@ -12,3 +18,77 @@ def safe_divide(numerator: ArrayLike, denominator: ArrayLike, otherwise: float =
     out: Floats = np.full(np.broadcast(numerator, denominator).shape, otherwise)
     np.divide(numerator, denominator, out=out, where=denominator != 0)
     return out
+
+
+def refuse_masked(**values: Any) -> None:
+    """Raise for a masked array, whose mask a conversion to an array would drop without a word."""
+    for name, value in values.items():
+        parts = value if isinstance(value, (list, tuple)) else [value]
+        if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+            raise ValueError(
+                f"{name} is a masked array with masked values, which are not supported: pass an "
+                "array without these rows, such as values.compressed(), or with values in their "
+                "place, such as values.filled(0)."
+            )
+
+
+def as_array(values: ArrayLike, name: str) -> Array:
+    """Return an array of any dtype; a masked one is refused."""
+    refuse_masked(**{name: values})
+    return np.asarray(values)
+
+
+def refuse_rounding(values: Any, name: str) -> None:
+    """Raise for labels that differ, such as integers above 2**53, but not in double precision."""
+    if exact_ranks(values) is not None:
+        raise ValueError(
+            f"{name} holds values that differ, but are equal in double precision, such as integers "
+            "above 2**53: subtract a common part (the smallest value), or pass their ranks."
+        )
+
+
+def exact_ranks(values: Any) -> Ints | None:
+    """Return the ranks of values of which some are equal in double precision only, else None."""
+    raw = np.asarray(values)
+    if isinstance(values, (list, tuple)) and raw.dtype.kind == "f" and raw.size:
+        # Of integers on both sides of 2**63 numpy makes double precision itself.
+        large = _EXACT <= np.abs(raw).max() < np.inf
+        raw = np.asarray(values, dtype=object) if large else raw
+    if not raw.size or not _is_rounded(raw):
+        return None
+    distinct, ranks = np.unique(raw, return_inverse=True)
+    n_floats = 0 if _overflows(distinct) else len(np.unique(distinct.astype(np.float64)))
+    return ranks.reshape(raw.shape) if n_floats < len(distinct) else None
+
+
+def _is_rounded(raw: Array) -> bool:
+    """Return whether some of the numbers are not of double precision."""
+    if raw.dtype.kind in "iu":
+        return max(-float(raw.min()), float(raw.max())) > _EXACT
+    if raw.dtype == np.longdouble != np.float64:
+        return bool((raw.astype(np.float64) != raw).any() and np.isfinite(raw).all())
+    if raw.dtype != object or not all(isinstance(value, Number) for value in raw.flat):
+        return False
+    # Python compares integers, fractions and decimals with floats exactly.
+    return _overflows(raw) or bool(
+        np.isfinite(floats := raw.astype(np.float64)).all() and (floats != raw).any()
+    )
+
+
+def _overflows(raw: Array) -> bool:
+    try:
+        raw.astype(np.float64)
+    except OverflowError:
+        return True
+    return False
+
+
+def scale_of(largest: ArrayLike) -> Floats:
+    """Return powers of two to divide by where values as large leave the range of sums and squares.
+
+    1 in the usual range, also for 0, so that nothing is rounded there.
+    """
+    largest = np.asarray(largest, dtype=np.float64)
+    outside = (largest > 1e150) | ((largest < 1e-150) & (largest > 0))
+    scale: Floats = np.exp2(np.where(outside, np.frexp(largest)[1] - 1.0, 0.0))
+    return scale

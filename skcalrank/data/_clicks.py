@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._arrays import as_array
 from ._queries import check_qid, plain, qid_array
 from ._targets import Judgments, chosen_rows
 from ._types import Array, ArrayLike, Bools, Ints
@@ -228,10 +229,10 @@ def _flat_rows(shown_rows: ArrayLike | Iterable[ArrayLike], n_rows: int) -> tupl
 
 def _concatenated(shown_rows: Any) -> tuple[Ints, Ints]:
     if getattr(shown_rows, "ndim", 1) == 2:
-        matrix = np.asarray(shown_rows)
+        matrix = as_array(shown_rows, "shown_rows")
         rows, sizes = matrix.ravel(), np.full(len(matrix), matrix.shape[1])
     else:
-        lists = [np.atleast_1d(np.asarray(rows)) for rows in shown_rows]
+        lists = [np.atleast_1d(as_array(rows, "shown_rows")) for rows in shown_rows]
         if any(rows.ndim != 1 for rows in lists):
             raise ValueError("shown_rows must hold one list of row numbers for each session.")
         sizes = np.fromiter(map(len, lists), dtype=int, count=len(lists))
@@ -245,7 +246,7 @@ def _concatenated(shown_rows: Any) -> tuple[Ints, Ints]:
 
 
 def _positions(clicked_position: ArrayLike, sizes: Ints) -> Ints:
-    position = np.asarray(clicked_position)
+    position = as_array(clicked_position, "clicked_position")
     if position.shape != sizes.shape:
         raise ValueError(
             f"clicked_position has shape {position.shape} for {len(sizes)} sessions: give one "

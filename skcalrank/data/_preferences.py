@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.csgraph import connected_components
 
+from ._arrays import as_array, exact_ranks
 from ._queries import Queries, check_qid, plain, qid_array
 from ._targets import Judgments, chosen_rows
 from ._types import Array, ArrayLike, Bools, Floats, Ints, Matrix
@@ -123,11 +124,14 @@ class PreferenceTarget(Judgments):
         loser = _row_numbers(loser_rows, "loser_rows", len(qid))
         if len(winner) != len(loser):
             raise ValueError(f"winner_rows has {len(winner)} entries, loser_rows has {len(loser)}.")
-        judgment = np.arange(len(winner)) if judgment is None else np.array(judgment)
+        if judgment is None:
+            judgment = np.arange(len(winner))
+        judgment = np.array(as_array(judgment, "judgment"))
         weight = _weights(weight, len(winner))
         if len(judgment) != len(winner):
             raise ValueError(f"judgment has {len(judgment)} entries for {len(winner)} preferences.")
-        across = qid[winner] != qid[loser]
+        codes = Queries.from_qid(qid).codes
+        across = codes[winner] != codes[loser]
         if across.any():
             w, l = winner[across][0], loser[across][0]
             raise ValueError(
@@ -182,7 +186,8 @@ class PreferenceTarget(Judgments):
         positions : array-like of shape (n, r)
             1-based position of each item; NaN = unranked (no preference with others).
         """
-        positions = np.asarray(positions, dtype=float)
+        ranks = exact_ranks(positions)
+        positions = as_array(positions if ranks is None else ranks + 1, "positions").astype(float)
         if positions.ndim != 2 or positions.shape[1] < 2:
             raise ValueError(
                 f"positions must have shape (n, r) with r >= 2 items, got {positions.shape}."
@@ -209,7 +214,7 @@ class PreferenceTarget(Judgments):
         require_dag : bool, default=False
             Check that the preferences of every query form a directed acyclic graph.
         """
-        matrix = csr_matrix(Y) if issparse(Y) else csr_matrix(np.asarray(Y, dtype=float))
+        matrix = csr_matrix(Y if issparse(Y) else as_array(Y, "Y").astype(float))
         qid = check_qid(qid, matrix.shape[0])
         queries = Queries.from_qid(qid)
         codes = queries.codes
@@ -241,7 +246,7 @@ class PreferenceTarget(Judgments):
         require_dag : bool, default=False
             Check that every matrix is the adjacency of a directed acyclic graph.
         """
-        Y = np.asarray(Y, dtype=float)
+        Y = as_array(Y, "Y").astype(float)
         if Y.ndim != 3 or Y.shape[1] != Y.shape[2] or Y.shape[1] < 2:
             raise ValueError(f"Y must have shape (n, r, r) with r >= 2, got {Y.shape}.")
         row, i, j = np.nonzero(Y)
@@ -419,7 +424,7 @@ def _numbers(values: Array) -> Ints:
 
 
 def _row_numbers(rows: ArrayLike, name: str, n_rows: int) -> Ints:
-    rows = np.asarray(rows)
+    rows = as_array(rows, name)
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
         raise ValueError(f"{name} must be a one-dimensional array of row numbers.")
     rows = rows.astype(np.intp)
@@ -430,7 +435,7 @@ def _row_numbers(rows: ArrayLike, name: str, n_rows: int) -> Ints:
 
 
 def _weights(weight: ArrayLike | None, n: int) -> Floats:
-    weight = np.ones(n) if weight is None else np.array(weight, dtype=float)
+    weight = np.ones(n) if weight is None else as_array(weight, "weight").astype(float)
     if weight.shape != (n,):
         raise ValueError(f"weight has shape {weight.shape} for {n} preferences.")
     bad = ~np.isfinite(weight) | (weight < 0)

@@ -15,8 +15,10 @@ takes and returns arrays in grouped order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from numbers import Number
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -24,6 +26,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from ._arrays import as_array
 from ._memory import CACHE_CELLS
 from ._types import Array, ArrayLike, Bools, Floats, Ints
 
@@ -104,8 +107,13 @@ class Queries:
     @classmethod
     def from_qid(cls, qid: Array) -> Queries:
         """Group rows by identifiers that have been validated."""
+        names: Any = None
+        if qid.dtype == object:
+            # Identifiers of different types need not compare with each other.
+            qid, names = _factorize(qid)
         heads = _run_starts(qid)
-        codes, names = _factorize(qid[heads])
+        codes, found = _factorize(qid[heads])
+        names = found if names is None else names
         ends = np.append(heads[1:], len(qid))
         if len(names) == len(heads):
             return cls(np.append(heads, len(qid)), names=names)
@@ -263,16 +271,44 @@ def _factorize(values: Array) -> tuple[Ints, Array]:
 
 def qid_array(qid: ArrayLike) -> Array:
     """One-dimensional array of identifiers from any container, mixed types kept apart."""
-    if isinstance(qid, (list, tuple)):
-        # numpy would turn [1, "a"] into two strings, and a list of tuples into a matrix.
-        kinds = {type(v) for v in qid}
-        if len(kinds) > 1 or kinds & {tuple, frozenset}:
-            out = np.empty(len(qid), dtype=object)
-            for i, value in enumerate(qid):
-                out[i] = value
-            return out
-    out = np.asarray(qid)
+    if isinstance(qid, Sequence) and not isinstance(qid, (str, bytes)):
+        qid = list(qid)
+        if not _survive_numpy(qid):
+            return _objects(qid)
+    out = as_array(qid, "qid")
     return out.ravel() if out.ndim == 2 and out.shape[-1] == 1 else out
+
+
+def join_qids(parts: list[Array]) -> Array:
+    """Concatenate arrays of identifiers, those of different types kept apart."""
+    if len({part.dtype.kind for part in parts}) > 1:
+        parts = [part.astype(object) for part in parts]
+    return np.concatenate(parts)
+
+
+def _survive_numpy(values: list[Any]) -> bool:
+    """Return whether an array of its own dtype keeps different values different."""
+    kinds = {type(value) for value in values}
+    if len(kinds) > 1:
+        # [1, "a"] would be two strings.
+        return False
+    (kind,) = kinds or {int}
+    if issubclass(kind, (str, bytes)):
+        # Trailing ones are dropped.
+        end = "\0" if issubclass(kind, str) else b"\0"
+        return not any(value.endswith(end) for value in values)
+    if issubclass(kind, int):
+        # In double precision if some are from 2**63 on and others are not.
+        return np.asarray(values).dtype.kind != "f"
+    # Tuples, and other objects with entries, would be rows of a matrix.
+    return issubclass(kind, (float, list, np.generic, np.ndarray))
+
+
+def _objects(values: list[Any]) -> Array:
+    out = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        out[i] = value
+    return out
 
 
 def check_qid(qid: ArrayLike, n_rows: int) -> Array:
@@ -310,12 +346,20 @@ def _missing(values: Array) -> Bools:
 
 
 def _is_missing(value: Any) -> bool:
-    if value is None:
+    if value is None or value is getattr(sys.modules.get("pandas"), "NA", None):
         return True
     try:
-        return bool(value != value) or bool(value in (np.inf, -np.inf))
-    except TypeError:  # pandas.NA has no truth value
-        return True
+        hash(value)
+    except TypeError:
+        raise ValueError(
+            f"qid holds {value!r} of type {type(value).__name__}, which is not hashable: identify "
+            "queries by numbers, strings or tuples."
+        ) from None
+    is_number = isinstance(value, Number)
+    try:
+        return bool(value != value or (is_number and abs(value) == np.inf))
+    except Exception:
+        return False
 
 
 def plain(value: Any) -> Any:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ._arrays import as_array, refuse_rounding
 from ._exceptions import MissingQidError
 from ._origin import Origin
-from ._queries import Queries, check_qid
+from ._queries import Queries, check_qid, join_qids
 from ._types import Array, ArrayLike, Ints
 
 
@@ -108,7 +109,8 @@ class RankingTarget(Target, np.ndarray):
     """
 
     def __new__(cls, y: ArrayLike, qid: ArrayLike) -> RankingTarget:
-        values = np.asarray(y)
+        values = as_array(y, "y")
+        refuse_rounding(y, "y")
         if values.ndim != 1:
             raise ValueError(
                 f"RankingTarget expects y of shape (n_rows,), got {values.shape}. In the "
@@ -148,7 +150,7 @@ class RankingTarget(Target, np.ndarray):
             return out
         parts = args[0]
         if all(isinstance(part, RankingTarget) and part.qid is not None for part in parts):
-            whole = RankingTarget(out, np.concatenate([part.qid for part in parts]))
+            whole = RankingTarget(out, join_qids([part.qid for part in parts]))
             whole.origin = _joined([part.origin_of(np.arange(len(part))) for part in parts])
             return whole
         return out

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array, get_tags
 
+from ._arrays import as_array, exact_ranks, refuse_rounding, scale_of
 from ._exceptions import CutQueriesWarning, OneQueryWarning, warn
 from ._queries import Queries, check_qid
 from ._targets import Target
@@ -70,9 +71,9 @@ def _qid_of_index(y: Any) -> Any:
 
 
 def _same_groups(a: Array, b: Array) -> bool:
-    if a.dtype == b.dtype:
+    if a.dtype == b.dtype != object:
         return bool(np.all(a == b))
-    return all(x == y for x, y in zip(a.tolist(), b.tolist()))
+    return bool(a.tolist() == b.tolist())
 
 
 def check_queries(qid: ArrayLike | None, n_rows: int) -> Queries:
@@ -90,7 +91,9 @@ def check_target(
     One-dimensional y has a query per value of qid, or one query; a matrix has one per row.
     """
     qid = carried_qid(y, qid)
-    y = check_array(np.asarray(y), ensure_2d=False, dtype=np.float64, input_name=name)
+    raw = as_array(y, name)
+    refuse_rounding(y, name)
+    y = check_array(raw, ensure_2d=False, dtype=np.float64, input_name=name)
     if y.ndim > 2:
         raise ValueError(f"{name} must have one or two dimensions, got shape {y.shape}.")
     y = check_one_form(y, qid, name)
@@ -118,9 +121,14 @@ def check_one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:
 
 
 def check_scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Finite scores of the shape of the target, in row order and raveled."""
+    """Finite scores of the shape of the target, in row order and raveled.
+
+    Only their order counts: ranks replace integers that are equal in double precision only.
+    """
+    raw = as_array(y_score, "y_score")
+    ranks = exact_ranks(y_score)
     scores: Floats = check_array(
-        np.asarray(y_score), ensure_2d=False, dtype=np.float64, input_name="y_score"
+        raw if ranks is None else ranks, ensure_2d=False, dtype=np.float64, input_name="y_score"
     )
     if scores.shape == (*shape, 1) and len(shape) == 1:
         scores = scores.ravel()
@@ -133,13 +141,20 @@ def check_scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
 
 
 def check_sample_weight(
-    sample_weight: ArrayLike | None, n_rows: int, queries: Queries | None = None
+    sample_weight: ArrayLike | None,
+    n_rows: int,
+    queries: Queries | None = None,
+    *,
+    only_shares: bool = False,
 ) -> Floats | None:
-    """Weights of the rows, or an error that says what is wrong; None stays None."""
+    """Weights of the rows, or an error that says what is wrong; None stays None.
+
+    With ``only_shares`` a factor of all weights changes nothing, so that they may have any scale.
+    """
     if sample_weight is None:
         return None
     weight: Floats = check_array(
-        np.asarray(sample_weight),
+        as_array(sample_weight, "sample_weight"),
         ensure_2d=False,
         dtype=np.float64,
         input_name="sample_weight",
@@ -164,6 +179,13 @@ def check_sample_weight(
         )
     if not weight.any():
         raise ValueError("sample_weight is zero on every row: nothing is left.")
+    if only_shares:
+        return weight / scale_of(weight.max())
+    if not 1e-290 < weight.max() < 1e290:
+        raise ValueError(
+            f"The largest sample_weight is {weight.max():g}, and sums of products with it leave "
+            "the range of double precision: divide the weights by it."
+        )
     return weight
 
 

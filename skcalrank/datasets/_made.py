@@ -155,9 +155,11 @@ def make_subset_ranking(
     for name, value in (sizes | {"n_intents": n_intents}).items():
         check_count(name, value)
     check_count("n_grades", n_grades, least=2)
-    low, high = (n_documents, n_documents) if np.ndim(n_documents) == 0 else n_documents
-    if not 1 <= low <= high:
+    bounds = (n_documents, n_documents) if np.ndim(n_documents) == 0 else tuple(n_documents)
+    integers = all(isinstance(bound, (int, np.integer)) for bound in bounds)
+    if not integers or len(bounds) != 2 or not 1 <= bounds[0] <= bounds[1]:
         raise ValueError(f"n_documents={n_documents}: choose an integer or range from 1.")
+    low, high = bounds
     rng = check_random_state(random_state)
     features = rng.normal(size=(n_types, n_features))
     grades = rng.randint(n_grades, size=(n_intents, n_types))

@@ -16,6 +16,7 @@ from ..data import (
     PreferenceTarget,
     Queries,
     Seed,
+    as_array,
     carried_qid,
     check_count,
     check_qid,
@@ -150,11 +151,11 @@ def sample_sessions(
         check_count("n_shown", n_shown)
     qid = carried_qid(p, qid)
     qid = np.zeros(len(p), dtype=int) if qid is None else check_qid(qid, len(p))
-    p, queries = check_target(np.asarray(p), qid, name="p")
+    p, queries = check_target(as_array(p, "p"), qid, name="p")
     if ((p < 0) | (p > 1)).any():
         raise ValueError(f"p holds {p[(p < 0) | (p > 1)][0]}: probabilities lie in [0, 1].")
     order_scores = np.zeros(len(p)) if order_scores is None else order_scores
-    scores, _ = check_target(np.asarray(order_scores), qid, name="order_scores")
+    scores, _ = check_target(as_array(order_scores, "order_scores"), qid, name="order_scores")
     rng = check_random_state(random_state)
     query = rng.randint(queries.n_queries, size=n_sessions)
     shown, ptr = _orders(scores, queries, query, n_shown, rng)

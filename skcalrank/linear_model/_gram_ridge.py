@@ -28,6 +28,7 @@ from ..data import (
     check_alpha,
     check_params,
     check_sample_weight,
+    refuse_masked,
 )
 
 _X_CHECKS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
@@ -158,6 +159,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _add(self, X, y, sample_weight, first):
         """Take rows in: beside those seen, or as the first."""
         check_params(self)
+        refuse_masked(X=X, y=y)
         X, y = validate_data(
             self, X, y, reset=first, multi_output=True, y_numeric=True, **_X_CHECKS
         )
@@ -229,6 +231,8 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         for other in others:
+            if not isinstance(other, GramRidge):
+                raise TypeError(f"Only GramRidge can be merged, got {other!r}.")
             check_is_fitted(other)
             self._check_features(other)
             self._check_targets(other._moments, other._one_target)
@@ -321,6 +325,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             In double precision; X in single precision is not copied.
         """
         check_is_fitted(self)
+        refuse_masked(X=X)
         X = validate_data(self, X, reset=False, **_X_CHECKS)
         return product_of_rows(X, self.coef_.T) + self.intercept_
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data import Block, Bools, Floats, Ints, Queries, Ranked, check_cutoff
-from ._labels import binary_labels
+from ._labels import binary_labels, check_level
 
 
 class Measure(ABC):
@@ -274,6 +274,7 @@ class BinaryMeasure(Measure):
 
     def __post_init__(self) -> None:
         check_cutoff(self.k)
+        check_level(self.relevance_level)
 
     def labels(self, y: Floats) -> Floats:
         return binary_labels(y, self.relevance_level)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from ..data import Floats
 
 
+def check_level(relevance_level: Any) -> None:
+    """Raise unless a level of relevance is None or a finite number."""
+    if relevance_level is None:
+        return
+    number = isinstance(relevance_level, Real)
+    if not number or not -np.inf < relevance_level < np.inf:
+        raise ValueError(f"relevance_level={relevance_level!r}: give a finite number.")
+
+
 def binary_labels(y: Floats, relevance_level: float | None) -> Floats:
     """1.0 where ``y >= relevance_level``; with None, y itself, which must hold 0 and 1."""
     if relevance_level is not None:
-        if not isinstance(relevance_level, Real) or not -np.inf < relevance_level < np.inf:
-            raise ValueError(f"relevance_level={relevance_level!r}: give a finite number.")
         return (y >= relevance_level).astype(float)
     other = (y != 0) & (y != 1)
     if other.any():
@@ -46,4 +54,7 @@ def gains(y: Floats, gain: str) -> Floats:
         )
     out = np.exp2(y)
     out -= 1.0
+    # Of small labels 1 would leave nothing.
+    small = np.flatnonzero((y > 0) & (y < 1))
+    out[small] = np.expm1(y[small] * np.log(2.0))
     return out

@@ -17,6 +17,7 @@ from ..data import (
     Ranked,
     check_preference_weights,
     safe_divide,
+    scale_of,
 )
 from ._base import Measure, PairMeasure
 from ._positional import mid_ranks
@@ -66,11 +67,16 @@ class PairwiseDisagreement(PairMeasure):
 
     def __post_init__(self) -> None:
         check_preference_weights(self.weights)
+        if not isinstance(self.normalize, (bool, np.bool_)):
+            raise ValueError(f"normalize={self.normalize!r}: choose True or False.")
 
     def pair_targets(self, y: Floats) -> Floats:
-        gap = np.maximum(y[..., :, None] - y[..., None, :], 0.0)
         if self.weights == "unit":
-            gap = (gap > 0) * 1.0
+            gap = (y[..., :, None] > y[..., None, :]) * 1.0
+        else:
+            if self.normalize:
+                y = y / scale_of(np.abs(y).max(axis=-1, initial=0.0, keepdims=True))
+            gap = np.maximum(y[..., :, None] - y[..., None, :], 0.0)
         if not self.normalize:
             return gap
         total = gap.sum(axis=(-1, -2), keepdims=True)
@@ -84,14 +90,19 @@ class PairwiseDisagreement(PairMeasure):
         r = queries.repeat(queries.sizes)
         if self.weights == "unit":
             return r + 1.0 - 2.0 * mid_ranks(y, queries)
-        return r * (y - queries.repeat(queries.mean(y)))
+        scale = queries.repeat(scale_of(queries.max(np.abs(y))))
+        y = y / scale
+        return scale * (r * (y - queries.repeat(queries.mean(y))))
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         lost: Floats
+        if self.weights == "unit":
+            scale = np.ones(ranked.queries.n_queries)
+        else:
+            scale = scale_of(ranked.queries.max(np.abs(y)))
+            y = y / ranked.queries.repeat(scale)
         total, lost = _disagreement(y, ranked, self.weights)
-        if not self.normalize:
-            return -lost
-        return -safe_divide(lost, total)
+        return -safe_divide(lost, total) if self.normalize else -scale * lost
 
 
 @dataclass(frozen=True)
@@ -138,8 +149,9 @@ class Kendall(PairMeasure):
 def _disagreement(y: Floats, ranked: Ranked, weights: str) -> Floats:
     """Total weight of the preferences of each query, and the weight that is lost."""
     out = np.zeros((2, ranked.queries.n_queries))
-    # Differences are all that counts, and a large common part would drown them.
-    y = y - ranked.queries.repeat(-ranked.queries.max(-y))
+    if weights != "unit":
+        # Differences are all that counts, and a large common part would drown them.
+        y = y - ranked.queries.repeat(-ranked.queries.max(-y))
     for block in ranked.blocks():
         labels = block.gather(y)
         rank = _dense_ranks(labels, block)

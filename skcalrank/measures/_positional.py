@@ -12,9 +12,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import Bools, Floats, Ints, Queries, Ranked, check_cutoff, check_option, safe_divide
+from ..data import (
+    Bools,
+    Floats,
+    Ints,
+    Queries,
+    Ranked,
+    check_cutoff,
+    check_option,
+    safe_divide,
+    scale_of,
+)
 from ._base import BinaryMeasure, PositionalMeasure
-from ._labels import binary_labels, gains, non_negative_labels
+from ._labels import binary_labels, check_level, gains, non_negative_labels
 
 
 def _share(values: Floats, total: Floats, queries: Queries) -> Floats:
@@ -210,6 +220,7 @@ class NDCG(DCG):
                 gain = gains(np.arange(highest + 1.0), self.gain)
                 return _share(gain[grades], self._ideal(gain, grades, bits, queries), queries)
         gain = gains(y, self.gain)
+        gain = gain / queries.repeat(scale_of(queries.max(gain)))
         return _share(gain, self.best(gain, queries), queries)
 
     def _ideal(self, gain: Floats, grades: Ints, bits: int, queries: Queries) -> Floats:
@@ -317,6 +328,9 @@ class AUC(PositionalMeasure):
     name: ClassVar[str] = "auc"
     is_binary: ClassVar[bool] = True
     relevance_level: float | None = None
+
+    def __post_init__(self) -> None:
+        check_level(self.relevance_level)
 
     def labels(self, y: Floats) -> Floats:
         return binary_labels(y, self.relevance_level)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..data import Block, Bools, Floats, Ints, Queries, Ranked, check_cutoff, safe_divide
 from ._base import BinaryMeasure, Measure, PairMeasure
-from ._labels import non_negative_labels
+from ._labels import gains, non_negative_labels
 
 
 def _within(contributions: Floats, positions: Ints, k: int | None) -> Floats:
@@ -217,7 +218,8 @@ class ERR(Measure):
 
     def __post_init__(self) -> None:
         check_cutoff(self.k)
-        if self.max_grade is not None and not 0 <= self.max_grade <= 1000:
+        number = self.max_grade is None or isinstance(self.max_grade, Real)
+        if not number or not 0 <= (self.max_grade or 0) <= 1000:
             raise ValueError(
                 f"max_grade={self.max_grade!r}: the highest grade is a number from 0 to 1000."
             )
@@ -255,7 +257,7 @@ class ERR(Measure):
             In [0, 1). With ``max_grade=None`` the largest label of ``y`` is the highest grade.
         """
         highest: Any = self.scaled_to(y).max_grade
-        stop: Floats = np.exp2(y - highest) - np.exp2(-highest)
+        stop: Floats = gains(y, "exponential") * np.exp2(-highest)
         return stop
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
@@ -270,20 +272,23 @@ class ERR(Measure):
             goes_on = np.ones((len(block.rows), block.rows.shape[1] + 1))
             stops = block.gather(stop)
             np.cumprod(1.0 - stops, axis=1, out=goes_on[:, 1:])
+            # Not a difference, in which small probabilities would drown.
+            stopped = goes_on[:, :-1] * stops
             if block.tied:
-                _average_over_ties(goes_on, stops, block, self.k)
-            stopped = goes_on[:, :-1] - goes_on[:, 1:]
+                _average_over_ties(stopped, goes_on, stops, block, self.k)
             out[block.ids] = _within(stopped / block.positions, block.positions, self.k)
         return out
 
 
-def _average_over_ties(goes_on: Floats, stops: Floats, block: Block, k: int | None) -> None:
-    """Replace products inside shared positions by their mean over all orders.
+def _average_over_ties(
+    stopped: Floats, goes_on: Floats, stops: Floats, block: Block, k: int | None
+) -> None:
+    """Replace probabilities to stop at shared positions by their mean over all orders.
 
     ``goes_on[:, p]`` is the product of ``1 - stop`` over the first p positions. After j
     of n shared positions the mean product is the j-th elementary symmetric polynomial
-    of the n factors over the number of j-subsets; it is built factor by factor as a
-    convex combination, so that nothing overflows. All runs of the block are done
+    of the n factors over the number of j-subsets. One minus it is built factor by factor as a
+    convex combination, so that nothing overflows or cancels. All runs of the block are done
     together.
     """
     inside = np.arange(block.rows.shape[1]) < block.sizes
@@ -296,22 +301,19 @@ def _average_over_ties(goes_on: Floats, stops: Floats, block: Block, k: int | No
         # Beyond position k nothing is asked for.
         wanted = longest if k is None else min(longest, k)
         mean = np.zeros((len(q), wanted + 1))
-        mean[:, 0] = 1.0
         j = np.arange(1, wanted + 1)
         for m in range(1, longest + 1):
             live = n >= m
-            factor = 1.0 - stops[q[live], f[live] + m - 1][:, None]
+            stop = stops[q[live], f[live] + m - 1][:, None]
             old = mean[live]
-            mean[live, 1:] = (
-                (np.maximum(m - j, 0) * old[:, 1:] + np.minimum(j, m) * factor * old[:, :-1])
-                / m
-                * (j <= m)
-            )
+            last = old[:, :-1] + stop * (1.0 - old[:, :-1])
+            mean[live, 1:] = (np.maximum(m - j, 0) * old[:, 1:] + np.minimum(j, m) * last) / m
+            mean[live, 1:] *= j <= m
         n = np.minimum(n, wanted)
         column = np.repeat(np.arange(len(q)), n)
         step = np.arange(len(column)) - np.repeat(np.cumsum(n) - n, n) + 1
-        rows, places = q[column], f[column] + step
-        goes_on[rows, places] = goes_on[q, f][column] * mean[column, step]
+        share = mean[column, step] - mean[column, step - 1]
+        stopped[q[column], f[column] + step - 1] = goes_on[q, f][column] * share
 
 
 def _chunks(length: Ints, cells: int = 1 << 20) -> Iterator[Ints]:

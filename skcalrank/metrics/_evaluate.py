@@ -23,6 +23,7 @@ from ..data import (
     check_target,
     query_weights,
     safe_divide,
+    scale_of,
     warn_of_cut_queries,
 )
 from ..measures import Measure, get_measure
@@ -144,7 +145,7 @@ def evaluate(
     label_form = np.ndim(y_true) == 2 and np.shape(y_true)[1] > 1
     shape = np.shape(y_true) if label_form else (queries.n_rows,)
     scores = queries.group(check_scores(y_score, shape))
-    weight = check_sample_weight(sample_weight, shape[0], queries)
+    weight = check_sample_weight(sample_weight, shape[0], queries, only_shares=True)
     weight = query_weights(weight, queries, label_form)
     resolved = {name: measure.scaled_to(y) for name, measure in resolved.items()}
     # A measure of the whole order first: the others then read its sort.
@@ -168,7 +169,8 @@ def values_per_query(measure: Measure, y, ranked: Ranked, empty: str) -> np.ndar
     if ranked.ties in ("worst", "best"):
         # What is best depends on the measure, so the sort cannot be shared.
         ranked = ranked.with_labels(measure.gains_of(labels, queries))
-    values = measure.evaluate(labels, ranked)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = measure.evaluate(labels, ranked)
     undefined = measure.undefined(labels, queries)
     if undefined.any():
         if empty == "error":
@@ -178,6 +180,8 @@ def values_per_query(measure: Measure, y, ranked: Ranked, empty: str) -> np.ndar
                 "query counts with empty='skip', 'zero' or 'one'."
             )
         values[undefined] = {"zero": 0.0, "one": 1.0}.get(empty, np.nan)
+    if not np.isfinite(values[~undefined]).all():
+        raise ValueError(f"{measure.name} overflows: divide the labels by their largest.")
     return values
 
 
@@ -193,11 +197,12 @@ def _mean(values, weight, empty="skip"):
             return np.nan
         values = values[defined]
         weight = None if weight is None else weight[defined]
+    scale = scale_of(np.abs(values).max(initial=0.0))
     if weight is None:
-        return float(values.mean())
+        return float(scale * (values / scale).mean())
     if not weight.any():
         raise ValueError("sample_weight is zero on every query that counts.")
-    return float(values @ weight / weight.sum())
+    return float(scale * ((values / scale) @ weight / weight.sum()))
 
 
 def _of_preferences(measure, target, y_score, qid, ties, sample_weight, average):
@@ -212,7 +217,7 @@ def _of_preferences(measure, target, y_score, qid, ties, sample_weight, average)
     shape = (len(target), target.n_items) if label_form else (len(target),)
     scores = check_scores(y_score, shape)
     queries = target.queries()
-    weight = check_sample_weight(sample_weight, len(target), queries)
+    weight = check_sample_weight(sample_weight, len(target), queries, only_shares=True)
     weight = query_weights(weight, queries, label_form)
     lost = target.weight * _share_lost(target, scores, ties)
     code = queries.codes[target.winner]

@@ -14,6 +14,7 @@ from ..data import (
     Matrix,
     carried_qid,
     check_option,
+    refuse_masked,
     warn_of_one_query,
 )
 from ..measures import MEASURES, Measure, get_measure
@@ -92,6 +93,7 @@ class RankingScorer:
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing.
         """
+        refuse_masked(X=X)
         qid = carried_qid(y, qid)
         warn_of_one_query(y, qid, "The scorer")
         return measure_score(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,8 @@ def feedback_arc_positions(
     (array([1, 2, 3]), 1.0, True)
     """
     check_option("method", method, ("exact", "local_search", "auto"))
-    if time_limit is not None and not time_limit > 0:
+    number = time_limit is None or isinstance(time_limit, Real)
+    if not number or not (time_limit is None or time_limit > 0):
         raise ValueError(f"time_limit={time_limit!r}: give a positive number of seconds, or None.")
     result: PredResult = on_stack(partial(_solve, method=method, time_limit=time_limit), U)
     return result

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from ..data import CACHE_CELLS, ArrayLike, Floats, Ints
+from ..data import CACHE_CELLS, ArrayLike, Floats, Ints, as_array
 from ._result import PredResult
 
 
 def check_stack(U: ArrayLike) -> Floats:
     """Finite square matrices, one or a stack, or an error that says what is wrong."""
     stack: Floats = check_array(
-        np.asarray(U), dtype=np.float64, order="C", allow_nd=True, input_name="U"
+        as_array(U, "U"), dtype=np.float64, order="C", allow_nd=True, input_name="U"
     )
     if stack.ndim > 3:
         raise ValueError(f"U must have shape (r, r) or (n, r, r), got {stack.shape}.")

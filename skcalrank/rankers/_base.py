@@ -27,6 +27,8 @@ from ..data import (
     check_sample_weight,
     positions,
     refuse_lazy,
+    refuse_masked,
+    refuse_rounding,
     warn_of_cut_queries,
     warn_of_one_query,
     with_index_of,
@@ -43,6 +45,10 @@ COUNTS_DOCUMENTS = "a query counts its number of documents, which weights do not
 DEPENDS_ON_LABELS = (
     "targets depend on all labels of the query: a weight weighs, it does not repeat rows"
 )
+
+
+# Sums of larger labels may overflow.
+_LARGEST_LABEL = 1e290
 
 
 class BaseRanker(BaseEstimator, metaclass=ABCMeta):
@@ -91,6 +97,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True) -> Problem:
         """Validate the input of fit, or of a chunk that is added (``reset=False``)."""
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
+        refuse_masked(X=X, y=y)
         given, qid = y, carried_qid(y, qid)
         checks = x_checks(self) | {"reset": reset}
         measure = self._measure()
@@ -100,12 +107,14 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         else:
             if issparse(y):
                 raise ValueError("y is sparse: pass relevances as an array, y.toarray().")
+            refuse_rounding(y, "y")
             X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **checks)
             y = check_one_form(np.asarray(y, dtype=np.float64), qid)
             warn_of_one_query(y, qid, type(self).__name__)
             n_items = y.shape[1] if y.ndim == 2 else None
             queries = Queries.equal(len(y), n_items) if n_items else check_queries(qid, len(y))
             y = queries.group(y.ravel())
+            _check_size(y)
             measure = measure.scaled_to(y)
         weight = check_sample_weight(sample_weight, X.shape[0], queries)
         warn_of_cut_queries(given, type(self).__name__)
@@ -127,6 +136,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """Validate the rows to be ranked."""
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
+        refuse_masked(X=X)
         X = validate_data(self, X, reset=False, **x_checks(self))
         if qid is not None and self.record_.n_items is not None:
             raise ValueError(
@@ -147,6 +157,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             has_qid=problem.has_qid,
             alpha=self._penalty(),
             names=names,
+            score_function=getattr(self, "score_function", None),
         )
 
     def _loss_in_force(self):
@@ -329,3 +340,13 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _scored_by(self, y):
         """Return the measure that compares predictions with y, and y as the measure reads it."""
         return self.record_.measure, y
+
+
+def _check_size(y):
+    """Raise for labels whose sums may overflow."""
+    largest = np.abs(y).max(initial=0.0)
+    if largest > _LARGEST_LABEL:
+        raise ValueError(
+            f"y holds {largest:g} in absolute value, and sums of such labels overflow: divide the "
+            "labels by their largest."
+        )

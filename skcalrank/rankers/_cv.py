@@ -13,7 +13,16 @@ from scipy.stats import rankdata
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .._solvers import check_features
-from ..data import OWN_ERROR, ArrayLike, Labels, Matrix, all_or_nothing, carried_qid, check_qid
+from ..data import (
+    OWN_ERROR,
+    ArrayLike,
+    Labels,
+    Matrix,
+    all_or_nothing,
+    carried_qid,
+    check_qid,
+    scale_of,
+)
 from ..linear_model import GramRidge, fit_to_moments
 from ._folds import held_out_scores, make_splits, training_moments, warn_of_cuts
 from ._positional import LeastSquaresRanker, _PositionalRanker
@@ -44,7 +53,9 @@ class LeastSquaresRankerCV(_PositionalRanker):
     cv : int, splitter or iterable of (train, test), default=None
         A number of folds, or what gives rows to train on and to test; a splitter is asked
         ``split(X, y, groups=qid)``. None is five folds, or as many as there are queries. Folds are
-        made of queries; of rows where there is one query, and in the label-ranking form.
+        made of queries; of rows where there is one query, and in the label-ranking form. They are
+        drawn by the values in X, y and `sample_weight`: they depend neither on the order of the
+        rows nor on the names of the queries.
     loss : {"squared", "pairwise_squared"}, default=None
         As in :class:`LeastSquaresRanker`; None is "pairwise_squared".
 
@@ -261,7 +272,9 @@ def _results(alphas, scores):
         # Penalties are undefined all together, or none is.
         rank = rankdata(-np.nan_to_num(mean), method="min").astype(np.int32)
         results[f"mean_test_{key}"] = mean
-        results[f"std_test_{key}"] = np.sqrt(_mean((values - mean[:, None]) ** 2))
+        scale = scale_of(np.nan_to_num(np.abs(values)).max(initial=0.0))
+        deviations = (values - mean[:, None]) / scale
+        results[f"std_test_{key}"] = scale * np.sqrt(_mean(deviations**2))
         results[f"rank_test_{key}"] = rank
         best[name] = int(rank.argmin())
     return results, best

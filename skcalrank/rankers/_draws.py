@@ -114,8 +114,13 @@ def step_lengths(batch: Batch, problem: Problem, penalty, first=None):
     """
     X: Any = problem.X
     queries = problem.queries
-    squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X)
+    if issparse(X):
+        squares = X.astype(float, copy=False).power(2).sum(axis=1)
+    else:
+        squares = np.einsum("ij,ij->i", X, X, dtype=float)
     norms = np.asarray(squares, dtype=float).ravel() + 1.0
+    if not np.isfinite(norms).all():
+        raise ValueError("X holds values whose squares overflow: scale the features.")
     if problem.n_items is None:
         norms = queries.mean(queries.group(norms))
     first = first or 0.5 / max(batch.curvature() * norms.max(), np.finfo(float).tiny)

@@ -115,4 +115,4 @@ class ERRRanker(ScoreRanker):
 
 def _grades(sessions, highest):
     """Return grades whose stop probabilities are those of the cascade model."""
-    return np.minimum(np.log2(1.0 + cascade(sessions) * 2.0**highest), highest)
+    return np.minimum(np.log1p(cascade(sessions) * 2.0**highest) / np.log(2.0), highest)

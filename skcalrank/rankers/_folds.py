@@ -13,6 +13,7 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.model_selection import KFold
 
 from .._solvers import (
@@ -24,7 +25,6 @@ from .._solvers import (
     ridge_path,
 )
 from ..data import KEPT_CELLS, PART_CELLS, CutQueriesWarning, Queries, Ranked, warn
-from ..model_selection import QueryKFold
 from ._problem import Problem
 
 
@@ -66,9 +66,45 @@ def _default_folds(n_splits, problem):
             f"cv={n_splits} folds of {n_units} {'rows' if of_rows else 'queries'} (n_samples="
             f"{problem.X.shape[0]}): there must be two folds at least, and none empty."
         )
-    if of_rows:
-        return KFold(n_splits).split(problem.X)
-    return QueryKFold(n_splits).split(problem.X, groups=problem.queries.codes)
+    queries = problem.queries
+    key, unit = _contents(problem), np.arange(problem.X.shape[0])
+    if not of_rows:
+        key, unit = queries.sum(queries.group(key)), queries.codes
+    return list(_folds_by(key, unit, n_splits))
+
+
+def _folds_by(key, unit, n_splits):
+    """Yield training and test rows of folds of units, which are drawn by a number of each."""
+    by_key = np.argsort(key, kind="stable")
+    for _, test in KFold(n_splits).split(by_key):
+        tested = np.zeros(len(key), dtype=bool)
+        tested[by_key[test]] = True
+        yield np.flatnonzero(~tested[unit]), np.flatnonzero(tested[unit])
+
+
+def _contents(problem):
+    """Return a number of each row that depends on what it holds, and not on where it stands."""
+    X, n_rows = problem.X, problem.X.shape[0]
+    beside = [problem.queries.ungroup(problem.y).reshape(n_rows, -1)]
+    if problem.weight is not None:
+        beside.append(problem.weight[:, None])
+    # Hashes of rows add up to those of queries; all sums are of whole numbers modulo 2**64.
+    factors = np.random.RandomState(0).randint(1, 2**63 - 1, X.shape[1] + 1000).astype(np.uint64)
+    values = np.hstack(beside)
+    out = _bits(values) @ np.resize(factors[X.shape[1] :], values.shape[1])
+    factors = factors[: X.shape[1]]
+    if issparse(X):
+        sums = np.append(np.uint64(0), (_bits(X.data) * factors[X.indices]).cumsum())
+        return out + sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+    step = max(1, PART_CELLS // X.shape[1])
+    for start in range(0, n_rows, step):
+        out[start : start + step] += _bits(X[start : start + step]) @ factors
+    return out
+
+
+def _bits(values):
+    """Return numbers of double precision as whole numbers, zeros of both signs as 0."""
+    return (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
 
 
 def _check_split(part, n_rows) -> Split:

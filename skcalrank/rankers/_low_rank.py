@@ -24,6 +24,7 @@ from ..data import (
     check_regressor,
     check_sample_weight,
     refuse_lazy,
+    refuse_masked,
     x_checks,
 )
 
@@ -113,6 +114,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check_params()
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
+        refuse_masked(X=X, y=y)
         X, y = validate_data(self, X, y, **x_checks(self))
         check_classification_targets(y)
         weight = check_sample_weight(sample_weight, X.shape[0])
@@ -136,6 +138,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         n = len(self.classes_)
         if self.loss_matrix is None:
             return 1.0 - np.eye(n)
+        refuse_masked(loss_matrix=self.loss_matrix)
         options = {"ensure_2d": False, "input_name": "loss_matrix"}
         loss = check_array(self.loss_matrix, dtype=np.float64, **options)
         if loss.ndim != 2 or len(loss) != n:
@@ -167,6 +170,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, "", X=X)
+        refuse_masked(X=X)
         X = validate_data(self, X, reset=False, **x_checks(self))
         if self.estimator_ is None:
             return np.full((X.shape[0], self._n_predictions), self._offset)

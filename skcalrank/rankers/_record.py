@@ -46,6 +46,8 @@ class FitRecord:
         documents would mean that nothing was learned.
     hashes : ndarray of uint64, sorted
         The same of queries whose names a model file did not keep.
+    score_function : str or callable, or None
+        The score of preferences that was regressed, of rankers that have that parameter.
     """
 
     kind: str
@@ -57,6 +59,7 @@ class FitRecord:
     alpha: float | None = None
     names: frozenset = frozenset()
     varied: bool = False
+    score_function: Any = None
     hashes: np.ndarray = field(default_factory=_NONE.copy, compare=False, repr=False)
 
     def without_names(self) -> FitRecord:
@@ -86,6 +89,11 @@ class FitRecord:
                     f"Rankers of {self.n_items} and of {other.n_items} items cannot be merged "
                     "(None: documents of queries)."
                 )
+            if other.has_qid != self.has_qid:
+                raise ValueError(
+                    "Some of the rankers to be merged were fitted with a qid and some without, so "
+                    "that a query may count twice: fit all of them with a qid."
+                )
             again = merged._common(other)
             if again:
                 raise ValueError(
@@ -106,7 +114,7 @@ class FitRecord:
 
     def _check_settings(self, other: FitRecord, who: str) -> None:
         """Raise where statistics of different settings would be added up."""
-        for name in ("kind", "measure", "loss", "surrogate"):
+        for name in ("kind", "measure", "loss", "surrogate", "score_function"):
             own, given = getattr(self, name), getattr(other, name)
             if own != given:
                 raise ValueError(

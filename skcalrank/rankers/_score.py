@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from numbers import Number
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -46,6 +47,39 @@ if TYPE_CHECKING:
 
 # Of fewer rows, which may share a leaf of a tree, equal predictions say nothing.
 _MANY_ROWS = 20
+
+
+def _updated(fitted, given, ignored=()):
+    """Set the parameters of a fitted regressor to those of one given for its next chunk.
+
+    ``fitted`` may be a regressor of several outputs around one of the given type. Raises
+    ValueError for a regressor of another type, and for changes that its parts would not notice.
+    """
+    wrapped = type(fitted) is not type(given)
+    before = getattr(fitted, "estimator", None) if wrapped else fitted
+    if type(before) is not type(given):
+        raise ValueError(
+            f"The estimator is {given!r} now, and a {type(fitted).__name__} has seen the rows "
+            "before: begin with a new ranker."
+        )
+    old, new = before.get_params(), given.get_params()
+    changed = {k: v for k, v in new.items() if k not in ignored and not _same(old.get(k), v)}
+    if changed and (wrapped or any("__" in name for name in changed) or old.keys() != new.keys()):
+        raise ValueError(
+            f"estimator parameters {sorted(changed)} were changed after rows were seen, and "
+            f"{type(fitted).__name__} cannot take them over: begin with a new ranker."
+        )
+    return fitted.set_params(**changed)
+
+
+def _same(old, new):
+    """Return whether two values of a parameter are equal, as far as one can tell."""
+    if type(old) is not type(new):
+        return bool(np.isscalar(old) and np.isscalar(new) and old == new)
+    if isinstance(old, (list, tuple, np.ndarray)):
+        return np.array_equal(old, new)
+    # Others, such as random generators, are copied with the regressor and compare as different.
+    return old == new if old is None or isinstance(old, (str, Number)) else True
 
 
 def _own_copy(regressor):
@@ -180,7 +214,8 @@ class ScoreRanker(BaseRanker):
 
         Available if the regressor has `partial_fit`. A chunk must hold whole queries: targets and
         centers are computed per query. With :class:`~skcalrank.linear_model.GramRidge` the result
-        is that of one fit to all chunks, under both losses.
+        is that of one fit to all chunks, under both losses. Parameters of the estimator that were
+        changed in between, such as its `alpha`, hold from this chunk on, with `GramRidge` for all.
 
         Parameters
         ----------
@@ -195,7 +230,8 @@ class ScoreRanker(BaseRanker):
         ------
         ValueError
             As in :meth:`fit`; if the chunk has another form than those before, or measure or loss
-            were changed in between; with `GramRidge` also if a query was in an earlier chunk.
+            were changed in between, or the estimator to one of another type; with `GramRidge` also
+            if a query was in an earlier chunk.
             (Regressors that learn by steps, such as ``SGDRegressor``, may see queries again, so a
             query that is split between chunks is not detected.)
         """
@@ -215,11 +251,19 @@ class ScoreRanker(BaseRanker):
         varied = bool((queries.max(targets) + queries.max(-targets) > 0).any())
         record = replace(self._record(problem, self._names(queries)), varied=varied)
         record = self.record_.add(record) if goes_on else record
-        regressor = _own_copy(self.estimator_) if goes_on else self._new_regressor()
         pairwise = self._loss_in_force() == "pairwise_squared"
+        regressor = self._new_regressor()
+        if goes_on:
+            regressor = self._goes_on(_own_copy(self.estimator_), regressor)
         self.estimator_ = fit_targets(regressor, problem, targets, pairwise=pairwise, method=method)
         self.record_ = record
         return self
+
+    def _goes_on(self, fitted, given):
+        """Return a regressor that has seen rows, with the parameters of the given one."""
+        # Centered rows have no intercept.
+        pairwise = self._loss_in_force() == "pairwise_squared"
+        return _updated(fitted, given, ignored=("fit_intercept",) if pairwise else ())
 
     @available_if(lambda self: self._can_add_chunks() and hasattr(self._given_regressor(), "merge"))
     def merge(self, *others: Self) -> Self:
@@ -247,7 +291,8 @@ class ScoreRanker(BaseRanker):
             check_is_fitted(ranker)
         merged = copy.copy(self)
         merged.record_ = self.record_.merge(other.record_ for other in others)
-        merged.estimator_ = self.estimator_.merge(*(other.estimator_ for other in others))
+        both = self.estimator_.merge(*(other.estimator_ for other in others))
+        merged.estimator_ = self._goes_on(both, self._new_regressor())
         return merged
 
     def _check_params(self):

@@ -144,6 +144,12 @@ class StochasticAggregatedRanker(JudgmentRanker):
         if method == "partial_fit" and self._can_go_on():
             # A copy: an update that fails must leave what predicts as it is.
             descent, rng = copy.deepcopy(self._descent), self._rng
+            fresh = new_descent(problem, self._loss(), bool(self.fit_intercept))
+            if fresh.fit_intercept != descent.fit_intercept:
+                raise ValueError(
+                    f"fit_intercept={self.fit_intercept!r} was changed after updates: begin with a "
+                    "new ranker."
+                )
         else:
             descent = new_descent(problem, self._loss(), bool(self.fit_intercept))
             rng = check_random_state(self.random_state)

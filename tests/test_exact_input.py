@@ -1,0 +1,247 @@
+"""Values that numpy merges, drops or rounds when it makes arrays of them."""
+
+from collections import deque
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from skcalrank import (
+    ClickSessions,
+    LowRankLossClassifier,
+    NDCGRanker,
+    PreferenceTarget,
+    RankingTarget,
+    SpearmanRanker,
+)
+from skcalrank.aggregation import borda
+from skcalrank.calibration import (
+    LabelDistribution,
+    dag_condition,
+    low_noise_condition,
+    regret_bound,
+    reinforce_condition,
+    score_condition,
+)
+from skcalrank.data import Queries, qid_array
+from skcalrank.datasets import sample_comparisons, sample_sessions
+from skcalrank.linear_model import GramRidge
+from skcalrank.metrics import (
+    get_scorer,
+    kendall_score,
+    measure_score,
+    ndcg_score,
+    pairwise_disagreement_loss,
+    spearman_score,
+)
+from skcalrank.model_selection import QueryKFold
+from skcalrank.preds import map_positions
+
+BIG = 2**60
+
+
+class Key:
+    """Hashable, and equal to nothing that is not a key."""
+
+    def __init__(self, v):
+        self.v = v
+
+    def __eq__(self, other):
+        return self.v == other.v
+
+    def __hash__(self):
+        return hash(self.v)
+
+
+IDS = {
+    "from 2**63 on": [2**63 + 5, 2**63 + 6, 7],
+    "around 2**63": [2**63 - 1, 2**63, 2**63 + 1],
+    "negative": [-1, 2**63, 2**63 + 1],
+    "above 2**64": [2**70, 2**70 + 1, 1],
+    "trailing NUL": ["a", "a\0", "a\0\0"],
+    "trailing NUL in bytes": [b"a", b"a\0", b""],
+    "only NUL": ["", "\0", "\0\0"],
+    "objects": [Key(1), Key(2), Key(3)],
+    "objects and others": [Key(1), "a", 2.0],
+    "numpy integers": [np.uint64(2**63 + 5), np.uint64(2**63 + 6), np.int64(7)],
+}
+
+
+@pytest.mark.parametrize("kind", IDS)
+@pytest.mark.parametrize("container", [list, tuple, deque, lambda ids: np.array(ids, dtype=object)])
+def test_different_identifiers_stay_different(kind, container):
+    ids = [IDS[kind][i] for i in (0, 1, 0, 2, 1)]
+    y, s = [2, 0, 1, 1, 3], [0.1, 0.7, 0.5, 0.3, 0.2]
+    expected = ndcg_score(y, s, qid=[0, 1, 0, 2, 1], average=False)
+    assert np.array_equal(ndcg_score(y, s, qid=container(ids), average=False), expected)
+    target = RankingTarget(y, container(ids))
+    assert np.array_equal(ndcg_score(target[::-1][::-1], s, average=False), expected)
+    assert ndcg_score(target, s, qid=container(ids)) == expected.mean()
+
+
+def test_objects_next_to_each_other_need_not_compare():
+    qid = qid_array([Key(1), Key(1), "a", 3, Key(2)])
+    assert Queries.from_qid(qid).sizes.tolist() == [2, 1, 1, 1]
+    y = PreferenceTarget.from_comparisons([0], [1], qid=[Key(1), Key(1), "a"])
+    assert y.queries().n_queries == 2
+
+
+def test_targets_of_different_identifiers_are_joined():
+    small = RankingTarget([1, 0], np.array([7, 7]))
+    large = RankingTarget([1, 0, 1], np.array([2**63 + 5, 2**63 + 6, 2**63 + 6], dtype=np.uint64))
+    joined = np.concatenate([small, large, RankingTarget([1], ["7"])])
+    assert joined.queries().sizes.tolist() == [2, 1, 2, 1]
+
+
+@pytest.mark.parametrize("value", [{1}, [1, 2], {}], ids=str)
+def test_identifiers_that_are_not_hashable(value):
+    qid = np.empty(2, dtype=object)
+    qid[:] = [value, value]
+    for check in (
+        lambda q: RankingTarget([1, 0], q),
+        lambda q: NDCGRanker().fit([[1], [2]], [0, 1], q),
+    ):
+        with pytest.raises(ValueError, match="not hashable: identify queries by numbers"):
+            check(qid)
+
+
+# -- more than 53 bits ---------------------------------------------------------------------
+
+LARGE = {
+    "int64": np.array([BIG + 1, BIG, BIG - 1]),
+    "uint64": np.array([2**63 + 1, 2**63, 5], dtype=np.uint64),
+    "list": [BIG + 1, BIG, BIG - 1],
+    "list from 2**63 on": [2**63 + 1, 2**63, 7],
+    "objects": np.array([2**70 + 1, 2**70, 3], dtype=object),
+    "beyond double precision": [10**400 + 1, 10**400, -(10**400)],
+    "Decimal": [Decimal("1.00000000000000000002"), Decimal("1.00000000000000000001"), Decimal(0)],
+    "longdouble": np.array([3, 2, 1], dtype=np.longdouble) * np.finfo(np.longdouble).eps + 1,
+    "negative": np.array([-BIG, -BIG - 1, -BIG - 2]),
+    "Int64": "Int64",
+}
+
+
+def large(kind):
+    if kind != "Int64":
+        return LARGE[kind]
+    return pytest.importorskip("pandas").Series([BIG + 1, BIG, BIG - 1], dtype="Int64")
+
+
+@pytest.mark.parametrize("kind", LARGE)
+@pytest.mark.parametrize("ties", ["average", "stable", "worst", "best"])
+def test_large_scores_that_differ_are_not_tied(kind, ties):
+    scores, y = large(kind), [3, 2, 1]
+    assert spearman_score(y, scores, ties=ties) == kendall_score(y, scores, ties=ties) == 1
+    assert measure_score("ndcg", y, scores, ties=ties) == measure_score("ndcg", y, y)
+    preferences = PreferenceTarget.from_relevance(y)
+    assert pairwise_disagreement_loss(preferences, scores, ties=ties) == 0
+    law = LabelDistribution([y, y])
+    assert law.target_regret("dcg", scores, ties=ties) == 0
+
+
+def test_large_scores_that_are_equal_stay_tied():
+    assert spearman_score([1, 0], np.array([BIG + 1, BIG + 1])) == 0
+    assert spearman_score([2, 1, 0], np.array([BIG + 1, BIG + 1, BIG])) == spearman_score(
+        [2, 1, 0], [1, 1, 0]
+    )
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_large_labels_that_differ_are_refused(kind):
+    y, X = large(kind), [[1.0], [2.0], [3.0]]
+    for call in (
+        lambda: spearman_score(y, [3, 2, 1]),
+        lambda: PreferenceTarget.from_relevance(y),
+        lambda: SpearmanRanker().fit(X, y),
+        lambda: LabelDistribution([list(y), list(y)]),
+        lambda: sample_comparisons(y),
+    ):
+        with pytest.raises(ValueError, match=r"equal in double precision.*subtract a common part"):
+            call()
+
+
+def test_large_labels_that_stay_different_are_taken():
+    y = np.array([3, 2, 1]) * BIG
+    assert spearman_score(y, [3, 2, 1]) == 1
+    assert spearman_score(y.astype(object), [3, 2, 1]) == 1
+    assert kendall_score(np.array([BIG + 1] * 3), [3, 2, 1]) == 0
+
+
+def test_large_positions_of_an_order():
+    y = PreferenceTarget.from_orders(np.array([[BIG, BIG + 1]]))
+    assert (y.winner.tolist(), y.loser.tolist()) == ([0], [1])
+
+
+# -- masked arrays -------------------------------------------------------------------------
+
+M = np.ma.array([1.0, 0.0, 1.0, 0.0], mask=[0, 1, 0, 0])
+MI = M.astype(int)
+X = np.arange(8.0).reshape(4, 2)
+MX = np.ma.array(X, mask=X == 3)
+SQUARE = np.ma.array([[0.0, 1.0], [0.5, 0.0]], mask=[[0, 1], [0, 0]])
+Y, QID = [1, 0, 1, 0], [1, 1, 2, 2]
+FITTED = NDCGRanker().fit(X, Y, QID)
+MASKED = {
+    "fit X": lambda: NDCGRanker().fit(MX, Y, QID),
+    "fit y": lambda: NDCGRanker().fit(X, M, QID),
+    "fit y rows": lambda: SpearmanRanker().fit(X[:2], [M, M]),
+    "fit qid": lambda: NDCGRanker().fit(X, Y, MI),
+    "fit weights": lambda: NDCGRanker().fit(X, Y, QID, M),
+    "fit a constant": lambda: NDCGRanker().fit(X, [1, 0, np.ma.masked, 0], QID),
+    "partial_fit": lambda: NDCGRanker(estimator=GramRidge()).partial_fit(X, M, QID),
+    "predict": lambda: FITTED.predict(MX),
+    "rank": lambda: FITTED.rank(X, MI),
+    "score": lambda: FITTED.score(X, M, QID),
+    "target y": lambda: RankingTarget(M, QID),
+    "target qid": lambda: RankingTarget(Y, MI),
+    "metric labels": lambda: ndcg_score(M, Y),
+    "metric scores": lambda: ndcg_score(Y, M),
+    "metric qid": lambda: ndcg_score(Y, Y, qid=MI),
+    "metric weights": lambda: ndcg_score(Y, Y, sample_weight=M),
+    "preference scores": lambda: pairwise_disagreement_loss(PreferenceTarget.from_relevance(Y), M),
+    "scorer": lambda: get_scorer("ndcg")(FITTED, MX, Y, qid=QID),
+    "splitter": lambda: list(QueryKFold(2).split(X, groups=MI)),
+    "winners": lambda: PreferenceTarget.from_comparisons(MI[:2], [2, 3], QID),
+    "preference weights": lambda: PreferenceTarget.from_comparisons([0], [1], QID, weight=M[1:2]),
+    "judgments": lambda: PreferenceTarget.from_comparisons([0], [1], QID, judgment=MI[1:2]),
+    "relevance": lambda: PreferenceTarget.from_relevance(M),
+    "orders": lambda: PreferenceTarget.from_orders(SQUARE + 1),
+    "matrix": lambda: PreferenceTarget.from_matrix(SQUARE, [1, 1]),
+    "matrices": lambda: PreferenceTarget.from_matrices(SQUARE[None]),
+    "shown": lambda: ClickSessions(QID, MI[None, 1:2], [0]),
+    "shown lists": lambda: ClickSessions(QID, [MI[1:2]], [0]),
+    "clicked": lambda: ClickSessions(QID, [[0], [1]], MI[:2]),
+    "made": lambda: sample_sessions(M / 2, QID, n_sessions=3),
+    "made comparisons": lambda: sample_comparisons(M, QID, n_comparisons=3),
+    "ridge X": lambda: GramRidge().fit(MX, Y),
+    "ridge y": lambda: GramRidge().fit(X, M),
+    "ridge weights": lambda: GramRidge().fit(X, Y, M),
+    "ridge predict": lambda: GramRidge().fit(X, Y).predict(MX),
+    "classifier X": lambda: LowRankLossClassifier().fit(MX, Y),
+    "classifier y": lambda: LowRankLossClassifier().fit(X, MI),
+    "classifier loss": lambda: LowRankLossClassifier(SQUARE).fit(X, Y),
+    "law": lambda: LabelDistribution(SQUARE),
+    "probabilities": lambda: LabelDistribution([[0, 1], [1, 0]], M[:2]),
+    "value": lambda: LabelDistribution([[0, 1], [1, 0]]).value("dcg", M[:2]),
+    "surrogate": lambda: LabelDistribution([[0, 1]]).surrogate_regret("squared", "dcg", M[:2]),
+    "reinforce": lambda: reinforce_condition(SQUARE),
+    "low noise": lambda: low_noise_condition(SQUARE),
+    "dag": lambda: dag_condition(SQUARE),
+    "score condition": lambda: score_condition([[0, 1], [0, 0]], M[:2]),
+    "bound": lambda: regret_bound("dcg", "squared", M, r=3),
+    "vectors": lambda: regret_bound(MX, "squared", 1.0, r=None),
+    "map": lambda: map_positions(SQUARE),
+}
+
+
+@pytest.mark.parametrize("door", MASKED)
+def test_masked_values_are_refused(door):
+    with pytest.raises(ValueError, match="is a masked array with masked values"):
+        MASKED[door]()
+
+
+def test_a_mask_of_nothing_changes_nothing():
+    whole = [np.ma.array(values) for values in (X, Y, QID, [1.0, 2.0, 1.0, 1.0])]
+    plain = [np.asarray(values) for values in whole]
+    assert np.array_equal(NDCGRanker().fit(*whole).coef_, NDCGRanker().fit(*plain).coef_)
+    assert borda(PreferenceTarget.from_orders(np.ma.array([[1, 2]]))).tolist() == [[1, -1]]

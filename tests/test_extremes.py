@@ -1,0 +1,278 @@
+"""Numbers near the ends of double and single precision: right values, or an error."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LinearRegression
+
+from skcalrank import (
+    AveragePrecisionRanker,
+    DCGRanker,
+    DifferenceGraphRanker,
+    ExpectedRankUtilityRanker,
+    LeastSquaresRankerCV,
+    NDCGRanker,
+    OrderPreservingRanker,
+    PairwiseDisagreementRanker,
+    PairwiseHingeRanker,
+    PairwiseLogisticRanker,
+    PreferenceTarget,
+    ValueRegularizedRanker,
+)
+from skcalrank.calibration import (
+    dag_condition,
+    find_counterexample,
+    low_noise_condition,
+    reinforce_condition,
+    score_condition,
+)
+from skcalrank.data import Queries
+from skcalrank.datasets import make_subset_ranking
+from skcalrank.linear_model import GramRidge
+from skcalrank.measures import DCG, ERR
+from skcalrank.metrics import (
+    dcg_score,
+    err_score,
+    eru_score,
+    kendall_score,
+    ndcg_score,
+    pairwise_disagreement_loss,
+    precision_at_k_score,
+    spearman_score,
+)
+from skcalrank.preds import feedback_arc_positions
+
+QID = np.repeat(np.arange(20), 6)
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.normal(size=(120, 3))
+    return X, np.clip(np.round(X[:, 0] + rng.normal(size=120)), 0, 3)
+
+
+# -- metrics -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("small", [1e-17, 1e-300, 1e-310])
+def test_small_labels_have_gains_in_proportion(small):
+    y = np.array([3.0, 2, 1]) * small
+    gains = DCG().targets(y, Queries.equal(1, 3))
+    np.testing.assert_allclose(gains, y * np.log(2), rtol=1e-12 if small > 1e-305 else 1e-10)
+    for scores in ([3, 2, 1], [1, 2, 3], [1, 1, 1]):
+        value = ndcg_score([3, 2, 1], scores, gain="linear")
+        assert ndcg_score(y, scores) == pytest.approx(value, rel=1e-12)
+        assert ndcg_score(y, scores, gain="linear") == pytest.approx(value, rel=1e-12)
+
+
+def test_gains_of_grades_are_whole_numbers():
+    y = np.arange(50.0)
+    assert DCG().targets(y, Queries.equal(1, 50)).tolist() == [2**g - 1 for g in range(50)]
+    around = np.nextafter(1.0, [0, 1, 2])
+    assert (np.diff(DCG().targets(around, Queries.equal(1, 3))) >= 0).all()
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_small_stop_probabilities_add_up(ties):
+    y = np.array([3.0, 2, 1]) * 1e-17
+    stop = ERR(max_grade=1).stop_probability(y)
+    np.testing.assert_allclose(stop, y * np.log(2) / 2, rtol=1e-12)
+    positions = np.full(3, (1 + 1 / 2 + 1 / 3) / 3) if ties else 1 / np.arange(1, 4)
+    value = err_score(y, [0, 0, 0] if ties else [3, 2, 1], max_grade=1)
+    assert value == pytest.approx(stop @ positions, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e308, 1e-310])
+def test_ratios_of_extreme_labels(size):
+    y, scores = np.array([1, 1, 1, 1, 0.0]), [5, 4, 3, 1, 2]
+    for normalized in (
+        lambda y: ndcg_score(y, scores, gain="linear"),
+        lambda y: ndcg_score(y, scores, k=2, gain="linear"),
+        lambda y: pairwise_disagreement_loss(y, scores, normalize=True),
+        lambda y: pairwise_disagreement_loss(y, scores, weights="unit"),
+        lambda y: kendall_score(y, scores),
+        lambda y: spearman_score(y, scores),
+    ):
+        assert normalized(y * size) == pytest.approx(normalized(y), rel=1e-12)
+
+
+def test_labels_of_both_signs_at_the_end_of_the_range():
+    y = [1.5e308, 1e308, -1e308]
+    assert kendall_score(y, [3, 2, 1]) == spearman_score(y, [3, 2, 1]) == 1
+    expected = pairwise_disagreement_loss([1.5, 1, -1], [1, 3, 2], normalize=True)
+    assert pairwise_disagreement_loss(y, [1, 3, 2], normalize=True) == pytest.approx(expected)
+
+
+def test_values_that_overflow_are_refused_and_means_of_large_ones_are_not():
+    for metric in (partial(dcg_score, gain="linear"), eru_score):
+        with pytest.raises(ValueError, match="overflows: divide the labels by their largest"):
+            metric([1e308] * 4, [4, 3, 2, 1])
+        assert metric([1e308] * 3, [1, 1, 1], qid=[0, 1, 2]) == pytest.approx(1e308)
+    with pytest.raises(ValueError, match="overflows: divide the labels"):
+        pairwise_disagreement_loss([1e308, 1e308, 0], [0, 0, 1])
+
+
+# -- weights -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1e308, 1e-308])
+def test_extreme_weights(size, data):
+    X, y = data
+    weight = np.where(np.arange(120) < 60, 1.0, 0.25)
+    scores = X[:, 0]
+    for metric in (ndcg_score, kendall_score):
+        expected = metric(y, scores, qid=QID, sample_weight=weight)
+        value = metric(y, scores, qid=QID, sample_weight=weight * size)
+        assert value == pytest.approx(expected, rel=1e-12)
+    target = PreferenceTarget.from_relevance(y, QID)
+    expected = pairwise_disagreement_loss(target, scores, sample_weight=weight)
+    value = pairwise_disagreement_loss(target, scores, sample_weight=weight * size)
+    assert value == pytest.approx(expected, rel=1e-12)
+    for ranker in (NDCGRanker(), PairwiseLogisticRanker(), LeastSquaresRankerCV()):
+        with pytest.raises(ValueError, match=r"largest sample_weight is .*divide the weights"):
+            ranker.fit(X, y, QID, weight * size)
+    with pytest.raises(ValueError, match="largest sample_weight"):
+        GramRidge().fit(X, y, weight * size)
+
+
+# -- labels of a fit -----------------------------------------------------------------------
+
+IN_PROPORTION = {
+    "bilinear": PairwiseDisagreementRanker(surrogate="pairwise", pred="topological"),
+    "concat": PairwiseDisagreementRanker(
+        surrogate="pairwise", pred="topological", pair_features="concat"
+    ),
+    "net preference": PairwiseDisagreementRanker(),
+    "dcg": DCGRanker(gain="linear"),
+    "eru": ExpectedRankUtilityRanker(loss="squared"),
+    "value": ValueRegularizedRanker(),
+}
+
+
+@pytest.mark.parametrize("name", IN_PROPORTION)
+@pytest.mark.parametrize("size", [1e-300, 1e-150, 1e150, 1e280])
+def test_coefficients_are_in_proportion_to_the_labels(name, size, data):
+    X, y = data
+    ranker = IN_PROPORTION[name]
+
+    def fitted(y):
+        ranker.fit(X, y, QID)
+        coef = getattr(ranker, "coef_", None)
+        return np.ravel(ranker.estimator_.coef_ if coef is None else coef), ranker.rank(X, QID)
+
+    (coef, order), (scaled, same_order) = fitted(y), fitted(y * size)
+    np.testing.assert_allclose(scaled / size, coef, rtol=1e-6)
+    assert np.array_equal(order, same_order)
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        PairwiseLogisticRanker(),
+        PairwiseHingeRanker(),
+        DifferenceGraphRanker(edge_loss="squared_hinge"),
+        OrderPreservingRanker("eru", loss="pairwise_logistic"),
+    ],
+    ids=lambda ranker: type(ranker).__name__,
+)
+def test_labels_that_vanish_beside_the_penalty_still_order(ranker, data):
+    X, y = data
+    limit, tiny = (ranker.fit(X, y * size, QID).coef_ / size for size in (1e-9, 1e-300))
+    np.testing.assert_allclose(tiny, limit, rtol=1e-4)
+
+
+@pytest.mark.parametrize("ranker", [NDCGRanker(gain="linear"), IN_PROPORTION["bilinear"]], ids=str)
+def test_labels_whose_sums_overflow_are_refused(ranker, data):
+    X, y = data
+    with pytest.raises(ValueError, match=r"y holds 3e\+300 .*divide the labels by their largest"):
+        ranker.fit(X, y * 1e300, QID)
+
+
+# -- features ------------------------------------------------------------------------------
+
+LINEAR = {
+    "ridge": NDCGRanker(alpha=0),
+    "squared": NDCGRanker(alpha=0, loss="squared"),
+    "GramRidge": NDCGRanker(GramRidge(0.0)),
+    "least squares": NDCGRanker(LinearRegression()),
+    "logistic": OrderPreservingRanker("ndcg", loss="pairwise_logistic", alpha=0.0),
+    "cv": LeastSquaresRankerCV(alphas=[0.0]),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix])
+@pytest.mark.parametrize(("dtype", "size"), [("f", 1e-25), ("f", 1e25), ("d", 1e-100)])
+def test_coefficients_are_in_proportion_to_one_over_the_features(
+    name, container, dtype, size, data
+):
+    X, y = data
+    X = X.astype(dtype)
+    if container is csr_matrix and name == "squared" and size == 1e-100:
+        pytest.skip("the solver of scikit-learn for sparse features stops at absolute limits")
+    coef = LINEAR[name].fit(container(X), y, QID).coef_
+    scaled = LINEAR[name].fit(container((X * size).astype(dtype)), y, QID).coef_
+    np.testing.assert_allclose(scaled * size, coef, rtol=1e-3, atol=1e-4 * np.abs(coef).max())
+
+
+@pytest.mark.parametrize("features", ["bilinear", "concat"])
+def test_pairs_of_small_features_in_single_precision(features, data):
+    X, y = (part.astype("f") for part in data)
+    ranker = AveragePrecisionRanker(
+        surrogate="pairwise", alpha=0.0, pair_features=features, pred="diagonal", relevance_level=1
+    )
+    coef = ranker.fit(X, y, QID).estimator_.coef_
+    scaled = ranker.fit(X * np.float32(1e-25), y, QID).estimator_.coef_
+    scaled = scaled * 1e-25 ** (2 if features == "bilinear" else 1)
+    np.testing.assert_allclose(scaled, coef, rtol=1e-3, atol=1e-4 * np.abs(coef).max())
+
+
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix])
+@pytest.mark.parametrize(("size", "what"), [(1e-160, "underflow"), (1e160, "overflow")])
+def test_squares_out_of_range_are_refused(container, size, what, data):
+    X, y = data
+    X = container(X * np.array([size, 1, 1]))
+    for ranker in (NDCGRanker(), NDCGRanker(GramRidge(0.0)), PairwiseLogisticRanker()):
+        with pytest.raises(ValueError, match=f"squares {what}: scale the features"):
+            ranker.fit(X, y, QID)
+    with pytest.raises(ValueError, match=f"squares {what}: scale the features"):
+        GramRidge().fit(X, y)
+    pairs = PairwiseDisagreementRanker(surrogate="pairwise")
+    if size > 1:
+        with pytest.raises(ValueError, match="fourth power is out of range: scale the features"):
+            pairs.fit(X, y, QID)
+
+
+def test_features_of_zeros_are_none_that_underflow(data):
+    X, y = data
+    X = np.column_stack([X, np.zeros(120), np.full(120, 1e-140)])
+    for features in (X, csr_matrix(X), X.astype("f")):
+        for loss in ("squared", "pairwise_squared"):
+            assert NDCGRanker(GramRidge(1.0), loss=loss).fit(features, y, QID).coef_[3] == 0
+
+
+# -- options that are no numbers -----------------------------------------------------------
+
+NOT_NUMBERS = {
+    "max_grade": lambda bad: err_score([0, 1], [0, 1], max_grade=bad),
+    "time_limit": lambda bad: feedback_arc_positions(np.eye(3), time_limit=bad),
+    "relevance_level": lambda bad: precision_at_k_score([0, 1], [0, 1], relevance_level=bad),
+    "normalize": lambda bad: pairwise_disagreement_loss([0, 1], [0, 1], normalize=bad),
+    "tol": lambda bad: reinforce_condition(np.eye(3), tol=bad),
+    "tol of DAGs": lambda bad: dag_condition(np.eye(3), tol=bad),
+    "tol of low noise": lambda bad: low_noise_condition(np.eye(3), tol=bad),
+    "tol of scores": lambda bad: score_condition(np.eye(3), [0, 1, 2], tol=bad),
+    "r": lambda bad: find_counterexample("squared", "sort", "dcg", r=bad),
+    "n_tries": lambda bad: find_counterexample("squared", "sort", "dcg", n_tries=bad),
+    "draw": lambda bad: find_counterexample("squared", "sort", "dcg", draw=bad),
+    "n_documents": lambda bad: make_subset_ranking(n_documents=bad),
+}
+
+
+@pytest.mark.parametrize("name", NOT_NUMBERS)
+@pytest.mark.parametrize("bad", ["2", [2], {}, 1j], ids=str)
+def test_options_that_are_not_numbers(name, bad):
+    with pytest.raises(ValueError, match=name.split()[0]):
+        NOT_NUMBERS[name](bad)

@@ -1,0 +1,78 @@
+"""Default folds of LeastSquaresRankerCV: drawn by what rows hold, not by where they stand."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+
+from skcalrank import LeastSquaresRankerCV
+from skcalrank.rankers._folds import make_splits
+
+ALPHAS = [0.1, 10.0, 1000.0]
+
+
+@pytest.fixture
+def data(rng):
+    qid = rng.permutation(np.repeat(np.arange(10, 22), 7))
+    X = rng.normal(size=(84, 4))
+    X[rng.uniform(size=X.shape) < 0.3] = 0.0
+    return X, rng.integers(0, 4, 84) * 1.0, qid
+
+
+@pytest.fixture
+def label_data(rng):
+    return rng.normal(size=(30, 3)), rng.integers(0, 5, (30, 4)) * 1.0
+
+
+def results(ranker, *data):
+    found = clone(ranker).fit(*data)
+    return found.cv_results_["mean_test_score"], found.cv_results_["split0_test_score"]
+
+
+def assert_same_folds(ranker, data, rows):
+    expected = results(ranker, *data)
+    moved = [None if part is None else part[rows] for part in data]
+    np.testing.assert_allclose(results(ranker, *moved), expected, rtol=1e-9)
+
+
+def test_default_folds_do_not_depend_on_the_order_of_the_rows(data, label_data, rng):
+    X, y, qid = data
+    ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS, cv=4)
+    weight = rng.uniform(0.1, 2, len(y))
+    rows = rng.permutation(len(y))
+    forms = [(X, y, qid, None), (X, y, qid, weight), (csr_matrix(X), y, qid, None)]
+    for form in (*forms, (X.astype("f"), y, qid, None), (X, y, None, None)):
+        assert_same_folds(ranker, form, rows)
+    assert_same_folds(ranker, (X, y, qid, None), np.argsort(qid, kind="stable"))
+    assert_same_folds(ranker, (X, y, qid, None), np.argsort(-qid, kind="stable"))
+    assert_same_folds(ranker, (*label_data, None, None), rng.permutation(len(label_data[0])))
+
+
+def test_default_folds_do_not_depend_on_names_and_containers(data):
+    X, y, qid = data
+    ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS)
+    expected = results(ranker, X, y, qid)
+    for form in (X, csr_matrix(X), np.asfortranarray(X)):
+        np.testing.assert_allclose(results(ranker, form, y, -qid), expected, rtol=1e-9)
+    np.testing.assert_allclose(results(ranker, X, y, [f"{7919 * q}" for q in qid]), expected)
+
+
+def test_default_folds_are_whole_and_even(data, label_data):
+    X, y, qid = data
+    default = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS)
+    problem = default._check_problem(X, y, qid, None)
+    for n_splits, expected in ((None, [3, 3, 2, 2, 2]), (4, [3] * 4), (12, [1] * 12)):
+        splits = make_splits(n_splits, problem, qid)
+        tested = [np.unique(qid[split.test]) for split in splits]
+        assert [len(names) for names in tested] == expected
+        assert len(np.unique(np.concatenate(tested))) == 12
+        assert all(split.train is None for split in splits)
+    few = np.isin(qid, [10, 12, 14])
+    assert default.fit(X[few], y[few], qid[few]).n_splits_ == 3
+    rows = make_splits(3, default._check_problem(X, y, None, None), None)
+    assert sorted(np.concatenate([split.test for split in rows])) == list(range(len(y)))
+    assert default.fit(*label_data).n_splits_ == 5
+    # What is held is no order of the folds.
+    order = np.column_stack([np.arange(200.0), np.zeros(200)])
+    rows = make_splits(2, default._check_problem(order, np.arange(200.0), None, None), None)
+    assert 30 < (rows[0].test < 100).sum() < 70
