@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import MOST_CELLS, Queries, check_option
+from ..data import MOST_CELLS, Queries, check_option, first_equal_rows
 from ._moments import WithinQueries, pooled_moments, product_of_rows
 from ._regressors import fit_with_held_out, held_out_queries, warn_unless_a_mean
 from ._ridge import square_root
@@ -108,10 +108,16 @@ def _squares_features(regressor, X) -> bool:
 
 
 def predict_rows(regressor, X):
-    """Return predictions in double precision, of linear regressors without a copy of X."""
+    """Return predictions in double precision, of linear regressors without a copy of X.
+
+    Equal rows have equal predictions to the last bit, so that metrics see that they tie.
+    """
     if type(regressor) in (Ridge, LinearRegression) and isinstance(X, np.ndarray):
         return product_of_rows(X, regressor.coef_.T) + regressor.intercept_
-    return regressor.predict(X).astype(np.float64, copy=False)
+    found = regressor.predict(X).astype(np.float64, copy=False)
+    if issparse(X) or getattr(regressor, "_sees_moments_only", False):
+        return found
+    return found[first_equal_rows(X)]
 
 
 def _weight_parameter(regressor) -> str:
