@@ -26,6 +26,9 @@ from ._moments import WithinQueries, pooled_moments, product_of_rows
 from ._regressors import fit_with_held_out, held_out_queries, warn_unless_a_mean
 from ._ridge import square_root
 
+# Predictions of equal rows differ by rounding, which is far below this share of the largest.
+_NEAR = 1e-9
+
 SQUARED_LOSSES = ("squared", "pairwise_squared")
 
 
@@ -115,9 +118,24 @@ def predict_rows(regressor, X):
     if type(regressor) in (Ridge, LinearRegression) and isinstance(X, np.ndarray):
         return product_of_rows(X, regressor.coef_.T) + regressor.intercept_
     found = regressor.predict(X).astype(np.float64, copy=False)
-    if issparse(X) or getattr(regressor, "_sees_moments_only", False):
+    if issparse(X) or found.ndim > 1 or getattr(regressor, "_sees_moments_only", False):
         return found
-    return found[first_equal_rows(X)]
+    near = _nearly_equal(found)
+    if len(near):
+        found = found.copy()
+        found[near] = found[near[first_equal_rows(X[near])]]
+    return found
+
+
+def _nearly_equal(values):
+    """Places of values that another one is near to, where not all that are near are equal."""
+    order = np.argsort(values)
+    with np.errstate(invalid="ignore"):
+        gap = np.diff(values[order])
+        apart = ~(gap <= _NEAR * np.abs(values).max(initial=0.0))
+    run = np.append(0, np.cumsum(apart))
+    differ = np.bincount(run[1:], (gap > 0) & ~apart, run[-1] + 1)
+    return order[differ[run] > 0]
 
 
 def _weight_parameter(regressor) -> str:
