@@ -11,9 +11,8 @@ from matrices import MATRICES
 from pair_cases import PREDS, is_refused, map_ranker, over, pd_ranker, setting
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Lasso, LinearRegression, Ridge, SGDRegressor
+from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeCV, SGDRegressor
 from sklearn.model_selection import GroupKFold, cross_val_score
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -129,7 +128,7 @@ REGRESSORS = [
     make_pipeline(StandardScaler(), Ridge()),
     KernelRidge(kernel="rbf"),
     SGDRegressor(random_state=0),
-    KNeighborsRegressor(),
+    RidgeCV(),
 ]
 
 
