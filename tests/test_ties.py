@@ -11,13 +11,13 @@ from matrices import MATRICES
 from pair_cases import PREDS, is_refused, map_ranker, over, pd_ranker, setting
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Lasso, LinearRegression, Ridge
+from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeCV, SGDRegressor
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from skcalrank import PreferenceTarget, RankingTarget
+from skcalrank import NDCGRanker, PreferenceTarget, RankingTarget
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import get_scorer
 from skcalrank.preds import PREDS as EVERY_PRED
@@ -122,6 +122,24 @@ def test_equal_documents_have_equal_scores_in_every_ranker(ranker, rng):
             scores = found.predict(data[rows])
             same = (X[rows][:, None] == X[rows]).all(axis=2).argmax(axis=1)
             assert np.array_equal(scores, scores[same])
+
+
+REGRESSORS = [
+    make_pipeline(StandardScaler(), Ridge()),
+    KernelRidge(kernel="rbf"),
+    SGDRegressor(random_state=0),
+    RidgeCV(),
+]
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS, ids=lambda e: type(e).__name__)
+def test_equal_documents_have_equal_scores_with_every_regressor(regressor, rng):
+    X = rng.normal(size=(6, 37))[rng.integers(0, 6, 203)]
+    y, q = rng.integers(0, 3, 203) + 0.0, np.arange(203) // 25
+    first = (X[:, None] == X).all(axis=2).argmax(axis=1)
+    for data in (X, np.asfortranarray(X)):
+        scores = NDCGRanker(regressor, loss="squared").fit(data, y, q).predict(data)
+        assert np.array_equal(scores, scores[first])
 
 
 @every_maker

@@ -21,10 +21,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import MOST_CELLS, Queries, check_option
+from ..data import MOST_CELLS, Queries, check_option, first_equal_rows
 from ._moments import WithinQueries, pooled_moments, product_of_rows
 from ._regressors import fit_with_held_out, held_out_queries, warn_unless_a_mean
 from ._ridge import square_root
+
+# Predictions of equal rows differ by rounding, which is far below this share of the largest.
+_NEAR = 1e-9
 
 SQUARED_LOSSES = ("squared", "pairwise_squared")
 
@@ -108,10 +111,31 @@ def _squares_features(regressor, X) -> bool:
 
 
 def predict_rows(regressor, X):
-    """Return predictions in double precision, of linear regressors without a copy of X."""
+    """Return predictions in double precision, of linear regressors without a copy of X.
+
+    Equal rows have equal predictions to the last bit, so that metrics see that they tie.
+    """
     if type(regressor) in (Ridge, LinearRegression) and isinstance(X, np.ndarray):
         return product_of_rows(X, regressor.coef_.T) + regressor.intercept_
-    return regressor.predict(X).astype(np.float64, copy=False)
+    found = regressor.predict(X).astype(np.float64, copy=False)
+    if issparse(X) or found.ndim > 1 or getattr(regressor, "_sees_moments_only", False):
+        return found
+    near = _nearly_equal(found)
+    if len(near):
+        found = found.copy()
+        found[near] = found[near[first_equal_rows(X[near])]]
+    return found
+
+
+def _nearly_equal(values):
+    """Places of values that another one is near to, where not all that are near are equal."""
+    order = np.argsort(values)
+    with np.errstate(invalid="ignore"):
+        gap = np.diff(values[order])
+        apart = ~(gap <= _NEAR * np.abs(values).max(initial=0.0))
+    run = np.append(0, np.cumsum(apart))
+    differ = np.bincount(run[1:], (gap > 0) & ~apart, run[-1] + 1)
+    return order[differ[run] > 0]
 
 
 def _weight_parameter(regressor) -> str:

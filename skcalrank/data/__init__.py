@@ -16,6 +16,7 @@ from ._atomic import all_or_nothing as all_or_nothing
 from ._clicks import ClickSessions
 from ._exceptions import CutQueriesWarning, MissingQidError, NotAMeanWarning, OneQueryWarning
 from ._exceptions import warn as warn
+from ._hash import first_equal_rows as first_equal_rows
 from ._hash import hash_cells as hash_cells
 from ._hash import hash_keys as hash_keys
 from ._hash import hash_rows as hash_rows

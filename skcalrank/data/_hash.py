@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._memory import CACHE_CELLS
-from ._types import Array
+from ._types import Array, Ints
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -37,3 +37,10 @@ def hash_rows(X: Array) -> Array:
         rows = slice(start, start + step)
         out[rows] = (hash_cells(X[rows]) * keys).sum(axis=1)
     return out
+
+
+def first_equal_rows(X: Array) -> Ints:
+    """Return for each row the first one that equals it, which may be itself."""
+    _, first, number = np.unique(hash_rows(X), return_index=True, return_inverse=True)
+    found: Ints = first[number]
+    return found

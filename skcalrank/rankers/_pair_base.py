@@ -28,7 +28,7 @@ from ..data import (
     Queries,
     Seed,
     all_or_nothing,
-    hash_rows,
+    first_equal_rows,
     one_of,
     refuse_unread,
 )
@@ -215,8 +215,7 @@ class PairRanker(ScoreRanker):
         start = np.arange(problem.queries.n_queries)[:, None] * r
         targets = values((start + i).ravel(), (start + j).ravel()).reshape(-1, len(i))
         # Rounding may tell predictions of equal targets apart: those of the first stand for all.
-        _, first, number = np.unique(hash_rows(targets.T), return_index=True, return_inverse=True)
-        self._first_alike = first[number]
+        self._first_alike = first_equal_rows(targets.T)
         # An ensemble that is not fitted has no truth value, so None is asked for by name.
         regressor = Ridge(self.alpha) if self.estimator is None else self._regressor()
         return fit_outputs(regressor, problem.X, targets, problem.weight)
