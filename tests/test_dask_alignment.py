@@ -1,82 +1,28 @@
-"""Rows of dask frames stay together, wherever they come from and whatever was done to them."""
+"""Rows of dask collections stay together, wherever they come from and whatever was done to them."""
 
 import numpy as np
 import pytest
-from dask_cases import EXACT, check_same, dask, dd, pd
+from dask_cases import EXACT, check_same, da, dask, dd
+from dask_frames import FEATURES, FRAME, SOURCES, STEPS, rows_after, split, write
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from skcalrank import NDCGRanker
+from skcalrank import ClickSessions, NDCGRanker, PreferenceTarget, QueryKFold, RankingTarget
+from skcalrank.dask import partition_by_query
+from skcalrank.linear_model import GramRidge
+from skcalrank.metrics import evaluate, get_scorer, ndcg_score
 
-FEATURES = [f"f{i}" for i in range(20)]
-N_QUERIES, N_FILES = 100, 20
-
-
-def table():
-    """A feature that matters and 19 that do not; rows of a query are scattered."""
-    rng = np.random.default_rng(0)
-    qid = rng.permutation(np.repeat(np.arange(N_QUERIES), 5))
-    frame = pd.DataFrame(rng.normal(size=(len(qid), 20)), columns=FEATURES)
-    frame["label"] = (frame.f0 > 0) * 2.0 + rng.integers(0, 2, len(qid))
-    return frame.assign(qid=qid)
-
-
-FRAME = table()
-
-
-def pieces(frame=FRAME):
-    size = -(-len(frame) // N_FILES)
-    return [frame.iloc[start : start + size] for start in range(0, len(frame), size)]
+SHUFFLED = ("shuffle", "sort_values", "set_index", "merge")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tables")
-    for number, piece in enumerate(pieces()):
-        piece.to_csv(folder / f"{number:02}.csv", index=False)
-        piece.to_parquet(folder / f"{number:02}.parquet")
-    return folder
+def local():
+    return NDCGRanker().fit(*split(FRAME))
 
 
-def piece_of(number):
-    return pieces()[number]
-
-
-SOURCES = {
-    "from_pandas": lambda _: dd.from_pandas(FRAME, npartitions=N_FILES),
-    "read_parquet": lambda folder: dd.read_parquet(str(folder / "*.parquet")),
-    "read_csv": lambda folder: dd.read_csv(str(folder / "*.csv")),
-    "from_delayed": lambda _: dd.from_delayed([dask.delayed(each) for each in pieces()]),
-    "from_map": lambda _: dd.from_map(piece_of, range(N_FILES), meta=FRAME.iloc[:0]),
-}
-every_source = pytest.mark.parametrize("source", SOURCES)
-
-
-def queries():
-    return pd.DataFrame({"qid": np.arange(N_QUERIES), "of_query": 1.0})
-
-
-STEPS = {
-    "shuffle": lambda d: d.shuffle("qid"),
-    "shuffle by tasks": lambda d: d.shuffle("qid", **method_of_shuffle("tasks")),
-    "shuffle on disk": lambda d: d.shuffle("qid", **method_of_shuffle("disk")),
-    "sort_values": lambda d: d.sort_values("qid"),
-    "set_index": lambda d: d.set_index("qid").reset_index(),
-    "merge": lambda d: d.merge(dd.from_pandas(queries(), npartitions=7), on="qid"),
-    "filter": lambda d: d[d.f1 < 0.5].shuffle("qid"),
-    "repartition": lambda d: d.repartition(npartitions=7).shuffle("qid"),
-    "persist": lambda d: d.shuffle("qid").persist(),
-}
-
-
-def method_of_shuffle(method):
-    return {"shuffle_method": method}
-
-
-def local_rows(step):
-    return FRAME[FRAME.f1 < 0.5] if step == "filter" else FRAME
-
-
-def split(d):
-    return d[FEATURES], d["label"], d["qid"]
+@pytest.fixture(scope="module")
+def truth(local):
+    return pytest.approx(local.score(*split(FRAME)), rel=1e-12)
 
 
 def check_all(d, frame):
@@ -84,14 +30,19 @@ def check_all(d, frame):
     local = NDCGRanker().fit(*split(frame))
     check_same(NDCGRanker().fit(*split(d)), local)
     X, y, qid = split(d)
-    assert local.score(X, y, qid) == pytest.approx(local.score(*split(frame)), rel=1e-12)
-    ranks, expected = local.rank(X, qid).compute(), local.rank(frame[FEATURES], frame["qid"])
-    assert np.array_equal(np.sort(ranks), np.sort(expected))
-    if ranks.index.is_unique and expected.index.equals(ranks.index.sort_values()):
-        assert np.array_equal(ranks.loc[expected.index], expected)
+    score = pytest.approx(local.score(*split(frame)), rel=1e-12)
+    assert local.score(X, y, qid) == score
+    assert ndcg_score(y, local.predict(X), qid=qid) == score
+    check_ranks(local.rank(X, qid).compute(), local.rank(frame[FEATURES], frame["qid"]))
     scored = d.assign(score=local.predict(X))[["f0", "score"]].compute().sort_values("f0")
     expected = local.predict(frame.sort_values("f0")[FEATURES])
     np.testing.assert_allclose(scored["score"], expected, **EXACT)
+
+
+def check_ranks(ranks, expected):
+    assert np.array_equal(np.sort(ranks), np.sort(expected))
+    if ranks.index.is_unique and expected.index.equals(ranks.index.sort_values()):
+        assert np.array_equal(ranks.loc[expected.index], expected)
 
 
 @pytest.fixture(
@@ -103,9 +54,168 @@ def scheduler(request):
 
 
 @pytest.mark.product
-@every_source
+@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.usefixtures("scheduler")
-def test_frames(source, step, folder):
-    d = STEPS[step](SOURCES[source](folder))
-    check_all(d, local_rows(step))
+def test_frames(source, step, tmp_path):
+    check_all(STEPS[step](SOURCES[source](tmp_path)), rows_after(step))
+
+
+# -- partitions of whole queries, computed one by one ----------------------------------
+
+
+@pytest.mark.product
+@pytest.mark.parametrize("step", SHUFFLED)
+@pytest.mark.parametrize("kind", ["frame", "array"])
+def test_partitions_by_query_belong_together_one_by_one(kind, step, local):
+    d = STEPS[step](SOURCES["from_pandas"](None))
+    given = split(d)
+    if kind == "array":
+        rows = d[[*FEATURES, "label", "qid"]].to_dask_array()
+        given = rows[:, :20], rows[:, 20], rows[:, 21]
+    moved = partition_by_query(*given)
+    with dask.config.set(scheduler="threads"):
+        X, y, qid = (np.asarray(each.compute()) for each in moved)
+    order, expected = np.argsort(X[:, 0]), FRAME.sort_values("f0")
+    assert np.array_equal(y[order], expected["label"])
+    assert np.array_equal(qid[order], expected["qid"])
+    np.testing.assert_allclose(NDCGRanker().fit(*moved).coef_, local.coef_, **EXACT)
+
+
+def test_partitions_by_query_of_fused_files(tmp_path, local):
+    moved = partition_by_query(*split(write(tmp_path)))
+    assert {len(each) for each in moved} == {len(FRAME)}
+    check_same(NDCGRanker().fit(*moved), local)
+
+
+# -- collections of different origin ---------------------------------------------------
+
+
+def test_files_that_fuse_apart(tmp_path, local, truth):
+    frame = FRAME.sort_values("qid", ignore_index=True)
+    X, whole = write(tmp_path / "X", 20, frame[FEATURES]), write(tmp_path / "all", 20, frame)
+    y, qid = whole["label"], whole["qid"]
+    check_same(NDCGRanker().fit(X, y, qid), local)
+    assert local.score(X, y, qid) == truth
+    assert ndcg_score(y, local.predict(X), qid=qid) == truth
+    check_ranks(local.rank(X, qid).compute(), local.rank(frame[FEATURES], frame["qid"]))
+
+
+def test_arrays_of_one_shuffled_frame(local, truth):
+    d = STEPS["shuffle"](SOURCES["from_pandas"](None))
+    rows = d[[*FEATURES, "label", "qid"]].to_dask_array()
+    X, y, qid = rows[:, :20], rows[:, 20], rows[:, 21]
+    np.testing.assert_allclose(NDCGRanker().fit(X, y, qid).coef_, local.coef_, **EXACT)
+    persisted = d.persist()
+    mixed = persisted[FEATURES], persisted["label"].to_dask_array(), persisted["qid"]
+    check_same(NDCGRanker().fit(*mixed), local)
+    assert local.score(*mixed) == truth
+
+
+def test_arrays_in_another_order(rng, local):
+    rows = da.from_array(FRAME.to_numpy(), chunks=(50, 22))
+    order = rng.permutation(np.argsort(FRAME["qid"])).reshape(-1, 5)
+    order = order[np.argsort(FRAME["qid"].to_numpy()[order[:, 0]], kind="stable")].ravel()
+    by_query = np.argsort(FRAME["qid"].to_numpy()[order], kind="stable")
+    parts = [part[order][by_query] for part in (rows[:, :20], rows[:, 20], rows[:, 21])]
+    parts = [part.rechunk({0: 100}) for part in parts]
+    np.testing.assert_allclose(NDCGRanker().fit(*parts).coef_, local.coef_, **EXACT)
+
+
+def shuffled():
+    return STEPS["shuffle"](SOURCES["from_pandas"](None))
+
+
+def apart(*names):
+    return shuffled()[[*names, "qid"]].shuffle("qid")
+
+
+REFUSED = {
+    "shuffled apart": lambda d: (apart(*FEATURES)[FEATURES], apart("label")["label"], d["qid"]),
+    "arrays of frames": lambda d: tuple(part.to_dask_array() for part in split(d)),
+    "an array beside frames": lambda d: (d[FEATURES].to_dask_array(), d["label"], d["qid"]),
+    "labels from before": lambda d: (d[FEATURES], dd.from_pandas(FRAME, 5)["label"], d["qid"]),
+    "labels in memory": lambda d: (
+        d[FEATURES].to_dask_array(lengths=True),
+        d["label"].compute(),
+        d["qid"].compute(),
+    ),
+    "other rows": lambda _: split_rows(dd.from_pandas(FRAME, npartitions=5)),
+    "as many other rows": lambda _: split_halves(dd.from_pandas(FRAME, npartitions=5)),
+}
+
+
+def split_rows(d):
+    return d[d.f0 > 0.1][FEATURES], d[d.f0 < 0]["label"], d[d.f0 < 0]["qid"]
+
+
+def split_halves(d):
+    even, odd = (d.map_partitions(lambda part, first=n: part.iloc[first::2]) for n in (0, 1))
+    return even[FEATURES], odd["label"], odd["qid"]
+
+
+MESSAGES = r"different shuffles|come from a shuffle|Partition \d+ has|indexes of .* differ"
+
+
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.usefixtures("dask_in_this_thread")
+def test_rows_that_need_not_belong_together_are_refused(case):
+    given = REFUSED[case](shuffled())
+    ranker = NDCGRanker().fit(*split(FRAME))
+    before = dict(vars(ranker))
+    for call in (
+        ranker.fit,
+        ranker.score,
+        partition_by_query,
+        lambda X, _y, qid: ranker.rank(X, qid).compute(),
+    ):
+        if call is not ranker.fit and case == "labels from before":
+            given = given[0], given[1], given[1]
+        with pytest.raises(ValueError, match=MESSAGES):
+            call(*given)
+    assert list(vars(ranker)) == list(before)
+    assert all(vars(ranker)[name] is value for name, value in before.items())
+
+
+@pytest.mark.usefixtures("dask_in_this_thread")
+def test_metrics_refuse_rows_that_need_not_belong_together(local, truth):
+    d = shuffled()
+    X, y, qid = split(d)
+    scores = local.predict(X)
+    values = evaluate(y, scores, ["ndcg", "dcg"], qid=qid)
+    assert values["ndcg"] == truth
+    assert get_scorer("ndcg")(local, X, y, qid) == truth
+    for other in (scores.to_dask_array(), scores.compute().to_numpy()):
+        with pytest.raises(ValueError, match=r"different shuffles|in memory"):
+            ndcg_score(y, other, qid=qid)
+    with pytest.raises(ValueError, match="y_true is in memory, and y_score comes from a shuffle"):
+        ndcg_score(RankingTarget(FRAME["label"], FRAME["qid"]), scores)
+    plain = local.predict(dd.from_pandas(FRAME, npartitions=5)[FEATURES])
+    assert ndcg_score(RankingTarget(FRAME["label"], FRAME["qid"]), plain) == truth
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda _X, y, qid: RankingTarget(y, qid),
+        lambda _X, y, qid: PreferenceTarget.from_relevance(y, qid),
+        lambda _X, _y, qid: ClickSessions(qid, [[0]], [0]),
+        lambda _X, _y, qid: list(QueryKFold(3).split(np.ones(300), groups=qid)),
+        lambda X, y, _qid: GramRidge().fit(X, y),
+        lambda X, y, qid: make_pipeline(StandardScaler(), NDCGRanker()).fit(
+            X, y, ndcgranker__qid=qid
+        ),
+    ],
+    ids=["RankingTarget", "PreferenceTarget", "ClickSessions", "splitter", "GramRidge", "Pipeline"],
+)
+@pytest.mark.usefixtures("dask_in_this_thread")
+def test_what_needs_memory_does_not_compute_collections_one_by_one(call):
+    with pytest.raises(ValueError, match=r"is a dask collection.* frame\.compute\(\)"):
+        call(*split(dd.from_pandas(FRAME, npartitions=2)))
+
+
+@pytest.mark.usefixtures("dask_in_this_thread")
+def test_a_pipeline_says_that_a_step_computed_X():
+    d = dd.from_pandas(FRAME, npartitions=2)
+    with pytest.raises(ValueError, match=r"computed by a step of a pipeline.* such as a scaler"):
+        make_pipeline(StandardScaler(), NDCGRanker()).fit(d[FEATURES], d["label"])

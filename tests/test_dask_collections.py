@@ -135,7 +135,10 @@ def with_qid(y, qid):
 
 
 BAD = {
-    "X in memory": (lambda _X, y, q: (np.ones((62, 4)), y, q), r"X is in memory: pass y\.compute"),
+    "X in memory": (
+        lambda _X, y, q: (np.ones((62, 4)), y, q),
+        "y is a dask collection and X is in memory",
+    ),
     "a vector": (lambda X, y, q: (X[:, 0], y, q), r"1 dimensions: give a dask array of shape"),
     "shorter": (lambda X, y, q: (X, y[:-1], q), r"y has 50 rows, X has 51"),
     "shorter in memory": (lambda X, y, _q: (X, y, np.ones(3)), r"qid has 3 rows, X has 51"),

@@ -9,6 +9,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
+from scipy.sparse import vstack as sparse_vstack
 
 from ..data import Queries, plain
 
@@ -102,7 +104,7 @@ def _may_be_one(index, other):
     """Whether two indexes may be of the same rows; those without names of rows may be."""
     import pandas as pd
 
-    if any(isinstance(each, pd.RangeIndex) and each.start == 0 for each in (index, other)):
+    if any(each.equals(pd.RangeIndex(len(each))) for each in (index, other)):
         return True
     # Labels may carry their queries, in the index.
     return ("qid" in index.names) != ("qid" in other.names) or index.equals(other)
@@ -212,6 +214,19 @@ def lazy_array(values, sizes, meta, ends):
     sizes = [np.nan] * len(values) if sizes is None else sizes
     blocks = [da.from_delayed(v, (n, *ends), meta=meta) for v, n in zip(values, sizes)]
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def join(pieces):
+    """Pieces of rows, one below the other."""
+    if len(pieces) == 1:
+        return pieces[0]
+    if issparse(pieces[0]):
+        return sparse_vstack(pieces, format="csr")
+    if hasattr(pieces[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(pieces)
+    return np.concatenate(pieces)
 
 
 # -- queries in partitions -------------------------------------------------------------

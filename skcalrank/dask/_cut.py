@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import issparse
 
@@ -33,8 +35,10 @@ def partitions(X, lazily=False, **columns) -> Partitions:
     if not is_lazy(X):
         name = next(name for name, values in columns.items() if is_lazy(values))
         raise ValueError(
-            f"{name} is a dask collection and X is in memory: pass {name}.compute(), or X as a "
-            "dask collection too."
+            f"{name} is a dask collection and X is in memory, perhaps computed by a step of a "
+            "pipeline before the ranker, such as a scaler of scikit-learn: rows of two "
+            "computations need not be in the same order. Pass all of them as dask collections to "
+            "the ranker itself, or none: frame = frame.compute() and columns of that."
         )
     if not (is_array(X) or is_frame(X)) or X.ndim != 2:
         raise ValueError(
@@ -50,7 +54,8 @@ def assembled(columns, X, lazily=False) -> Partitions:
     frames = {name: values for name, values in lazy.items() if is_frame(values)}
     arrays = {name: values for name, values in lazy.items() if name not in frames}
     lineages = [lineage(values) for values in arrays.values()]
-    blocks, divisions = [{}] * X.npartitions, None
+    blocks: list[Any] = [{}] * X.npartitions
+    divisions = None
     if frames:
         whole = together(frames, may_recut=not arrays)
         blocks, divisions = whole.blocks, whole.divisions

@@ -115,7 +115,8 @@ def check_one_order(lineages) -> None:
             "X, y and what is beside them come from different shuffles (shuffle, sort_values, "
             "set_index, merge), or one of them from none, so that their rows need not be in the "
             "same order: shuffle one DataFrame of all columns, and take X=frame[features], "
-            "y=frame['label'] and qid=frame['qid'] from the result."
+            "y=frame['label'] and qid=frame['qid'] from the result, or arrays of them after "
+            "frame = frame.persist()."
         )
 
 

@@ -7,11 +7,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
-from scipy.sparse import vstack as sparse_vstack
 
 from ..data import Queries, check_qid, is_lazy
-from ._blocks import compute, is_frame, lazy_array, lazy_frame, sizes_of
+from ._blocks import compute, is_frame, join, lazy_array, lazy_frame, sizes_of
 from ._cut import as_rows, partitions
 
 
@@ -160,7 +158,7 @@ def _rebuilt(name, values, blocks, plan):
     """A collection in its new partitions."""
     from dask import delayed
 
-    pick, join, destinations = delayed(_pick), delayed(_join), delayed(_destinations)
+    pick, joined, destinations = delayed(_pick), delayed(join), delayed(_destinations)
     # Names are no keys of tasks, and dask is not to look at each of them.
     whole = partial(delayed, traverse=False)
     # None: all rows stay. Of each collection its own, or dask warns: it fuses tasks of a
@@ -174,9 +172,8 @@ def _rebuilt(name, values, blocks, plan):
         rows, to = blocks[number][name], going[number]
         return rows if to is None else pick(rows, to, home)
 
-    parts = [
-        join([piece(number, home) for number in numbers]) for home, numbers in plan.sources.items()
-    ]
+    pieces = [[piece(n, home) for n in numbers] for home, numbers in plan.sources.items()]
+    parts = [joined(each) for each in pieces]
     if is_frame(values):
         return lazy_frame(parts, values._meta)
     like = values._meta if is_lazy(values) else values[:0]
@@ -185,16 +182,3 @@ def _rebuilt(name, values, blocks, plan):
 
 def _pick(values, to, home):
     return values[to == home]
-
-
-def _join(pieces):
-    """Pieces of rows, one below the other."""
-    if len(pieces) == 1:
-        return pieces[0]
-    if issparse(pieces[0]):
-        return sparse_vstack(pieces, format="csr")
-    if hasattr(pieces[0], "iloc"):
-        import pandas as pd
-
-        return pd.concat(pieces)
-    return np.concatenate(pieces)

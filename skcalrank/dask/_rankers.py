@@ -77,26 +77,35 @@ class _Fitted(NamedTuple):
 
 def fit_by_partition(ranker, X, y, qid, sample_weight):
     """Fit a score ranker to the sum of the statistics of all partitions."""
+    from dask import delayed
+
     inner = check_partitions(ranker)
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
     _check_named(parts, y, qid)
     template = clone(ranker).set_params(
         estimator=_statistics(inner, ranker.alpha), alpha=default_of(ranker, "alpha")
     )
-    found = compute(tree(parts.map(_fit_part, template), _merge))
+    grows = hasattr(ranker, "partial_fit")
+    found = compute(delayed(_found)(tree(parts.map(_fit_part, template), _merge), grows))
     if found.ranker is None:
         raise ValueError("X has no rows, or sample_weight is zero on every row.")
     params = ranker.get_params(deep=False)
     learned = {k: v for k, v in vars(found.ranker).items() if k not in params}
     learned["estimator_"] = _regressor_of(inner, learned["estimator_"])
-    vars(ranker).pop("feature_names_in_", None)
-    vars(ranker).update(learned)
-    ranker.record_ = replace(
-        ranker.record_,
-        names=frozenset(found.owners if hasattr(ranker, "partial_fit") else ()),
+    learned["record_"] = replace(
+        learned["record_"],
+        names=frozenset(found.owners),
         alpha=float(ranker.alpha) if inner is None else None,
     )
+    # From here on nothing can fail.
+    vars(ranker).pop("feature_names_in_", None)
+    vars(ranker).update(learned)
     return ranker
+
+
+def _found(fitted, grows):
+    """What reaches the client; names of queries only where later chunks are compared with them."""
+    return fitted if grows else fitted._replace(owners={})
 
 
 def _statistics(inner, alpha):
@@ -154,7 +163,7 @@ def map_partitions(method, ranker, X, qid):
         shared.append(disjoint(parts.map(_names_part, of=["qid"])))
         return collect(parts.map(_rank_part, *shared), parts, width=width, dtype=np.intp)
     if is_frame(X) and width is None and (qid is None or is_frame(qid)):
-        return _as_column(X, qid, _Predict(*shared, uuid4().hex))
+        return _as_column(X, qid, _Predict(*shared))
     return collect(parts.map(_predict_part, *shared), parts, width=width)
 
 
@@ -164,12 +173,13 @@ def _as_column(X, qid, predict):
     return X.map_partitions(predict, *columns, meta=like(np.zeros(0), X._meta))
 
 
-class _Predict(NamedTuple):
-    """Predictions for a partition; what dask calls it does not depend on what a pickle is."""
+class _Predict:
+    """Predictions for a partition, which dask knows by a token: it does not look into rankers."""
 
-    ranker: Any
-    method: str
-    token: str
+    def __init__(self, ranker, method):
+        self.ranker = ranker
+        self.method = self.__name__ = method
+        self.token = uuid4().hex
 
     def __call__(self, X, qid=None):
         return like(_predict_part(self.ranker, self.method, 0, X=X, qid=qid), X)
@@ -217,9 +227,8 @@ def score_by_partition(ranker, X, y, qid, sample_weight):
         )
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
     _check_named(parts, y, qid)
-    total, weight, n_defined, _ = compute(
-        tree(parts.map(_score_part, _light(ranker), measure), _add_scores)
-    )
+    sums = tree(parts.map(_score_part, _light(ranker), measure), _add_scores)
+    total, weight, n_defined = compute(sums[:3])
     if not n_defined:
         warnings.warn(
             "The measure is undefined on every query, so its mean is NaN.",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._lazy import refuse_lazy
 from ._types import Array, ArrayLike, Floats, Ints
 
 # Up to here all integers are numbers of double precision.
@@ -33,7 +34,8 @@ def refuse_masked(**values: Any) -> None:
 
 
 def as_array(values: ArrayLike, name: str) -> Array:
-    """Return an array of any dtype; a masked one is refused."""
+    """Return an array of any dtype; masked arrays and dask collections are refused."""
+    refuse_lazy("what reads it", "", **{name: values})
     refuse_masked(**{name: values})
     return np.asarray(values)
 

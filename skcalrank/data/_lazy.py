@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from typing import Any
 
 _LAZY_FITS = (
     "Least-squares surrogates of scores, such as NDCGRanker(), fit dask collections; score and "
@@ -23,5 +25,14 @@ def refuse_lazy(who: str, remedy: str = _LAZY_FITS, **values: object) -> None:
         if is_lazy(value):
             raise ValueError(
                 f"{name} is a dask collection, and {who} needs it in memory here: pass "
-                f"{name}.compute(). {remedy}".rstrip()
+                f"{name}.compute(), or columns of one frame.compute() where several collections "
+                f"must have their rows in the same order. {remedy}".rstrip()
             )
+
+
+def in_memory(**columns: Any) -> tuple[Any, ...]:
+    """Return columns of one table with the dask collections among them computed, by one graph."""
+    if not is_lazy(*columns.values()):
+        return tuple(columns.values())
+    computed: dict[str, Any] = import_module("skcalrank.dask._gather").gather(columns)
+    return tuple(computed.values())

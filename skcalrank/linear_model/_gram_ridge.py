@@ -28,6 +28,7 @@ from ..data import (
     check_alpha,
     check_params,
     check_sample_weight,
+    refuse_lazy,
     refuse_masked,
 )
 
@@ -159,6 +160,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _add(self, X, y, sample_weight, first):
         """Take rows in: beside those seen, or as the first."""
         check_params(self)
+        refuse_lazy(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
         refuse_masked(X=X, y=y)
         X, y = validate_data(
             self, X, y, reset=first, multi_output=True, y_numeric=True, **_X_CHECKS

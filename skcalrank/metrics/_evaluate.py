@@ -21,6 +21,7 @@ from ..data import (
     check_sample_weight,
     check_scores,
     check_target,
+    in_memory,
     query_weights,
     safe_divide,
     scale_of,
@@ -135,6 +136,9 @@ def evaluate(
     if not isinstance(measures, Mapping):
         measures = {measure: measure for measure in measures}
     resolved = {name: get_measure(measure) for name, measure in measures.items()}
+    y_true, y_score, qid, sample_weight = in_memory(
+        y_true=y_true, y_score=y_score, qid=qid, sample_weight=sample_weight
+    )
     warn_of_cut_queries(y_true, "The metric")
     if isinstance(y_true, PreferenceTarget):
         return {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,42 @@ from ..measures import Measure
 from ._names import hashed
 
 _NONE = np.array([], dtype=np.uint64)
+
+
+class Names(Set[Any]):
+    """Names of queries in parts of falling size, so that more names are not a copy of all.
+
+    Parameters
+    ----------
+    parts : tuple of frozenset
+        Disjoint.
+    """
+
+    def __init__(self, parts: tuple[frozenset, ...] = ()) -> None:
+        self._parts = parts
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in part for part in self._parts)
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(self._parts)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} names>"
+
+    @classmethod
+    def _from_iterable(cls, names: Iterable[Any]) -> Names:
+        return cls((frozenset(names),))
+
+    def add(self, names: Set[Any]) -> Names:
+        """Return these names and others, of which none is among these."""
+        parts = [*self._parts, frozenset(names)]
+        while len(parts) > 1 and len(parts[-2]) < 2 * len(parts[-1]):
+            parts[-2:] = [parts[-2] | parts[-1]]
+        return Names(tuple(parts))
 
 
 @dataclass(frozen=True)
@@ -39,7 +76,7 @@ class FitRecord:
         Whether fit had a qid.
     alpha : float or None
         Ridge penalty that was used; None where the regressor brought its own.
-    names : frozenset
+    names : set
         Queries that would count twice if they came again; empty where that does not matter.
     varied : bool
         Whether targets of a regression differed within a query, so that equal predictions of all
@@ -57,7 +94,7 @@ class FitRecord:
     n_items: int | None = None
     has_qid: bool = False
     alpha: float | None = None
-    names: frozenset = frozenset()
+    names: Set[Any] = frozenset()
     varied: bool = False
     score_function: Any = None
     hashes: np.ndarray = field(default_factory=_NONE.copy, compare=False, repr=False)
@@ -76,7 +113,7 @@ class FitRecord:
                 f"Query {_any_of(again)} was in an earlier chunk: all rows of a query must come "
                 "in one chunk, and queries of different files need different names."
             )
-        names, varied = self.names | chunk.names, self.varied or chunk.varied
+        names, varied = _joined(self.names, chunk.names), self.varied or chunk.varied
         return replace(self, names=names, varied=varied)
 
     def merge(self, others: Iterable[FitRecord]) -> FitRecord:
@@ -101,7 +138,8 @@ class FitRecord:
                     "must go to one, and queries of different files need different names."
                 )
             hashes = np.union1d(merged.hashes, other.hashes)
-            names, varied = merged.names | other.names, merged.varied or other.varied
+            names = _joined(merged.names, other.names)
+            varied = merged.varied or other.varied
             merged = replace(merged, names=names, hashes=hashes, varied=varied)
         return merged
 
@@ -136,6 +174,13 @@ class FitRecord:
             raise ValueError(
                 "This chunk has a qid, and the chunks before had none: pass qid in every call."
             )
+
+
+def _joined(names: Set[Any], more: Set[Any]) -> Set[Any]:
+    """Return two disjoint sets as one; a set that grows is not copied each time."""
+    if not more:
+        return names
+    return (names if isinstance(names, Names) else Names().add(names)).add(more)
 
 
 def _known(names: Iterable[Any], hashes: np.ndarray) -> list[Any]:
