@@ -452,7 +452,10 @@ def test_columns_of_tables(frame, tmp_path):
         ("", "No columns"),
         ("qid,label,a\n", "has no rows"),
         ("qid,label\n1,0\n", "no column of numbers"),
-        ("qid,label,a\n1,0,2\n,0,2\n", "bad.csv, row 2, column 'qid' has no value: the row has no query"),
+        (
+            "qid,label,a\n1,0,2\n,0,2\n",
+            "bad.csv, row 2, column 'qid' has no value: the row has no query",
+        ),
         ("qid,label,a\n1,0,2\n1,high,2\n", "bad.csv, row 2, column 'label' is no number: .*'high'"),
         ("qid,label,a\n1,0,2\n1,0,2,3\n", "line 3"),
     ],
