@@ -11,7 +11,7 @@ from ..datasets import RankingData, load_digits_queries, load_letor
 from ..model_selection import QueryKFold
 from ..rankers import measure_of
 from ._rankers import ALWAYS, CONDITIONALLY, make_measure, make_ranker
-from ._readers import Reader, reading
+from ._readers import Reader, check_missing, reading
 from ._report import count_line, results_table
 from ._results import group_equal, measure_scores, references
 from ._shared import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, without_binary
@@ -83,7 +83,7 @@ def compare(args) -> str:
     # Names are checked before anything long.
     measures = {name: make_measure(name, level) for name in args.measures or MEASURES}
     rankers = {name: make_ranker(name, level) for name in args.rankers or COMPARE_RANKERS}
-    train, test, left_out = _load_pair(args)
+    train, test, left_out = _load_pair(args, rankers.values())
     labels = np.union1d(train.y, test.y)
     own = {name: measure_of(ranker) for name, ranker in rankers.items()}
     rows = without_binary(measures, labels, level, args.measures)
@@ -110,15 +110,15 @@ def compare(args) -> str:
     )
 
 
-def _load_pair(args):
+def _load_pair(args, rankers):
     """Both files with the features of the first, and a sentence where that cost some."""
-    reader = Reader(args.train, args, whole=True)
+    reader = Reader(args.train, args, whole=True, rankers=rankers)
     if reader.table:
         (train,) = reader
         names = list(train.X.columns)
-        (test,) = Reader(args.test, args, whole=True, names=names)
+        (test,) = Reader(args.test, args, whole=True, names=names, rankers=rankers)
         return *(RankingData(p.X.to_numpy(), p.y, p.qid) for p in (train, test)), ""
-    train, test = _load(args.train), _load(args.test)
+    train, test = _load(args.train, rankers), _load(args.test, rankers)
     n_train, n_test = train.X.shape[1], test.X.shape[1]
     if n_train == n_test:
         return train, test, ""
@@ -129,9 +129,11 @@ def _load_pair(args):
     return train, RankingData(X, test.y, test.qid), left_out
 
 
-def _load(path):
+def _load(path, rankers):
     with reading(path):
-        return load_letor(path)
+        data = load_letor(path)
+        check_missing(path, data.X, rankers, 1)
+        return data
 
 
 def _on_scale(measure, labels):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import check_queries
-from ..datasets import read_text
+from ..datasets import read_text, to_float
 from ..metrics import evaluate as evaluate_measures
 from . import _trec
 from ._models import load_ranker, output, scores_of
@@ -18,7 +18,7 @@ from ._rankers import make_measure
 from ._readers import Reader, reading
 from ._report import Column, format_table
 from ._results import summary
-from ._shared import MEASURES, RUN_MEASURES, TREC_MEASURES, without_binary
+from ._shared import MEASURES, RUN_MEASURES, TREC_MEASURES, refuse_overwriting, without_binary
 from ._terminal import paragraphs, say, width
 
 
@@ -32,6 +32,9 @@ class Values(NamedTuple):
 
 def evaluate(args) -> str:
     """Measure a model, scores or a run against labels."""
+    if args.per_query is not None:
+        inputs = (*args.files, args.scores, args.run_file, args.qrels)
+        refuse_overwriting(args.per_query, *inputs)
     values = _of_run(args) if _wants_run(args) else _of_file(args)
     if args.per_query == "-":
         return _csv(values).rstrip("\n")
@@ -110,11 +113,21 @@ def _scored(args):
 
 def _read_scores(path, n_rows, file):
     with reading(path, "wanted is one score per line"):
-        lines = read_text(Path(path)).split("\n")
-        scores = np.array([float(line) for line in lines if line.strip()])
+        lines = enumerate(read_text(Path(path)).split("\n"), 1)
+        scores = np.array([_score(number, line) for number, line in lines if line.strip()])
     if len(scores) != n_rows:
         raise ValueError(f"{path} holds {len(scores)} scores, but {file} has {n_rows} rows")
     return scores
+
+
+def _score(number, line):
+    try:
+        score = to_float(line.strip())
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from error
+    if not np.isfinite(score):
+        raise ValueError(f"line {number}: {score} is not finite")
+    return score
 
 
 # -- what is said ------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ..rankers import LeastSquaresRankerCV, measure_of
 from ._rankers import PEERS, make_ranker
 from ._readers import Reader
 from ._report import Column, format_table
-from ._shared import without_binary
+from ._shared import refuse_overwriting, without_binary
 from ._terminal import paragraphs, say, width
 
 # -- fit ---------------------------------------------------------------------------
@@ -31,6 +31,7 @@ def fit(args) -> str:
         raise ValueError(f"cannot write {path}: there is no folder {path.parent}")
     if path.is_dir():
         raise ValueError(f"cannot write {path}: it is a folder, give a file in it")
+    refuse_overwriting(path, args.train)
     ranker = _unfitted(args)
     start = time.perf_counter()
     in_chunks = _takes_chunks(ranker)
@@ -39,7 +40,8 @@ def fit(args) -> str:
             f"--chunk-rows: {args.ranker} needs all rows at once, leave it out. In chunks learn "
             "rankers without --alphas and without +REGRESSOR, and err with --max-grade."
         )
-    reader = Reader(args.train, args, whole=not in_chunks, n_features=args.n_features)
+    whole, n_features = not in_chunks, args.n_features
+    reader = Reader(args.train, args, whole=whole, n_features=n_features, rankers=[ranker])
     n_rows, queries = 0, set()
     for part in reader:
         # The error names the option, where that of the ranker would name its parameter.
@@ -133,6 +135,7 @@ def predict(args) -> str:
             "--top-k leaves documents out, for which one score per line has no place: add "
             "--format trec"
         )
+    refuse_overwriting(args.output, args.model, args.file)
     ranker = load_ranker(args.model)
     reader = Reader(args.file, args, model=ranker, labels=False, documents=in_trec)
     with output(args.output) as file:

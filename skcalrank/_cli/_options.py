@@ -29,7 +29,7 @@ _FILES = f"""\
 the file format is inferred from the suffix:
   {", ".join(TABLES)} (text also .gz, .xz):
   tables with named columns, features are those that hold numbers
-  (pip install 'skcalrank[files]'); all others: LETOR/svmlight lines
+  (pip install pandas pyarrow); all others: LETOR/svmlight lines
   'relevance qid:Q feature:value ...', plain, .gz or .xz, with a file NAME.query of group sizes
   beside it where lines have no qid
 """

@@ -12,16 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 
 from ..data import CHUNK_ROWS, WHOLE_BYTES
-from ..datasets import (
-    OPENERS,
-    Columns,
-    Form,
-    read_chunks,
-    read_table,
-    table_format,
-)
+from ..datasets import OPENERS, Columns, Form, read_chunks, read_table, table_format
 from ._terminal import say
 
 LETOR = "wanted are lines 'relevance qid:Q feature:value ...' with features from 1"
@@ -46,8 +41,8 @@ class Reader:
 
     The features are those of `model`. Without a model they are the columns `names` of a table, or
     the first `n_features` of LETOR lines. With `labels` a table without labels is an error; with
-    `whole` there is one part of all rows, however large the file. Features that are missing are an
-    error unless all `rankers` take them.
+    `whole` there is one part of all rows, however large the file. A feature that is missing is an
+    error unless the model, or all `rankers`, take it.
     """
 
     def __init__(
@@ -78,18 +73,22 @@ class Reader:
         )
         self.n_features = getattr(model, "n_features_in_", n_features)
         self._named = model is None or names is not None
-        self._whole = whole
-        self._refusing = next((r for r in (model, *rankers) if not _takes_missing(r)), None)
+        self._whole, self._rankers, self._n_bytes = whole, (*rankers, model), 0
 
     def __iter__(self) -> Iterator[Part]:
         n_rows, start = 0, time.perf_counter()
         with reading(self.path, "" if self.table else LETOR):
-            for part, places in self._table() if self.table else self._letor():
-                self._check_missing(part.X, places)
+            for part in self._table() if self.table else self._letor():
                 n_rows += len(part.qid)
                 rate = n_rows / max(time.perf_counter() - start, 1e-9)
-                say(f"reading {self.path}: {n_rows:,} rows, {rate:,.0f} rows/s")
+                say(f"reading {self.path}: {n_rows:,} rows{self._share()}, {rate:,.0f} rows/s")
                 yield part
+
+    def _share(self) -> str:
+        """Say how much of the file has been read, where its size tells."""
+        if self.table is not None or self.path.suffix in OPENERS:
+            return ""
+        return f" ({self._n_bytes / self.path.stat().st_size:.0%} of the file)"
 
     def _rows_at_a_time(self):
         if self._whole or self.chunk_rows is not None:
@@ -99,10 +98,13 @@ class Reader:
         return None if size <= WHOLE_BYTES else CHUNK_ROWS
 
     def _letor(self):
-        form, first = Form(self.n_features, self.dtype), 1
-        chunk_rows = self._rows_at_a_time() or sys.maxsize
-        for (X, y, qid), lines in read_chunks(self.path, form, chunk_rows):
-            yield Part(X, y, qid, _documents(lines, first) if self.documents else [])
+        form = Form(self.n_features, self.dtype, labelled=self.columns.labelled)
+        first, chunk_rows = 1, self._rows_at_a_time() or sys.maxsize
+        for (X, y, qid), rows in read_chunks(self.path, form, chunk_rows):
+            self._n_bytes += sum(map(len, rows.lines))
+            documents = _documents(rows, first) if self.documents else []
+            check_missing(self.path, X, self._rankers, rows.numbers, "line")
+            yield Part(X, y, qid, documents)
             first += len(y)
 
     def _table(self):
@@ -116,14 +118,45 @@ class Reader:
             if documents is None:
                 documents = np.full(len(qid), None)
             found = [str(n if d is None else d) for n, d in enumerate(documents, first)]
-            yield Part(DataFrame(X, columns=names) if self._named else X, y, qid, found)
+            frame = DataFrame(X, columns=names)
+            check_missing(self.path, frame, self._rankers, first)
+            yield Part(frame if self._named else X, y, qid, found)
             first += len(qid)
 
 
-def _documents(lines, first):
+def check_missing(path, X, rankers, numbers, unit="row"):
+    """Raise for the first feature without a value, unless all rankers take such.
+
+    `numbers` are those of the rows, or that of the first.
+    """
+    if all(_takes_missing(ranker) for ranker in rankers):
+        return
+    missing = np.argwhere(np.isnan(np.asarray(X)))
+    if len(missing):
+        row, column = missing[0]
+        number = numbers + row if np.isscalar(numbers) else numbers[row]
+        name = f"column {X.columns[column]!r}" if hasattr(X, "columns") else f"feature {column + 1}"
+        raise ValueError(
+            f"{path}, {unit} {number}, {name} has no value (nan): fill it in, or use +trees (as in "
+            "ndcg+trees), which takes missing values"
+        )
+
+
+def _takes_missing(ranker) -> bool:
+    # Rankers of other packages, which are no estimators of ours, do.
+    return not isinstance(ranker, BaseEstimator) or get_tags(ranker).input_tags.allow_nan
+
+
+def _documents(rows, first):
     """Names of documents from comments of LETOR, else the numbers of the rows."""
-    found = (_DOCUMENT.search(line) for line in lines)
-    return [m[1].decode() if m else str(number) for number, m in enumerate(found, first)]
+    names = []
+    for number, (line_number, line) in enumerate(zip(rows.numbers, rows.lines), first):
+        match = _DOCUMENT.search(line)
+        try:
+            names.append(match[1].decode() if match else str(number))
+        except UnicodeDecodeError as error:
+            raise ValueError(f"line {line_number}: the docid is no text in UTF-8") from error
+    return names
 
 
 @contextmanager
@@ -134,8 +167,9 @@ def reading(path, wanted=LETOR):
         yield
     except OSError as error:
         raise ValueError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, EOFError, LZMAError, zlib.error) as error:
+    except ValueError as error:
         reason = textwrap.shorten(str(error), 300)
-        raise ValueError(f"cannot read {path}: {reason}{wanted and f' ({wanted})'}") from error
+        prefix = "" if reason.startswith("cannot read") else f"cannot read {path}: "
+        raise ValueError(f"{prefix}{reason}{wanted and f' ({wanted})'}") from error
     finally:
         say("")

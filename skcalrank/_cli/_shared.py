@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
 import numpy as np
 
 from .. import measures
+from ..datasets import group_file
 from ._rankers import RANKERS
 
 # Cut off where papers cut them off. DCG would tell what NDCG tells, on another scale.
@@ -57,3 +63,22 @@ def without_binary(choice, labels, relevance_level, named):
             "then documents with a label of at least L are relevant"
         )
     return [name for name in choice if name not in binary]
+
+
+def refuse_overwriting(output, *inputs):
+    """Raise where a file to write, or the standard output for ``-``, is one that is read."""
+    for path in (Path(path) for path in inputs if path is not None):
+        for read in (path, group_file(path)):
+            if read is not None and read.is_file() and _is_file(output, read):
+                raise ValueError(
+                    f"{output} would be written, and is {read}, which is read: give another file"
+                )
+
+
+def _is_file(output, read) -> bool:
+    """Whether an output is a file, by whatever name."""
+    # A standard output without a number, and a file that is not there yet, are no other file.
+    with suppress(OSError, ValueError, AttributeError):
+        found = os.fstat(sys.stdout.fileno()) if output == "-" else os.stat(output)
+        return os.path.samestat(found, os.stat(read))
+    return False

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..data import Queries, Ranked
-from ..datasets import open_bytes
+from ..datasets import open_bytes, to_float
 from ..metrics import values_per_query
 from ._readers import reading
 
@@ -87,13 +87,13 @@ def _lines(path, n_words, value_at) -> Iterator[tuple[str, str, float]]:
     """Query, document and value of each line."""
     with open_bytes(Path(path)) as file:
         for number, line in enumerate(file, 1):
-            words = line.decode().split()
-            if not words:
-                continue
             try:
+                words = line.decode().split()
+                if not words:
+                    continue
                 if len(words) != n_words:
                     raise ValueError(f"{len(words)} words where {n_words} are wanted")
-                value = float(words[value_at])
+                value = to_float(words[value_at])
                 if not np.isfinite(value):
                     raise ValueError(f"{words[value_at]} is not finite")
             except ValueError as error:

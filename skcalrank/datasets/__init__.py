@@ -10,6 +10,7 @@ from ._digits import load_digits_queries
 from ._files import OPENERS as OPENERS
 from ._files import open_bytes as open_bytes
 from ._files import read_text as read_text
+from ._files import to_float as to_float
 from ._letor import load_letor
 from ._letor_lines import Form as Form
 from ._letor_lines import group_file as group_file

@@ -198,7 +198,7 @@ def test_rows_without_a_query_in_a_table(capsys, frames, new, tmp_path):
     file, frame = str(tmp_path / "train.csv"), frames["train"]
     frame.assign(query=frame["query"].map({0: "NA", 1: "007"})).to_csv(file, index=False)
     message = fail(capsys, "fit", file, "--model", new, *COLUMNS)
-    assert "no value in column 'query'" in message
+    assert "row 1, column 'query' has no value" in message
     assert "NA" in message
 
 
@@ -207,9 +207,11 @@ def test_words_among_numbers_are_named(capsys, frames, new, tmp_path):
     frame.loc[frame.index[-1], "f3"] = "oops"
     frame.to_csv(file, index=False)
     argv = [file, "--model", new, *COLUMNS, "--chunk-rows", "5"]
-    assert "column 'f3': could not convert string to float: 'oops'" in fail(capsys, "fit", *argv)
+    assert "row 184, column 'f3' is no number: could not convert string to float: 'oops'" in fail(
+        capsys, "fit", *argv
+    )
     frames["train"].assign(grade="bad").to_csv(file, index=False)
-    assert "column 'grade': could not convert" in fail(capsys, "fit", *argv)
+    assert "row 1, column 'grade' is no number: could not convert" in fail(capsys, "fit", *argv)
 
 
 def test_an_index_is_no_feature(capsys, frames, new, tmp_path):

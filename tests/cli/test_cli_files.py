@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from argparse import Namespace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -200,14 +199,6 @@ def test_what_fails_leaves_the_output_as_it_was(capsys, model, tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == [
         *("bad.txt", "model.skops", "scores.txt")
     ]
-
-
-def test_the_input_may_be_the_output(capsys, path, model, tmp_path):
-    file = tmp_path / "test.txt"
-    file.write_bytes(Path(path("test.txt")).read_bytes())
-    expected = run(capsys, "predict", model[0], str(file))
-    run(capsys, "predict", model[0], str(file), "--output", str(file))
-    assert file.read_text() == expected
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
