@@ -38,8 +38,8 @@ class PairwiseHingeRanker(_PreferenceRanker):
     margin : bool, default=False
         Whether the weight of a preference is the margin to be kept, and not a factor.
     weights : {"difference", "unit"}, default="difference"
-        Preferences when y is relevances: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. All
-        pairs of a query that differ are held in memory.
+        Preferences when y is relevances: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. Time
+        grows with their number, memory does not.
     corner_width : float, default=1e-3
         Width, from (0, 1], over which the corner of the hinge is rounded, because the solver
         needs gradients. The loss of a preference of weight 1 is lower by half of it at most.

@@ -7,14 +7,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, one_of
+from ..data import PART_CELLS, PREFERENCE_WEIGHTS, PreferenceTarget, one_of
 from ..losses import PreferenceHinge, PreferenceLoss
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, document_weights
+from ._relevance_pairs import RelevancePairs
 
 # The corner of the hinge becomes narrower by this factor, fit after fit: quasi-Newton steps
 # stumble over a sharp one that is far away.
 _NARROWING = 10.0
+
+# Of relevances so many pairs are held; more are made again whenever they are needed.
+_HELD_PAIRS = PART_CELLS // 4
 
 
 class EdgeScorer(LinearScorer):
@@ -38,7 +42,7 @@ class EdgeScorer(LinearScorer):
         return {}
 
     def _edges(self, problem):
-        """Return winner, loser and weight of every preference, documents in grouped order."""
+        """Return winner, loser and weight of preferences, documents in grouped order."""
         queries, y = problem.queries, problem.y
         if isinstance(y, PreferenceTarget):
             place = queries.ungroup(np.arange(queries.n_rows))
@@ -48,15 +52,20 @@ class EdgeScorer(LinearScorer):
         )
         return y.winner, y.loser, y.weight
 
-    def _solve(self, problem, start):
-        losses = self._losses()
+    def _objective(self, problem):
+        """Return the function of grouped scores and a loss: value and gradient."""
+        options, sizes = self._loss_options(), problem.queries.sizes.astype(float)
+        few = (sizes * (sizes - 1)).sum() / 2 <= _HELD_PAIRS
+        if not isinstance(problem.y, PreferenceTarget) and not few:
+            unit, weight = self.weights == "unit", document_weights(problem)
+            pairs = RelevancePairs(problem.y, problem.queries, unit=unit, weight=weight, **options)
+            return lambda s, loss: pairs.value_and_gradient(loss, s)
         winner, loser, stated = self._edges(problem)
-        options = {"factor": _pair_weights(problem, winner, loser), **self._loss_options()}
+        options = {"factor": _pair_weights(problem, winner, loser), **options}
+        return lambda s, loss: loss.value_and_gradient(s, winner, loser, stated, **options)
 
-        def objective(s, loss):
-            return loss.value_and_gradient(s, winner, loser, stated, **options)
-
-        return self._descend_along(losses, objective, problem, start)
+    def _solve(self, problem, start):
+        return self._descend_along(self._losses(), self._objective(problem), problem, start)
 
 
 def narrowing_hinges(corner_width):

@@ -1,0 +1,80 @@
+"""Preferences that relevances imply, never all of them in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..data import CACHE_CELLS, Queries
+from ..losses import PreferenceLoss
+
+# The pairs of a batch of queries are worked on in so many parts, at least.
+_PARTS = 6
+
+
+class RelevancePairs:
+    """All pairs of documents of a query that differ in relevance, evaluated a few at a time.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_documents,)
+        Relevances, in grouped order.
+    queries : Queries
+    unit : bool
+        Whether a preference states 1 instead of the difference of the relevances.
+    weight : ndarray of shape (n_documents,) or None
+        A pair weighs the product of both over the mean of the query.
+    margin : bool
+        Whether what is stated is a margin instead of a factor.
+    """
+
+    def __init__(self, y, queries: Queries, *, unit, weight=None, margin=False):
+        # By decreasing relevance: a document is preferred to some of those behind it.
+        self._order = np.lexsort((-y, queries.repeat(np.arange(queries.n_queries))))
+        self._queries = Queries(queries.ptr)
+        self._y = self._queries.extend(y[self._order])
+        self._unit, self._margin = unit, margin
+        self._weights = None
+        if weight is not None:
+            share = weight / queries.repeat(queries.mean_weight(weight))
+            self._weights = [self._queries.extend(w[self._order]) for w in (weight, share)]
+
+    def value_and_gradient(self, loss: PreferenceLoss, s) -> tuple[float, np.ndarray]:
+        """Loss summed over the preferences, and its gradient in the scores."""
+        scores = self._queries.extend(s[self._order])
+        value, gradient = 0.0, np.empty(len(s))
+        for bucket in self._queries.pair_buckets():
+            slopes = np.zeros((len(bucket.ids), bucket.width))
+            for part, behind, ahead, factor in self._blocks(bucket, scores):
+                terms, steep = loss.terms(ahead), loss.slopes(ahead)
+                terms *= factor
+                steep *= factor
+                value += float(terms.sum())
+                slopes[:, part] += steep.sum(axis=2)
+                slopes[:, behind] -= steep.sum(axis=1)
+            present = np.arange(bucket.width) < bucket.sizes
+            documents = (bucket.first + np.arange(bucket.width))[present]
+            gradient[self._order[documents]] = slopes[present]
+        return value, gradient
+
+    def _blocks(self, bucket, scores):
+        """Yield documents, those behind, how far they are ahead of them, and what multiplies."""
+        s = bucket.pad(scores, 0.0)
+        # What fills up queries is preferred to nothing, and nothing to it.
+        winner, loser = bucket.pad(self._y, -np.inf), bucket.pad(self._y, np.inf)
+        if self._weights is not None:
+            own, share = (bucket.pad(weight, 0.0) for weight in self._weights)
+        # Of fewer documents at a time, fewer of the pairs have the worse document first.
+        step = max(1, min(CACHE_CELLS // s.size, bucket.width // _PARTS))
+        for start in range(0, bucket.width, step):
+            part, behind = slice(start, start + step), slice(start, None)
+            ahead = s[:, part, None] - s[:, None, behind]
+            if self._unit:
+                stated = (winner[:, part, None] > loser[:, None, behind]) * 1.0
+            else:
+                stated = np.maximum(winner[:, part, None] - loser[:, None, behind], 0.0)
+            if self._margin:
+                np.subtract(ahead, stated, out=ahead)
+                stated = (stated > 0) * 1.0
+            if self._weights is not None:
+                stated *= own[:, part, None] * share[:, None, behind]
+            yield part, behind, ahead, stated
