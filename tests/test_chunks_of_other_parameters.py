@@ -11,6 +11,7 @@ from skcalrank import (
     ExpectedRankUtilityRanker,
     LeastSquaresRanker,
     NDCGRanker,
+    OneQueryWarning,
     PairwiseDisagreementRanker,
     PreferenceTarget,
     StochasticAggregatedRanker,
@@ -91,7 +92,8 @@ def test_merged_rankers_have_the_parameters_of_the_first(data):
 def test_a_ranker_without_qid_is_not_merged_with_one_that_has_it(data):
     X, y, qid = parts(data, FIRST)
     with_qid = NDCGRanker(GramRidge()).fit(X, y, qid)
-    without = NDCGRanker(GramRidge()).fit(*parts(data, SECOND)[:2])
+    with pytest.warns(OneQueryWarning):
+        without = NDCGRanker(GramRidge()).fit(*parts(data, SECOND)[:2])
     for one, other in ((with_qid, without), (without, with_qid)):
         with pytest.raises(ValueError, match=r"some without.*fit all of them with a qid"):
             one.merge(other)

@@ -168,6 +168,7 @@ def test_bad_input(case, rng):
         NDCGRanker().fit(*make(*as_dask(whole_queries(qid), X, y, qid)))
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
 def test_no_qid(rng):
     X, y, qid = sorted_data(rng)
     dX, dy, dq = as_dask(whole_queries(qid), X, y, qid)

@@ -35,7 +35,7 @@ def regret_bound_of():
 
 def contributions():
     X = [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0]]
-    return ContributionDisplay.from_estimator(NDCGRanker().fit(X, [0, 1, 2]), X, 1, 0)
+    return ContributionDisplay.from_estimator(NDCGRanker().fit(X, [0, 1, 2], [7, 7, 7]), X, 1, 0)
 
 
 def pair_matrix():

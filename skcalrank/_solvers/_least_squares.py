@@ -89,7 +89,7 @@ def _in_range(regressor, X):
     values = X.data if issparse(X) else X
     if not is_closed_form(regressor) or getattr(values, "dtype", None) != np.float32:
         return X
-    largest = float(np.abs(values).max(initial=0.0))
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     return X if 1e-12 < largest < 1e12 else X.astype(np.float64)
 
 
