@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from dask_cases import EXACT, as_dask, check_same, dask, sorted_data
+from dask_frames import SOURCES, STEPS, rows_after, split
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from skcalrank import DCGRanker, NDCGRanker
 from skcalrank.dask import partition_by_query
+from skcalrank.metrics import ndcg_score
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,21 @@ def test_on_a_cluster(rng):
         np.testing.assert_allclose(ours.predict(dX).compute(), local.predict(X), **EXACT)
         assert np.array_equal(ours.rank(dX, dq).compute(), local.rank(X, names))
         assert ours.score(dX, dy, dq) == pytest.approx(local.score(X, y, names))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("client")
+@pytest.mark.parametrize("source", ["from_pandas", "read_parquet"])
+@pytest.mark.parametrize("step", STEPS)
+def test_frames_on_a_cluster(source, step, tmp_path):
+    d, frame = STEPS[step](SOURCES[source](tmp_path)), rows_after(step)
+    X, y, qid = split(d)
+    local = NDCGRanker().fit(*split(frame))
+    check_same(NDCGRanker().fit(X, y, qid), local)
+    expected = pytest.approx(local.score(*split(frame)), rel=1e-12)
+    assert local.score(X, y, qid) == expected
+    assert ndcg_score(y, local.predict(X), qid=qid) == expected
+    check_same(NDCGRanker().fit(*partition_by_query(X, y, qid)), local)
 
 
 @pytest.mark.slow

@@ -19,7 +19,14 @@ from dask_cases import (
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
-from skcalrank import ClickSessions, MissingQidError, NDCGRanker, PreferenceTarget, RankingTarget
+from skcalrank import (
+    ClickSessions,
+    MissingQidError,
+    NDCGRanker,
+    OneQueryWarning,
+    PreferenceTarget,
+    RankingTarget,
+)
 from skcalrank.dask import partition_by_query
 
 pytestmark = pytest.mark.usefixtures("dask_in_this_thread")
@@ -174,8 +181,10 @@ def test_no_qid(rng):
     dX, dy, dq = as_dask(whole_queries(qid), X, y, qid)
     with pytest.raises(MissingQidError, match="all rows are one query, and X has 4 partitions"):
         NDCGRanker().fit(dX, dy)
-    one = NDCGRanker().fit(dX.rechunk(-1), dy)
-    check_same(one, NDCGRanker().fit(X, y))
+    with pytest.warns(OneQueryWarning):
+        one = NDCGRanker().fit(dX.rechunk(-1), dy)
+    with pytest.warns(OneQueryWarning):
+        check_same(one, NDCGRanker().fit(X, y))
     for method, args in ((one.score, (dX, dy)), (one.rank, (dX,))):
         with pytest.raises(MissingQidError, match="all rows are one query"):
             method(*args)

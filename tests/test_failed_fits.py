@@ -129,6 +129,22 @@ def test_steps_of_a_failed_partial_fit_are_undone(rng):
     np.testing.assert_array_equal(ranker.coef_, coef)
 
 
+def test_names_of_queries_are_not_copied_with_every_chunk(rng):
+    X, y, qid = make_data(rng)
+    ranker = NDCGRanker(GramRidge()).partial_fit(X, y, qid)
+    for number in range(1, 40):
+        ranker.partial_fit(X, y, [(number, q) for q in qid.tolist()])
+    names = ranker.record_.names
+    assert len(names) == 40 * len(set(qid.tolist()))
+    largest = max(names._parts, key=len)
+    with pytest.raises(ValueError, match="was in an earlier chunk"):
+        ranker.partial_fit(X, y, [(39, q) for q in qid.tolist()])
+    assert ranker.record_.names is names
+    assert len(names._parts) <= np.log2(len(names))
+    ranker.partial_fit(X[:1], y[:1], ["new"])
+    assert any(part is largest for part in ranker.record_.names._parts)
+
+
 def test_a_failed_fit_keeps_the_demand_for_a_qid(rng):
     X, y, qid = make_data(rng)
     ranker = NDCGRanker().fit(X, y, qid)
