@@ -49,6 +49,7 @@ def read_table(path, columns: Columns, *, chunk_rows=None, dtype=np.float64):
     path, kind = Path(path), table_format(path)
     if kind is None:
         raise ValueError(f"The suffix of {path} must be one of {', '.join(TABLES)}.")
+    _refuse_shared(columns)
     frames = _checked(path, kind.frames(path, columns, chunk_rows))
     first = next(frames, None)
     if first is None or not len(first):
@@ -56,6 +57,13 @@ def read_table(path, columns: Columns, *, chunk_rows=None, dtype=np.float64):
     names = _feature_names(path, first, columns)
     parts = _parts(path, first, frames, names, columns, dtype)
     return names, parts if chunk_rows is None else _whole_queries(path, parts, chunk_rows)
+
+
+def _refuse_shared(columns: Columns):
+    roles = [columns.qid, columns.document, *([columns.label] * columns.labelled)]
+    shared = [name for name, count in Counter(roles).items() if count > 1]
+    if shared:
+        raise ValueError(f"{shared[0]!r} cannot be one column for two of query, label, document.")
 
 
 def table_format(path) -> TableFormat | None:
@@ -109,7 +117,7 @@ class _Widths:
     """Sees to it that all rows of a CSV file have as many fields as its header.
 
     pandas fills short rows with missing values, and takes the first of too many fields for the
-    index or drops the last. Empty fields behind the header's are none.
+    index or drops the last.
     """
 
     def __init__(self, path, separator):
@@ -123,9 +131,9 @@ class _Widths:
             warnings.simplefilter("error", ParserWarning)
             try:
                 frame = read()
-            except (ParserError, ParserWarning):
+            except (ParserError, ParserWarning) as error:
                 self._check()
-                raise
+                raise ValueError(str(error)) from error
         if frame is not None and not self.are_right and frame.iloc[:, -1].isna().any():
             self._check()
             self.are_right = True
@@ -139,7 +147,8 @@ class _Widths:
             lines = ((rows.line_num, row) for row in rows if len(row) > 1 or "".join(row).strip())
             _, header = next(lines)
             for line, row in lines:
-                if len(row) < len(header) or any(row[len(header) :]):
+                # One separator too many at the end of the rows is usual.
+                if not 0 <= len(row) - len(header) <= 1 or any(row[len(header) :]):
                     raise ValueError(
                         f"{self.path}, line {line} has {len(row)} fields, and the header has "
                         f"{len(header)}: name every column (in R, write.table with "
