@@ -103,7 +103,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         measure = self._measure()
         if isinstance(y, Judgments):
             X = validate_data(self, X, **checks)
-            n_items, queries = self._check_judgments(X, y), y.queries()
+            n_items, queries = self._check_judgments(X, y, reset), y.queries()
         else:
             if issparse(y):
                 raise ValueError("y is sparse: pass relevances as an array, y.toarray().")
@@ -120,7 +120,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         warn_of_cut_queries(given, type(self).__name__)
         return Problem(X, y, queries, weight, n_items, qid is not None, measure)
 
-    def _check_judgments(self, X, y):
+    def _check_judgments(self, X, y, reset):
         if not isinstance(y, self._judgments):
             names = ["relevances", *(kind.__name__ for kind in self._judgments)]
             raise ValueError(
@@ -130,6 +130,10 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             )
         if X.shape[0] != len(y):
             raise ValueError(f"X has {X.shape[0]} rows, y has {len(y)}.")
+        if y.is_silent and reset:
+            raise ValueError(
+                f"y holds no judgment ({y!r} prefers nothing): there is nothing to learn from."
+            )
         return y.n_items
 
     def _check_rows(self, X, qid):
