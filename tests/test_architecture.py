@@ -223,11 +223,9 @@ TESTED_INSIDE = {
     "calibration._orders.pooled": "the regression within the gap, against scikit-learn's",
     "calibration._surrogates.conditional_risk": "what the gap is the least value of",
     "metrics._metric.metric_function": "what the metrics are made by",
-    "rankers._edges": "the same losses with all pairs in memory",
     "rankers._folds.Split": "folds that no splitter makes",
     "rankers._folds.make_splits": "which rows are held out, of which results are the mean",
     "rankers._folds.training_moments": "moments that are summed up before anything is learned",
-    "rankers._relevance_pairs": "how many pairs are held at once",
     "rankers._relevance_pairs.RelevancePairs": "losses of pairs one query at a time",
     "rankers._stacks.stacks": "how many matrices are held at once",
 }

@@ -297,3 +297,22 @@ def test_libraries_without_queries(made):
         xgboost.train(DEEP, xgboost.DMatrix(X, y), 1, obj=xgboost_objective())
     with pytest.raises(MissingQidError, match="XGBoost knows no queries"):
         xgboost_metric()(np.zeros(len(y)), xgboost.DMatrix(X, y))
+
+
+@pytest.mark.parametrize("where", ["train", "dataset"])
+@pytest.mark.parametrize("value", [True, "true", "+"])
+def test_bagging_by_query_is_refused_where_it_is_seen(where, value, made):
+    lightgbm = pytest.importorskip("lightgbm")
+    option = {"bagging_by_query": value}
+    X, y, qid = made.X, made.y, made.qid
+
+    def train(objective, option, **evaluated):
+        params = option if where == "dataset" else None
+        data = lightgbm.Dataset(X, y, group=group_sizes(qid), params=params)
+        given = {"objective": objective, "verbose": -1} | (option if where == "train" else {})
+        return lightgbm.train(given, data, 2, **evaluated)
+
+    with pytest.raises(ValueError, match="bagging_by_query=True makes LightGBM train on the wrong"):
+        train(lightgbm_objective("ndcg@10"), option)
+    train(lightgbm_objective("ndcg@10"), {"bagging_by_query": False})
+    train("lambdarank", option)

@@ -164,3 +164,9 @@ def test_options_of_the_measure():
     y, scores = [[0, 2, 1]], [[3.0, 2.0, 1.0]]
     display = MeasureAtKDisplay.from_predictions(y, scores, measure=Precision(relevance_level=2))
     np.testing.assert_allclose(display.value, [0, 1 / 2, 1 / 3])
+
+
+@pytest.mark.parametrize("band", [-1, "1", np.nan, None])
+def test_bands_have_a_width_from_zero(band):
+    with pytest.raises(ValueError, match=r"band=.*finite number from 0"):
+        MeasureAtKDisplay.from_predictions([0, 1, 1], [0.1, 0.2, 0.0], qid=[1, 1, 1], band=band)

@@ -158,3 +158,10 @@ def test_pair_matrix_of_a_ranker_says_what_is_wrong(rng):
 def test_pair_matrix_says_what_is_wrong(u, positions, match):
     with pytest.raises(ValueError, match=match):
         PairMatrixDisplay.from_predictions(u, positions)
+
+
+def test_frames_are_drawn_as_long_as_they_can_be_seen(rng):
+    few, many = (PairMatrixDisplay.from_predictions(rng.random((r, r))) for r in (60, 300))
+    assert len(few.against_.get_paths()) == few.n_against
+    assert many.n_against > 10_000
+    assert many.against_ is None

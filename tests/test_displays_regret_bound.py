@@ -111,3 +111,9 @@ def test_points_without_a_bound_or_any_regret():
 def test_regret_bound_says_what_is_wrong(call, match):
     with pytest.raises(ValueError, match=match):
         call(RegretBoundDisplay)
+
+
+@pytest.mark.parametrize("bound", [lambda _: 1.0, lambda regret: np.sqrt(regret)[:-1]])
+def test_a_bound_of_another_shape_is_named(bound):
+    with pytest.raises(ValueError, match=r"bound returned shape .*must return one number for each"):
+        RegretBoundDisplay.from_regrets([0.1, 0.2, 0.3], [0.1, 0.2, 0.1], bound=bound)

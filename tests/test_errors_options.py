@@ -172,7 +172,7 @@ TABLE = {
     "preferences for a metric of relevances": (
         lambda: metrics.ndcg_score(comparisons(), S),
         ValueError,
-        "ndcg wants relevances.*pairwise_disagreement_loss",
+        "ndcg needs relevances.*pairwise_disagreement_loss",
     ),
     "score of wrong shape": (
         lambda: fit(PairwiseDisagreementRanker(score_function=lambda Y: Y)),

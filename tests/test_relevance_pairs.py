@@ -8,7 +8,6 @@ import pytest
 from skcalrank import DifferenceGraphRanker, PairwiseHingeRanker, PairwiseLogisticRanker
 from skcalrank.data import PreferenceTarget, Queries
 from skcalrank.losses import PREFERENCE_LOSSES
-from skcalrank.rankers import _edges, _relevance_pairs
 from skcalrank.rankers._relevance_pairs import RelevancePairs
 
 SIZES = [1, 2, 7, 30, 7, 1, 12]
@@ -20,7 +19,7 @@ SIZES = [1, 2, 7, 30, 7, 1, 12]
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", PREFERENCE_LOSSES)
 def test_blocks_add_up_to_all_pairs(cells, unit, margin, weighted, name, rng, monkeypatch):
-    monkeypatch.setattr(_relevance_pairs, "CACHE_CELLS", cells)
+    monkeypatch.setattr("skcalrank.rankers._relevance_pairs.CACHE_CELLS", cells)
     monkeypatch.setattr("skcalrank.data._queries.CACHE_CELLS", cells)
     queries, loss = Queries(np.append(0, np.cumsum(SIZES))), PREFERENCE_LOSSES[name]()
     y, s = rng.integers(-2, 3, queries.n_rows) * 1.0, rng.normal(size=queries.n_rows)
@@ -56,7 +55,7 @@ def test_many_pairs_are_fitted_as_few(ranker, form, rng, monkeypatch):
     if form == "labels":
         data = X, rng.integers(0, 4, (60, 4))
     few = ranker.fit(*data).coef_
-    monkeypatch.setattr(_edges, "_HELD_PAIRS", 0)
+    monkeypatch.setattr("skcalrank.rankers._edges._HELD_PAIRS", 0)
     np.testing.assert_allclose(ranker.fit(*data).coef_, few, rtol=1e-4, atol=1e-6)
 
 

@@ -79,7 +79,6 @@ def bradley_terry(
             endless,
             "has no maximum of the likelihood, for some of its documents never lose to, or never "
             f"meet, the others: alpha={FALLBACK_ALPHA} is used. Choose alpha > 0 for all queries.",
-            stacklevel=3,
         )
 
     def solve(part, ids, _):

@@ -81,7 +81,6 @@ def thurstone_mosteller(
         n_components(parts, tally.queries) > 1,
         "has documents that no chain of comparisons connects: each connected part is centred at 0, "
         "and the order between the parts means nothing.",
-        stacklevel=3,
     )
     scores -= (np.bincount(parts, scores) / np.bincount(parts))[parts]
     return tally.in_rows(scores)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, Queries, check_count
+from ..data import CACHE_CELLS, Queries, check_count, warn
 
 # Rows of the queries that are worked on at a time: a few arrays of them stay in cache.
 _PART_ROWS = CACHE_CELLS // 8
@@ -146,15 +145,13 @@ def check_iteration(tol, max_iter):
     check_count("max_iter", max_iter)
 
 
-def warn_of(tally: Tally, which, text: str, category=UserWarning, stacklevel=4):
+def warn_of(tally: Tally, which, text: str, category=UserWarning):
     """Warn about queries, by the name of the first; of convergence in any case."""
     ids = np.flatnonzero(which)
     if not len(ids) or (tally.silent and category is UserWarning):
         return
     others = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
-    warnings.warn(
-        f"Query {tally.queries.name(int(ids[0]))!r}{others} {text}", category, stacklevel=stacklevel
-    )
+    warn(f"Query {tally.queries.name(int(ids[0]))!r}{others} {text}", category)
 
 
 def solve_in_parts(tally: Tally, solve: Callable, max_iter: int) -> np.ndarray:

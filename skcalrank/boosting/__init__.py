@@ -53,6 +53,12 @@ The second derivatives of a pairwise loss off the diagonal are negative, and add
 diagonal at most: trees that know the diagonal alone never increase the pairwise squared loss,
 with any learning rate up to 1.
 
+Options of the libraries
+------------------------
+With an objective that is not its own, LightGBM trains on the wrong rows under
+``bagging_by_query=True``: :func:`lightgbm_objective` refuses it where ``lightgbm.train`` shows it,
+and ``LGBMRanker`` does not. Bagging of rows, GOSS and DART work.
+
 In a search
 -----------
 :class:`~lightgbm.LGBMRanker` wants group sizes, which the tools of scikit-learn cannot cut into

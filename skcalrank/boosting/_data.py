@@ -45,6 +45,20 @@ def from_lightgbm(y_true, y_pred, weight, group_sizes) -> Handed:
     return _handed(y_true, y_pred, weight, np.asarray(group_sizes))
 
 
+def refuse_bagging_by_query(data):
+    """Raise for an option under which LightGBM takes the gradients of an objective for other rows.
+
+    ``data`` is what an objective gets beside the labels or scores: of `lightgbm.train` the Dataset,
+    whose parameters are those of the training, of `LGBMRanker` an array, which tells nothing.
+    """
+    given = (getattr(data, "params", None) or {}).get("bagging_by_query", False)
+    if str(given).lower() in ("true", "+"):
+        raise ValueError(
+            "bagging_by_query=True makes LightGBM train on the wrong rows with an objective that "
+            "is not one of its own: leave it out, bagging_fraction then draws rows."
+        )
+
+
 def from_xgboost(scores, data) -> Handed:
     """Read ``(scores, DMatrix)``; with queries XGBoost has one weight for each of them."""
     pointers = data.get_uint_info("group_ptr")

@@ -13,7 +13,7 @@ import numpy as np
 from ..data import Queries, check_sample_weight, check_target
 from ..losses import Loss, get_loss
 from ..measures import MEASURES, Measure, get_measure
-from ._data import Handed, from_lightgbm, from_xgboost
+from ._data import Handed, from_lightgbm, from_xgboost, refuse_bagging_by_query
 
 # Scores are logarithms of odds, or half of them; LogitBoost takes a number from 2 to 4.
 LONGEST_STEP = 4.0
@@ -108,6 +108,7 @@ class LightGBMObjective(_Objective):
 
     def __call__(self, y_true, y_pred, weight=None, group_sizes=None):
         """Gradient and curvature of every document; ``lightgbm.train`` calls (scores, Dataset)."""
+        refuse_bagging_by_query(y_pred)
         return self.derivatives(from_lightgbm(y_true, y_pred, weight, group_sizes))
 
 
@@ -157,8 +158,15 @@ def lightgbm_objective(
     ------
     ValueError
         For unknown names or options, a measure without such targets, and while training for
-        labels that do not fit the measure, targets that do not fit the loss, and data
-        without queries.
+        labels that do not fit the measure, targets that do not fit the loss, data without
+        queries, and ``bagging_by_query=True`` of ``lightgbm.train``.
+
+    Notes
+    -----
+    Do not set ``bagging_by_query=True``: LightGBM (4.7.0 was tried) then draws queries, but takes
+    the gradients of an objective that is not its own for those of other rows, so that hardly
+    anything is learned. ``lightgbm.train`` shows the option to the objective, which refuses it;
+    ``LGBMRanker`` does not. Bagging of rows (``subsample``, ``bagging_fraction``) works.
 
     See Also
     --------

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import Concatenate, ParamSpec, TypeVar
+
+# How boosting libraries are told the queries, and what to pass instead.
+_OF_OTHER_LIBRARIES = {
+    "group": "qid=np.repeat(np.arange(len(group)), group)",
+    "groups": "qid=groups",
+    "group_id": "qid=group_id",
+}
 
 Self = TypeVar("Self")
 Given = ParamSpec("Given")
@@ -37,8 +45,15 @@ def all_or_nothing(
     0
     """
 
+    takes_qid = "qid" in signature(method).parameters
+
     @wraps(method)
     def call(self: Self, /, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
+        for name in _OF_OTHER_LIBRARIES.keys() & kwargs if takes_qid else ():
+            raise TypeError(
+                f"{type(self).__name__}.{method.__name__} has no argument {name!r}: pass "
+                f"{_OF_OTHER_LIBRARIES[name]}, the query of each row."
+            )
         before = vars(self).copy()
         try:
             return method(self, *args, **kwargs)

@@ -159,6 +159,11 @@ class ClickSessions(Judgments):
         return len(self.clicked_position)
 
     @property
+    def is_silent(self) -> bool:
+        """Whether no session has a click."""
+        return not self.clicked_position.any()
+
+    @property
     def n_judgments(self) -> Ints:
         """Number of sessions of each query, of shape (n_queries,)."""
         queries = self.queries()

@@ -70,12 +70,17 @@ def _meant(cls: Any, value: Any) -> str:
     """Return which parameter a value was probably meant for, as the end of an error message."""
     names = (name for name in signature(cls).parameters if _accepts(cls, name, value))
     name = next(names, None)
-    return "." if name is None else f": did you mean {cls.__name__}({name}={value!r})?"
+    if name is None:
+        # A measure, which the name of the ranker says.
+        of_measure = isinstance(value, str) and "@" in value
+        return f": did you mean LeastSquaresRanker(measure={value!r})?" if of_measure else "."
+    return f": did you mean {cls.__name__}({name}={value!r})?"
 
 
 def _accepts(cls: Any, name: str, value: Any) -> bool:
     if cls._parameter_constraints[name] == OWN_ERROR:
-        return isinstance(value, str)
+        # Names of measures have a cutoff, and those of prediction maps none.
+        return isinstance(value, str) and (name == "measure" or "@" not in value)
     try:
         _validate(cls, {name: value})
     except (TypeError, ValueError):

@@ -334,6 +334,18 @@ class PreferenceTarget(Judgments):
         stated = np.unique(self._query_of(self.winner) * n_numbers + number)
         return np.bincount(stated // n_numbers, minlength=queries.n_queries)
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether no preference has a positive weight."""
+        return not (self.weight > 0).any()
+
+    @property
+    def is_of_orders(self) -> bool:
+        """Whether all weights are 1 and no pair of documents is stated twice, as in orders."""
+        low, high = np.minimum(self.winner, self.loser), np.maximum(self.winner, self.loser)
+        pairs = np.unique(np.column_stack([low, high]), axis=0)
+        return bool((self.weight == 1).all()) and len(pairs) == len(self.winner)
+
     def net_preference(self) -> Floats:
         """``sum_j (y_ij - y_ji)`` of each document: (n_rows,), or (n, r) in label form."""
         n = len(self) * (self.n_items or 1)

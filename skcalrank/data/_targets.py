@@ -245,6 +245,11 @@ class Judgments(Target, ABC):
 
     @property
     @abstractmethod
+    def is_silent(self) -> bool:
+        """Whether nothing is preferred to anything: there is nothing to learn from."""
+
+    @property
+    @abstractmethod
     def n_judgments(self) -> Ints:
         """Number of judgments of each query, of shape (n_queries,)."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,10 @@ class MeasureAtKDisplay(Display):
 
         label = self.name if name is None else name
         self.line_ = draw_line(ax, self.k, self.value, curve_kwargs, label=label, marker=".")
+        if not isinstance(band, Real) or not 0 <= band < np.inf:
+            raise ValueError(
+                f"band={band!r}: the half width of the band is a finite number from 0."
+            )
         self.band_ = None
         if band and self.standard_error is not None:
             low, high = self.value + np.outer([-band, band], self.standard_error)

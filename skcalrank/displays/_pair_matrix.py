@@ -13,6 +13,9 @@ from ..inspection import unwrapped
 from ..rankers import reads_diagonal
 from ._base import Display, drawn, styled
 
+# More frames hide the map, and take long to draw.
+_MOST_FRAMES = 10_000
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PairMatrixDisplay(Display):
@@ -43,7 +46,8 @@ class PairMatrixDisplay(Display):
     im_ : matplotlib AxesImage
         The heat map.
     against_ : matplotlib PolyCollection or None
-        Frames of the pairs that are against the order; None when there is none.
+        Frames of the pairs that are against the order; None when there is none, or where more
+        than 10,000 would hide the map.
     colorbar_ : matplotlib Colorbar or None
     ax_, figure_ : matplotlib Axes and Figure
 
@@ -128,7 +132,7 @@ class PairMatrixDisplay(Display):
 
         cells = self._against()
         self.against_ = None
-        if not len(cells):
+        if not 0 < len(cells) <= _MOST_FRAMES:
             return
         corners = 0.45 * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
         width = min(1.5, 30 / len(self.positions))

@@ -71,8 +71,18 @@ class RegretBoundDisplay(Display):
     @property
     def largest_ratio(self) -> float:
         """Largest ratio of a target regret to its bound; above 1 a point breaks the bound."""
-        bound: Any = self.bound
-        return float(_ratio(self.target_regret, bound(self.surrogate_regret)).max())
+        bound = self._bound_at(self.surrogate_regret)
+        return float(_ratio(self.target_regret, bound).max())
+
+    def _bound_at(self, regret):
+        """Return the bound, one number for each regret."""
+        bound = np.asarray(self.bound(regret), dtype=float)
+        if bound.shape != regret.shape:
+            raise ValueError(
+                f"bound returned shape {bound.shape} for {len(regret)} surrogate regrets: it must "
+                "return one number for each."
+            )
+        return bound
 
     def plot(
         self,
@@ -134,7 +144,7 @@ class RegretBoundDisplay(Display):
             grid = x.max() * np.linspace(0, 1, 201) ** 2
         label = f"bound (points reach {self.largest_ratio:.0%} of it)"
         style = {"label": label, "color": "black", "linewidth": 1}
-        self.bound_ = draw_line(self.ax_, grid, self.bound(grid), bound_kwargs, **style)
+        self.bound_ = draw_line(self.ax_, grid, self._bound_at(grid), bound_kwargs, **style)
 
     @classmethod
     @drawn(plot)

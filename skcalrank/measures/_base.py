@@ -63,6 +63,10 @@ class Measure(ABC):
         Whether labels other than 0 and 1 are an error, as no ``relevance_level`` is set.
     is_scaled : bool
         Whether :meth:`scaled_to` has nothing to fill in.
+    reads_orders : bool
+        Whether a :class:`~skcalrank.PreferenceTarget` of unit preferences, each pair once, can take
+        the place of the labels in metrics, such as one of
+        :meth:`~skcalrank.PreferenceTarget.from_orders`.
     reads_preferences : bool
         Whether a :class:`~skcalrank.PreferenceTarget` can take the place of the labels.
     top_only : bool
@@ -85,6 +89,7 @@ class Measure(ABC):
     has_gain: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False
     is_binary: ClassVar[bool] = False
+    reads_orders: ClassVar[bool] = False
     reads_preferences: ClassVar[bool] = False
     top_only: ClassVar[bool] = False
 
@@ -242,6 +247,23 @@ class Measure(ABC):
             0 in the base class.
         """
         return np.zeros(queries.n_queries)
+
+    def of_preferences(self, total: Floats, lost: Floats, sizes: Ints) -> Floats:
+        """Value of each query from its preferences, where the measure reads them.
+
+        Parameters
+        ----------
+        total, lost : ndarray of shape (n_queries,)
+            Weight of all preferences, and of those that the ranking contradicts.
+        sizes : ndarray of int of shape (n_queries,)
+            Numbers of documents.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries,)
+            NaN where the measure is 0/0.
+        """
+        raise NotImplementedError(f"{self.name} reads no preferences.")
 
     @abstractmethod
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:

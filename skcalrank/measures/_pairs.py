@@ -104,6 +104,9 @@ class PairwiseDisagreement(PairMeasure):
         total, lost = _disagreement(y, ranked, self.weights)
         return -safe_divide(lost, total) if self.normalize else -scale * lost
 
+    def of_preferences(self, total: Floats, lost: Floats, sizes: Ints) -> Floats:
+        return -safe_divide(lost, total) if self.normalize else -lost
+
 
 @dataclass(frozen=True)
 class Kendall(PairMeasure):
@@ -123,6 +126,7 @@ class Kendall(PairMeasure):
     """
 
     name: ClassVar[str] = "kendall"
+    reads_orders: ClassVar[bool] = True
     objective: ClassVar[str | None] = "disagreement"
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
@@ -144,6 +148,9 @@ class Kendall(PairMeasure):
         total, lost = _disagreement(y, ranked, "unit")
         sizes = ranked.queries.sizes
         return safe_divide(total - 2.0 * lost, sizes * (sizes - 1) / 2)
+
+    def of_preferences(self, total: Floats, lost: Floats, sizes: Ints) -> Floats:
+        return safe_divide(total - 2.0 * lost, sizes * (sizes - 1) / 2, np.nan)
 
 
 def _disagreement(y: Floats, ranked: Ranked, weights: str) -> Floats:

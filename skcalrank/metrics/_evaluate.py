@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -23,8 +22,8 @@ from ..data import (
     check_target,
     in_memory,
     query_weights,
-    safe_divide,
     scale_of,
+    warn,
     warn_of_cut_queries,
 )
 from ..measures import Measure, get_measure
@@ -142,7 +141,9 @@ def evaluate(
     warn_of_cut_queries(y_true, "The metric")
     if isinstance(y_true, PreferenceTarget):
         return {
-            name: _of_preferences(measure, y_true, y_score, qid, ties, sample_weight, average)
+            name: _of_preferences(
+                measure, y_true, y_score, qid, ties, empty, sample_weight, average
+            )
             for name, measure in resolved.items()
         }
     y, queries = check_target(y_true, qid, name="y_true")
@@ -160,7 +161,6 @@ def evaluate(
         for name in by_need:
             values[name][part] = values_per_query(resolved[name], y[rows], ranked, empty)
     if average:
-        # Not a comprehension: before Python 3.12 its frame would count in stacklevel.
         for name in resolved:
             values[name] = _mean(values[name], weight, empty)
     return {name: values[name] for name in resolved}
@@ -176,27 +176,32 @@ def values_per_query(measure: Measure, y, ranked: Ranked, empty: str) -> np.ndar
     with np.errstate(over="ignore", invalid="ignore"):
         values = measure.evaluate(labels, ranked)
     undefined = measure.undefined(labels, queries)
-    if undefined.any():
-        if empty == "error":
-            query = queries.name(int(np.flatnonzero(undefined)[0]))
-            raise ValueError(
-                f"{measure.name} is undefined (0/0) on query {query!r}: choose what such a "
-                "query counts with empty='skip', 'zero' or 'one'."
-            )
-        values[undefined] = {"zero": 0.0, "one": 1.0}.get(empty, np.nan)
+    _fill_undefined(values, undefined, empty, measure, queries)
     if not np.isfinite(values[~undefined]).all():
         raise ValueError(f"{measure.name} overflows: divide the labels by their largest.")
     return values
+
+
+def _fill_undefined(values, undefined, empty, measure, queries):
+    """Write what queries count on which a measure is undefined, or raise for them."""
+    if not undefined.any():
+        return
+    if empty == "error":
+        query = queries.name(int(np.flatnonzero(undefined)[0]))
+        raise ValueError(
+            f"{measure.name} is undefined (0/0) on query {query!r}: choose what such a "
+            "query counts with empty='skip', 'zero' or 'one'."
+        )
+    values[undefined] = {"zero": 0.0, "one": 1.0}.get(empty, np.nan)
 
 
 def _mean(values, weight, empty="skip"):
     if empty == "skip":
         defined = ~np.isnan(values)
         if not defined.any():
-            warnings.warn(
+            warn(
                 "The measure is undefined on every query, so its mean is NaN.",
                 UndefinedMetricWarning,
-                stacklevel=4,
             )
             return np.nan
         values = values[defined]
@@ -209,13 +214,9 @@ def _mean(values, weight, empty="skip"):
     return float(scale * ((values / scale) @ weight / weight.sum()))
 
 
-def _of_preferences(measure, target, y_score, qid, ties, sample_weight, average):
-    """Pairwise disagreement where preferences are given: a sum over them."""
-    if not measure.reads_preferences:
-        raise ValueError(
-            f"{measure.name} wants relevances: a PreferenceTarget has none, score it with "
-            "pairwise_disagreement_loss."
-        )
+def _of_preferences(measure, target, y_score, qid, ties, empty, sample_weight, average):
+    """Evaluate a measure where preferences are given: a sum over them."""
+    _check_reads(measure, target)
     carried_qid(target, qid)
     label_form = target.n_items is not None
     shape = (len(target), target.n_items) if label_form else (len(target),)
@@ -225,11 +226,29 @@ def _of_preferences(measure, target, y_score, qid, ties, sample_weight, average)
     weight = query_weights(weight, queries, label_form)
     lost = target.weight * _share_lost(target, scores, ties)
     code = queries.codes[target.winner]
-    values = np.bincount(code, lost, queries.n_queries)
-    if measure.normalize:
-        total = np.bincount(code, target.weight, queries.n_queries)
-        values = safe_divide(values, total)
-    return _mean(-values, weight) if average else -values
+    lost = np.bincount(code, lost, queries.n_queries)
+    total = np.bincount(code, target.weight, queries.n_queries)
+    values = measure.of_preferences(total, lost, queries.sizes)
+    _fill_undefined(values, np.isnan(values), empty, measure, queries)
+    return _mean(values, weight, empty) if average else values
+
+
+def _check_reads(measure, target):
+    """Raise unless a measure can be computed from these preferences."""
+    if measure.reads_preferences:
+        return
+    if not measure.reads_orders:
+        raise ValueError(
+            f"{measure.name} needs relevances, and a PreferenceTarget has none: score it with "
+            "pairwise_disagreement_loss, or one of orders with kendall_score, or pass "
+            "y=-positions."
+        )
+    if not target.is_of_orders:
+        raise ValueError(
+            f"{measure.name} needs relevances, or unit preferences that state each pair once, as "
+            "PreferenceTarget.from_orders makes them: score other preferences with "
+            "pairwise_disagreement_loss."
+        )
 
 
 def _share_lost(target, scores, ties):

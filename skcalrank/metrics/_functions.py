@@ -165,6 +165,7 @@ kendall_score = metric_function(
     >>> round(kendall_score([[3, 2, 1]], [[0.9, 0.2, 0.5]]), 4)
     0.3333
     """,
+    y_true="array-like of shape (n_rows,) or (n, r), or PreferenceTarget of orders",
 )
 
 pairwise_disagreement_loss = metric_function(

@@ -103,7 +103,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         measure = self._measure()
         if isinstance(y, Judgments):
             X = validate_data(self, X, **checks)
-            n_items, queries = self._check_judgments(X, y), y.queries()
+            n_items, queries = self._check_judgments(X, y, reset), y.queries()
         else:
             if issparse(y):
                 raise ValueError("y is sparse: pass relevances as an array, y.toarray().")
@@ -120,7 +120,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         warn_of_cut_queries(given, type(self).__name__)
         return Problem(X, y, queries, weight, n_items, qid is not None, measure)
 
-    def _check_judgments(self, X, y):
+    def _check_judgments(self, X, y, reset):
         if not isinstance(y, self._judgments):
             names = ["relevances", *(kind.__name__ for kind in self._judgments)]
             raise ValueError(
@@ -130,7 +130,15 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             )
         if X.shape[0] != len(y):
             raise ValueError(f"X has {X.shape[0]} rows, y has {len(y)}.")
+        self._check_silent(y, reset)
         return y.n_items
+
+    def _check_silent(self, y, reset):
+        """Raise for judgments that prefer nothing; a later chunk may."""
+        if y.is_silent and reset:
+            raise ValueError(
+                f"y holds no judgment ({y!r} prefers nothing): there is nothing to learn from."
+            )
 
     def _check_rows(self, X, qid):
         """Validate the rows to be ranked."""
@@ -180,10 +188,15 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _require_qid(self, qid, method):
         check_is_fitted(self)
         if qid is None and self.record_.has_qid:
-            raise MissingQidError(
-                f"{type(self).__name__} was fitted with a qid, and {method} got none. Pass "
-                "qid=qid, y=RankingTarget(y, qid), or route qid in scikit-learn's tools "
+            remedy = (
+                "Pass qid=qid, y=RankingTarget(y, qid), or route qid in scikit-learn's tools "
                 "(scorers of skcalrank.metrics.get_scorer read both)."
+                if method == "score"
+                else "Pass qid=qid. Tools such as cross_val_predict hand no qid to predict: loop "
+                "over the splits of QueryKFold, or score with skcalrank.metrics.get_scorer."
+            )
+            raise MissingQidError(
+                f"{type(self).__name__} was fitted with a qid, and {method} got none. {remedy}"
             )
 
     # -- what a user calls --------------------------------------------------------

@@ -83,6 +83,7 @@ class ERRRanker(ScoreRanker):
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True):
         if not isinstance(y, ClickSessions):
             return super()._check_problem(X, y, qid, sample_weight, reset=reset)
+        self._check_silent(y, reset)
         qid, scale = carried_qid(y, qid), self._click_scale(self._measure())
         grades = _grades(y, scale.max_grade)
         warn_of_cut_queries(y, type(self).__name__)

@@ -1,0 +1,95 @@
+"""Constants and comparisons that only a case of their own tells from their neighbors."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from skcalrank import (
+    PairwiseDisagreementRanker,
+    PairwiseLogisticRanker,
+    PreferenceTarget,
+    get_scorer,
+)
+from skcalrank._solvers import AveragedDescent, check_features
+from skcalrank.aggregation import mean_log_odds
+from skcalrank.data import Queries
+from skcalrank.losses import SquaredHinge
+from skcalrank.metrics import kendall_score, spearman_score
+
+
+def test_features_fit_as_long_as_their_square_does():
+    check_features(np.empty((0, 2**14)))
+    with pytest.raises(ValueError, match="16385 features"):
+        check_features(np.empty((0, 2**14 + 1)))
+
+
+def test_more_labels_in_a_query_than_small_integers_count():
+    y = np.arange(40_000.0)
+    assert kendall_score(y, y) == 1
+    assert kendall_score(y, -y) == -1
+
+
+def test_a_single_one_way_pair_is_warned_about():
+    y = PreferenceTarget.from_comparisons([0, 1, 2, 1], [1, 0, 1, 2], [1, 1, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mean_log_odds(y, c=0)
+    y = PreferenceTarget.from_comparisons([0, 1, 2], [1, 0, 1], [1, 1, 1])
+    with pytest.warns(UserWarning, match="Query 1 has pairs of documents of which always the same"):
+        mean_log_odds(y, c=0)
+
+
+def test_the_average_of_a_descent_weighs_its_iterates_by_their_numbers(rng):
+    descent, iterates = AveragedDescent((2,), True), []
+    for t in range(1, 6):
+        X = rng.normal(size=(3, 2))
+        descent.update(X, lambda scores: scores - 1.0, lambda _: 0.1, 0.01)
+        iterates.append(np.append(descent.coef, descent.intercept))
+        assert descent.n_updates == t
+    mean = np.average(iterates, axis=0, weights=np.arange(1, 6))
+    np.testing.assert_allclose(np.append(descent.mean_coef, descent.mean_intercept), mean)
+
+
+@pytest.mark.parametrize("size", [1e-8, 1e-4, 1e4])
+def test_the_solver_takes_the_same_steps_for_multiples_of_an_objective(size, rng):
+    X, y = rng.normal(size=(60, 3)) * [1, 10, 100], rng.integers(0, 4, 60)
+    qid = np.repeat(np.arange(10), 6)
+    plain = PairwiseLogisticRanker(alpha=0.1).fit(X, y, qid)
+    multiple = PairwiseLogisticRanker(alpha=0.1 * size).fit(X, y, qid, np.full(60, size))
+    assert multiple.n_iter_ == plain.n_iter_
+    np.testing.assert_allclose(multiple.coef_, plain.coef_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("alpha", [1e-3, 1.0])
+def test_one_query_is_its_own_preconditioner(size, alpha, rng):
+    X, y = rng.normal(size=(12, 3)) * size, np.arange(12.0)
+    ranker = AllPairs(surrogate="pairwise", alpha=alpha).fit(X, y, np.zeros(12))
+    assert ranker.n_iter_ == 1
+
+
+class AllPairs(PairwiseDisagreementRanker):
+    _diagonal = True
+
+
+@pytest.mark.parametrize("threshold", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("eta", [1.0, 2.5])
+def test_squared_hinge_has_its_least_value_at_its_minimizer(threshold, eta):
+    loss, v = SquaredHinge(eta=eta, threshold=threshold), np.array([0.0, 0.3, 0.9, 1.0])
+    grid = np.linspace(-0.2, threshold + 0.2, 4001)
+    risk = np.array([loss.terms(target, grid) for target in v])
+    np.testing.assert_allclose(loss.least(v), risk.min(axis=1), atol=1e-5)
+    best = loss.minimizer(v, Queries.equal(1, 4))
+    np.testing.assert_allclose(loss.terms(v, best), loss.least(v), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", [kendall_score, spearman_score])
+def test_measures_of_the_whole_order_take_no_cutoff(metric):
+    with pytest.raises(ValueError, match=f"k=2: {metric.__name__} is a measure of the whole rank"):
+        metric([1, 0, 2], [1, 0, 2], k=2)
+
+
+def test_scorers_ask_for_what_they_need():
+    requests = get_scorer("ndcg").get_metadata_routing().score.requests
+    assert requests == {"qid": True, "sample_weight": True}

@@ -1,0 +1,163 @@
+"""Errors and warnings name the argument that was meant, and the line of the user."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import cross_val_predict
+
+import skcalrank
+from skcalrank import (
+    AggregatedRanker,
+    AveragePrecisionRanker,
+    ClickSessions,
+    DifferenceGraphRanker,
+    ERRRanker,
+    LeastSquaresRanker,
+    NDCGRanker,
+    PairwiseDisagreementRanker,
+    PairwiseLogisticRanker,
+    PrecisionRanker,
+    PreferenceTarget,
+    QueryKFold,
+    RankingTarget,
+    ValueRegularizedRanker,
+    get_scorer,
+)
+from skcalrank.metrics import kendall_score, measure_score
+
+X, Y, QID = np.arange(6.0)[:, None], np.array([1, 0, 0, 1, 1, 0]), np.repeat([0, 1], 3)
+
+MEANT = {
+    "cutoff": (NDCGRanker(10), r"NDCGRanker\(k=10\)"),
+    "cutoff of precision": (PrecisionRanker(5), r"PrecisionRanker\(k=5\)"),
+    "gain": (NDCGRanker("linear"), r"NDCGRanker\(gain='linear'\)"),
+    "measure": (NDCGRanker("ndcg@5"), r"LeastSquaresRanker\(measure='ndcg@5'\)"),
+    "measure of pairs": (AveragePrecisionRanker("map@5"), r"LeastSquaresRanker\(measure='map@5'\)"),
+    "map": (PairwiseDisagreementRanker("exact"), r"PairwiseDisagreementRanker\(pred='exact'\)"),
+    "class": (NDCGRanker(Ridge), r"Ridge\(\)"),
+}
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_what_is_no_estimator_names_the_parameter_that_was_meant(name):
+    ranker, meant = MEANT[name]
+    for call in (lambda: ranker.fit(X, Y, QID), ranker.__sklearn_tags__):
+        with pytest.raises(ValueError, match=f"estimator must be.*did you mean {meant}"):
+            call()
+
+
+def test_a_regressor_in_place_of_the_measure():
+    with pytest.raises(ValueError, match=r"did you mean LeastSquaresRanker\(estimator=Ridge\(\)\)"):
+        LeastSquaresRanker(Ridge()).fit(X, Y, QID)
+
+
+@pytest.mark.parametrize("ranker", [NDCGRanker(), PairwiseLogisticRanker(), AggregatedRanker()])
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("group", r"qid=np.repeat\(np.arange\(len\(group\)\), group\)"), ("groups", "qid=groups")],
+)
+def test_sizes_of_groups_are_no_argument(ranker, name, remedy):
+    kind = type(ranker).__name__
+    with pytest.raises(TypeError, match=f"{kind}.fit has no argument '{name}': pass {remedy}"):
+        ranker.fit(X, Y, **{name: [3, 3]})
+
+
+def test_cross_val_predict_says_that_tools_hand_on_no_qid():
+    ranker = AveragePrecisionRanker(surrogate="pairwise", alpha=10.0)
+    with pytest.raises(skcalrank.MissingQidError, match=r"cross_val_predict.*splits of QueryKFold"):
+        cross_val_predict(ranker, X, RankingTarget(Y, QID), cv=QueryKFold(2), groups=QID)
+
+
+@pytest.mark.parametrize("structure", ["bradley_terry", "thurstone_mosteller"])
+def test_warnings_of_structures_name_the_line_of_the_user(structure):
+    y = PreferenceTarget.from_comparisons([0], [1], [1, 1, 1, 1])
+    ranker, rows = AggregatedRanker(structure), np.arange(4.0)[:, None]
+    for call in (ranker.fit, ranker.score):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            call(rows, y)
+        found = [w for w in found if "Query 1" in str(w.message)]
+        assert [w.filename for w in found] == [__file__]
+
+
+# -- nothing to learn from -----------------------------------------------------------------
+
+EMPTY = PreferenceTarget.from_comparisons([], [], QID)
+WEIGHTLESS = PreferenceTarget.from_comparisons([0], [1], QID, weight=[0.0])
+
+
+@pytest.mark.parametrize("y", [EMPTY, WEIGHTLESS], ids=["none", "weight 0"])
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        DifferenceGraphRanker(),
+        PairwiseLogisticRanker(),
+        ValueRegularizedRanker(),
+        PairwiseDisagreementRanker(),
+        PairwiseDisagreementRanker(surrogate="pairwise"),
+        AggregatedRanker(),
+    ],
+    ids=lambda ranker: type(ranker).__name__,
+)
+def test_no_preference_is_nothing_to_learn_from(y, ranker):
+    with pytest.raises(ValueError, match=r"no judgment.*nothing to learn from"):
+        ranker.fit(X, y)
+
+
+@pytest.mark.parametrize("ranker", [ERRRanker(), AggregatedRanker("cascade")], ids=str)
+def test_sessions_without_a_click_are_nothing_to_learn_from(ranker):
+    sessions = ClickSessions(QID, [[0, 1], [3, 4, 5]], [0, 0])
+    with pytest.raises(ValueError, match=r"no judgment.*nothing to learn from"):
+        ranker.fit(X, sessions)
+    ranker.fit(X, ClickSessions(QID, [[0, 1], [3, 4, 5]], [0, 1]))
+
+
+# -- Kendall's tau of orders ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ties", ["average", "stable", "worst", "best"])
+def test_kendall_reads_orders(ties, rng):
+    positions = rng.random((20, 5)).argsort(axis=1) + 1.0
+    scores = rng.integers(0, 4, (20, 5))
+    target = PreferenceTarget.from_orders(positions)
+    options = {"ties": ties, "average": False}
+    expected = kendall_score(-positions, scores, **options)
+    np.testing.assert_allclose(kendall_score(target, scores, **options), expected)
+
+
+def test_unranked_items_agree_with_nothing():
+    target = PreferenceTarget.from_orders([[1, 2, np.nan], [2, 1, 3]])
+    assert kendall_score(target, [[3, 2, 1], [3, 2, 1]], average=False) == pytest.approx(
+        [1 / 3, 1 / 3]
+    )
+
+
+def test_scorer_of_kendall_reads_the_orders_that_the_ranker_learned_from(rng):
+    features = rng.normal(size=(40, 2))
+    positions = (features @ rng.normal(size=(2, 4))).argsort(axis=1).argsort(axis=1) + 1
+    target = PreferenceTarget.from_orders(positions)
+    ranker = PairwiseDisagreementRanker(surrogate="pairwise").fit(features, target)
+    value = get_scorer("kendall")(ranker, features, target)
+    assert value == pytest.approx(kendall_score(-positions, ranker.predict(features)))
+
+
+def test_kendall_refuses_preferences_that_are_no_orders():
+    for y in (
+        PreferenceTarget.from_comparisons([0], [1], QID, weight=[2.0]),
+        PreferenceTarget.from_comparisons([0, 1], [1, 0], QID),
+        PreferenceTarget.from_comparisons([0, 0], [1, 1], QID),
+    ):
+        with pytest.raises(ValueError, match="kendall needs relevances, or unit preferences"):
+            kendall_score(y, np.zeros(6))
+    with pytest.raises(ValueError, match=r"spearman needs relevances.*y=-positions"):
+        measure_score("spearman", PreferenceTarget.from_orders([[1, 2]]), [[1, 2]])
+
+
+def test_kendall_of_one_document_counts_what_empty_says():
+    y = PreferenceTarget.from_comparisons([0], [1], [1, 1, 2])
+    assert kendall_score(y, [2, 1, 0]) == 1
+    assert kendall_score(y, [2, 1, 0], empty="zero") == 0.5
+    with pytest.raises(ValueError, match="undefined"):
+        kendall_score(y, [2, 1, 0], empty="error")
