@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -81,13 +80,13 @@ def test_group_sizes_are_not_written_over(capsys, files, tmp_path, suffix):
 
 
 @needs_links
-def test_the_standard_output_may_be_an_input_too(files):
-    command = [sys.executable, "-m", "skcalrank", "predict", files["MODEL"], files["TRAIN"]]
+def test_the_standard_output_may_be_an_input_too(capsys, files, monkeypatch):
     before = files["TRAIN"].read_bytes()
     with open(files["TRAIN"], "a") as out:
-        ended = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, check=False)
-    assert ended.returncode == 2
-    assert b"which is read" in ended.stderr
+        monkeypatch.setattr(sys, "stdout", out)
+        assert main(["predict", str(files["MODEL"]), str(files["TRAIN"])]) == 2
+        monkeypatch.undo()
+    assert "the standard output would be written, and is" in capsys.readouterr().err
     assert files["TRAIN"].read_bytes() == before
 
 
