@@ -31,7 +31,7 @@ def fit(args) -> str:
         raise ValueError(f"cannot write {path}: there is no folder {path.parent}")
     if path.is_dir():
         raise ValueError(f"cannot write {path}: it is a folder, give a file in it")
-    refuse_overwriting(path, args.train)
+    refuse_overwriting(args.model, args.train)
     ranker = _unfitted(args)
     start = time.perf_counter()
     in_chunks = _takes_chunks(ranker)

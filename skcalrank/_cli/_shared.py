@@ -70,8 +70,9 @@ def refuse_overwriting(output, *inputs):
     for path in (Path(path) for path in inputs if path is not None):
         for read in (path, group_file(path)):
             if read is not None and read.is_file() and _is_file(output, read):
+                name = "the standard output" if output == "-" else output
                 raise ValueError(
-                    f"{output} would be written, and is {read}, which is read: give another file"
+                    f"{name} would be written, and is {read}, which is read: give another file"
                 )
 
 
