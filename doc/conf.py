@@ -118,7 +118,7 @@ bibtex_default_style = "keys"
 # -- Pages ---------------------------------------------------------------------------------
 
 html_theme = "pydata_sphinx_theme"
-html_title = "skcalrank"
+html_title = f"skcalrank {release}"
 html_static_path = ["_static"]
 html_css_files = ["skcalrank.css"]
 html_show_sourcelink = False

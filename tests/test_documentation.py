@@ -16,7 +16,10 @@ DOC = ROOT / "doc"
 API = sorted(set((DOC / "api").glob("*.rst")) - {DOC / "api" / "index.rst"})
 MADE = ("_build", "_templates", "gallery", "generated")
 PAGES = sorted(
-    page for page in DOC.rglob("*.rst") if not set(MADE) & set(page.relative_to(DOC).parts)
+    page
+    for suffix in ("rst", "md")
+    for page in DOC.rglob(f"*.{suffix}")
+    if not set(MADE) & set(page.relative_to(DOC).parts)
 )
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 MODULES = ["skcalrank"] + [
