@@ -45,9 +45,7 @@ def check_ranks(ranks, expected):
         assert np.array_equal(ranks.loc[expected.index], expected)
 
 
-@pytest.fixture(
-    params=["synchronous", "threads", pytest.param("processes", marks=pytest.mark.slow)]
-)
+@pytest.fixture(params=["synchronous", "threads"])
 def scheduler(request):
     with dask.config.set(scheduler=request.param, num_workers=2):
         yield request.param
@@ -59,6 +57,15 @@ def scheduler(request):
 @pytest.mark.usefixtures("scheduler")
 def test_frames(source, step, tmp_path):
     check_all(STEPS[step](SOURCES[source](tmp_path)), rows_after(step))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["from_pandas", "read_parquet"])
+@pytest.mark.parametrize("step", ["shuffle", "set_index"])
+def test_frames_in_processes(source, step, tmp_path):
+    d = STEPS[step](SOURCES[source](tmp_path))
+    with dask.config.set(scheduler="processes", num_workers=2):
+        check_same(NDCGRanker().fit(*split(d)), NDCGRanker().fit(*split(FRAME)))
 
 
 # -- partitions of whole queries, computed one by one ----------------------------------
