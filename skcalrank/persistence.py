@@ -41,8 +41,9 @@ FORMAT = 1
 
 _HEADER = "skcalrank.json"
 
-# Of the header, before compression.
+# Of the header, before compression; and how many times the packed size the others may have.
 _MOST_BYTES = 1 << 24
+_MOST_RATIO = 250
 
 _KEYS = ("format", "class", "skcalrank", "scikit-learn", "notes")
 
@@ -256,9 +257,7 @@ def read_header(path: str | Path) -> dict[str, Any]:
     """
     try:
         with ZipFile(path) as archive:
-            size = archive.getinfo(_HEADER).file_size
-            if size > _MOST_BYTES:
-                raise ValueError(f"its header has {size:,} bytes")
+            _check_sizes(archive)
             header = json.loads(archive.read(_HEADER))
         header = {key: header[key] for key in _KEYS}
         known = header["format"] <= FORMAT
@@ -274,6 +273,15 @@ def read_header(path: str | Path) -> dict[str, Any]:
             f"this version knows formats up to {FORMAT}: upgrade skcalrank."
         )
     return header
+
+
+def _check_sizes(archive):
+    """Raise for texts that would fill the memory, before they are unpacked."""
+    for text in archive.infolist():
+        # A forest of scikit-learn is a text that shrinks to a sixtieth.
+        packed = _MOST_RATIO * text.compress_size if text.filename != _HEADER else 0
+        if not text.filename.endswith(".npy") and text.file_size > max(_MOST_BYTES, packed):
+            raise ValueError(f"its {text.filename!r} has {text.file_size:,} bytes")
 
 
 def _check_types(header):

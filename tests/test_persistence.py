@@ -258,13 +258,14 @@ def test_forged_headers(data, path, change, words):
             read(path)
 
 
-def test_a_header_that_would_fill_the_memory(data, path):
+@pytest.mark.parametrize("name", ["skcalrank.json", "schema.json"])
+def test_a_text_that_would_fill_the_memory(data, path, name):
     ranker = NDCGRanker().fit(*data)
     save_model(ranker, path)
-    rewrite(path, "skcalrank.json", lambda text: text + " " * (1 << 25))
+    rewrite(path, name, lambda text: text + " " * (1 << 25))
     for read in (read_header, load_model):
         tracemalloc.start()
-        with pytest.raises(ValueError, match=r"no model file of skcalrank: its header has 33,5"):
+        with pytest.raises(ValueError, match=rf"no model file of skcalrank: its '{name}' has 33,5"):
             read(path)
         assert tracemalloc.get_traced_memory()[1] < 1 << 22
         tracemalloc.stop()

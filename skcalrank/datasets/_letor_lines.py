@@ -23,7 +23,7 @@ from ._files import (
 )
 
 # What Python takes for a part of a number, before the comment of a line.
-_UNDERSCORE = re.compile(rb"^[^#\n]*?([^\s#]*_[^\s#]*)", re.MULTILINE)
+_UNDERSCORE = re.compile(rb"^[^#\n_]*_[^\s#]*", re.MULTILINE)
 
 
 class Form(NamedTuple):
@@ -39,7 +39,8 @@ def parse(content: bytes, form: Form):
     """X as a CSR matrix, y, and the qid of those rows that name one."""
     X, y, qid = _parse_numbers(content, form)
     if b"_" in content and (bad := _UNDERSCORE.search(content)):
-        raise ValueError(f"could not convert to numbers: {bad[1].decode(errors='replace')!r}")
+        word = bad[0].split()[-1].decode(errors="replace")
+        raise ValueError(f"could not convert to numbers: {word!r}")
     if form.labelled and not np.isfinite(y).all():
         raise ValueError(f"the label is {y[~np.isfinite(y)][0]}, and must be a number")
     infinite = np.isinf(X.data)

@@ -98,13 +98,16 @@ def _needs(package) -> Any:
 
 def _csv_frames(path, columns, chunk_rows, separator=","):
     refuse_pipe(path)
-    read_csv = partial(_needs("pandas").read_csv, path, sep=separator, index_col=False)
+    pandas = _needs("pandas")
+    read_csv = partial(pandas.read_csv, path, sep=separator, index_col=False)
     # pandas gives columns of one name different ones.
     names = read_csv(header=None, nrows=1, dtype=str)
     _refuse_twins(path, names.iloc[0].dropna())
     # Names are text: what one chunk takes for numbers another might not.
     text = {columns.qid: str, columns.document: str}
     widths = _Widths(path, separator)
+    if pandas.__version__ < "3":  # cuts off the first row of a chunk without a word
+        widths.check()
     if chunk_rows is None:
         yield widths.checked(lambda: read_csv(dtype=text))
         return
@@ -132,14 +135,14 @@ class _Widths:
             try:
                 frame = read()
             except (ParserError, ParserWarning) as error:
-                self._check()
+                self.check()
                 raise ValueError(str(error)) from error
         if frame is not None and not self.are_right and frame.iloc[:, -1].isna().any():
-            self._check()
-            self.are_right = True
+            self.check()
         return frame
 
-    def _check(self):
+    def check(self):
+        """Raise for the first row of another length than the header."""
         from pandas.io.common import get_handle  # opens whatever read_csv opens
 
         with get_handle(self.path, "r", encoding="utf-8-sig", compression="infer") as handles:
@@ -154,6 +157,7 @@ class _Widths:
                         f"{len(header)}: name every column (in R, write.table with "
                         f"row.names=FALSE), and quote fields that hold {self.separator!r}."
                     )
+        self.are_right = True
 
 
 def _parquet_frames(path, columns, chunk_rows):
@@ -284,7 +288,9 @@ def _numbers(frame, names, dtype, place):
     for name in frame[names].select_dtypes(exclude=["number", "bool"]).columns:
         _check_texts(frame[name], name, place)
     with np.errstate(over="ignore"):
-        numbers = frame[names].to_numpy(dtype, na_value=np.nan)
+        # What is missing has several names in pandas; numpy's own types know one, or none.
+        own = all(isinstance(kind, np.dtype) for kind in frame[names].dtypes)
+        numbers = frame[names].to_numpy(dtype, **({} if own else {"na_value": np.nan}))
     infinite = np.isinf(numbers)
     if infinite.any():
         row, column = np.argwhere(infinite)[0]
