@@ -118,7 +118,7 @@ def test_every_page_is_in_a_toctree():
 def test_pages_have_a_title(page):
     first = page.read_text().splitlines()[:4]
     included = first[0].startswith(".. include::")
-    assert included or any(re.fullmatch("=+", line) for line in first)
+    assert included or any(re.fullmatch("=+|# .+", line) for line in first)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
