@@ -32,6 +32,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .data import warn
 from .rankers import FitRecord
 
 __all__ = ["load_model", "read_header", "save_model"]
@@ -342,13 +343,12 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> Any:
             f"whoever wrote the file, load it with load_model(path, trusted={strange})."
         )
     if header["scikit-learn"] != sklearn.__version__:
-        warnings.warn(
+        warn(
             InconsistentVersionWarning(
                 estimator_name=header["class"].rpartition(".")[-1],
                 current_sklearn_version=sklearn.__version__,
                 original_sklearn_version=header["scikit-learn"],
             ),
-            stacklevel=2,
         )
     with warnings.catch_warnings():
         # Said once, above, and not for every estimator inside.

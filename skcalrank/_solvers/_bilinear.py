@@ -11,7 +11,6 @@ by conjugate gradients, preconditioned by the Kronecker product that stands for 
 
 from __future__ import annotations
 
-import warnings
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, KEPT_CELLS, Queries
+from ..data import CACHE_CELLS, KEPT_CELLS, Queries, warn
 
 # Gram matrices that are multiplied at a time.
 _BLOCK_CELLS = 2 * CACHE_CELLS
@@ -53,11 +52,10 @@ def fit_bilinear(X, queries: Queries, values, alpha, *, diagonal, weight, tol, m
     operator = _Operator(X, queries, alpha, diagonal, weight)
     coef, n_iter, residual = _conjugate_gradients(operator, right, tol, max_iter, verbose)
     if residual > tol:
-        warnings.warn(
+        warn(
             f"The bilinear fit stopped after {n_iter} iterations at a relative residual of "
             f"{residual:.1e}, above tol={tol:.1e}: scale the features, or raise alpha.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     return BilinearFit(coef, n_iter, residual)
 

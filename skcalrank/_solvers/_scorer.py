@@ -8,7 +8,6 @@ sphere: features of any scale, and correlated ones, take few iterations.
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from itertools import count
 from typing import NamedTuple
@@ -19,7 +18,7 @@ from scipy.optimize import minimize
 from scipy.sparse import diags, issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, Queries, safe_divide
+from ..data import CACHE_CELLS, Queries, safe_divide, warn
 from ._least_squares import centred_gram
 from ._moments import pooled_moments
 
@@ -106,11 +105,10 @@ def _penalized(objective, rows, alpha, w):
 
 def _warn_if_unfinished(found, tol):
     if not found.success and not _is_rounding(found):
-        warnings.warn(
+        warn(
             f"L-BFGS stopped after {found.nit} iterations without reaching tol={tol:g}: "
             f"increase max_iter, alpha or tol. ({_text(found.message)})",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -23,6 +22,7 @@ from ..data import (
     default_of,
     is_lazy,
     query_weights,
+    warn,
 )
 from ..linear_model import GramRidge, refit
 from ..metrics import measure_score
@@ -230,10 +230,9 @@ def score_by_partition(ranker, X, y, qid, sample_weight):
     sums = tree(parts.map(_score_part, _light(ranker), measure), _add_scores)
     total, weight, n_defined = compute(sums[:3])
     if not n_defined:
-        warnings.warn(
+        warn(
             "The measure is undefined on every query, so its mean is NaN.",
             UndefinedMetricWarning,
-            stacklevel=3,
         )
         return np.nan
     if not weight:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -106,10 +105,9 @@ def check_target(
 def check_one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:
     """Relevances of shape (n_rows,), or (n, r) without a qid; a single column is raveled."""
     if y.ndim == 2 and y.shape[1] == 1:
-        warnings.warn(
+        warn(
             f"A column-vector {name} was passed when a 1d array was expected; it is ravelled.",
             DataConversionWarning,
-            stacklevel=4,
         )
         y = y.ravel()
     if y.ndim == 2 and qid is not None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 
 import numpy as np
 
+from ..data import warn
 from ._container import LabelRankingData
 from ._files import LARGE_BYTES, read_text, without_packing
 from ._orders import check_groups, positions_of_orders
@@ -228,8 +228,7 @@ def _check_order(where, groups, data_type, r):
 
 def _warn_of_lost_voters(path, said, counts):
     if said not in (None, sum(counts)):
-        warnings.warn(
+        warn(
             f"{path.name} has the orders of {sum(counts)} voters, its header says "
             f"{said}: it may have been cut off or edited.",
-            stacklevel=3,
         )

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..data import warn
 from ._chunks import refuse_cut_queries, whole_queries
 from ._files import reading, refuse_pipe, to_float
 
@@ -222,9 +223,8 @@ def _feature_names(path, frame, columns: Columns) -> list[str]:
     if not len(numeric):
         raise ValueError(f"{path} has no column of numbers to be a feature.")
     if left_out:
-        warnings.warn(
+        warn(
             f"Columns of {path} that do not hold numbers are left out: {', '.join(left_out)}.",
-            stacklevel=3,
         )
     return list(numeric)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -21,6 +20,7 @@ from ..data import (
     check_sample_weight,
     check_target,
     query_weights,
+    warn_of_one_query,
 )
 from ..measures import MEASURES, Measure, get_measure
 from ..metrics import evaluate, predict_with_queries
@@ -186,13 +186,7 @@ class MeasureAtKDisplay(Display):
             As in :meth:`plot`.
         """
         qid = carried_qid(y, qid)
-        if qid is None and np.ndim(y) == 1:
-            warnings.warn(
-                "There is no qid, so all rows count as one query. Pass qid=qid, or "
-                "y=RankingTarget(y, qid).",
-                UserWarning,
-                stacklevel=3,
-            )
+        warn_of_one_query(y, qid, "MeasureAtKDisplay")
         scores = predict_with_queries(estimator, X, qid)
         name = type(estimator).__name__ if name is None else name
         return cls(**_curve(y, scores, qid=qid, **options), name=name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -22,6 +21,7 @@ from ..data import (
     carried_qid,
     check_qid,
     scale_of,
+    warn,
 )
 from ..linear_model import GramRidge, fit_to_moments
 from ._folds import held_out_scores, make_splits, training_moments, warn_of_cuts
@@ -224,11 +224,10 @@ class LeastSquaresRankerCV(_PositionalRanker):
         scores = held_out_scores(problem, splits, training, list(measures.values()), alphas)
         for name, undefined in zip(measures, np.isnan(scores).all(axis=(1, 2))):
             if undefined:
-                warnings.warn(
+                warn(
                     f"{name} is undefined (0/0) on the test part of every split, so nothing tells "
                     "its penalties apart: the first is taken.",
                     UndefinedMetricWarning,
-                    stacklevel=2,
                 )
         self.n_splits_ = len(splits)
         self.cv_results_, best = _results(alphas, dict(zip(measures, scores)))

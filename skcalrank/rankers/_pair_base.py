@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,6 +30,7 @@ from ..data import (
     first_equal_rows,
     one_of,
     refuse_unread,
+    warn,
 )
 from ..preds import Pred, PredResult, get_pred, solve_with_ties
 from ._score import ScoreRanker
@@ -380,11 +380,10 @@ class PairRanker(ScoreRanker):
         gaps = np.concatenate(hit)
         if len(gaps):
             n_queries = sum(len(numbers) for numbers, *_ in found)
-            warnings.warn(
+            warn(
                 f"The time limit was hit on {len(gaps)} of {n_queries} queries; their orders "
                 f"are not proven best, the largest gap is {gaps.max():.3g}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     @property
