@@ -66,8 +66,7 @@ def together(frames: dict[str, Any], *, may_recut: bool) -> Together:
     found = _lineages(optimized)
     if len(found) == 1 and (may_recut or optimized.npartitions == packed.npartitions):
         return Together(packed.to_delayed(), optimized.divisions, *found)
-    blocks = packed.to_delayed(optimize_graph=False)
-    return Together(blocks, packed.divisions, _one_lineage(packed))
+    return Together(_as_written(packed), packed.divisions, _one_lineage(packed))
 
 
 def _packed(frames):
@@ -82,6 +81,15 @@ def _packed(frames):
         enforce_metadata=False,
         align_dataframes=False,
     )
+
+
+def _as_written(packed) -> list:
+    """Delayed partitions that no optimizer has seen; to_delayed of dask 2024.8 always calls it."""
+    from dask.core import flatten
+    from dask.delayed import Delayed
+
+    graph = dict(packed.__dask_graph__())
+    return [Delayed(key, graph) for key in flatten(packed.__dask_keys__())]
 
 
 def _pack(*parts, names):

@@ -33,8 +33,9 @@ def partition_by_query(X: Any, y: Any, qid: Any, sample_weight: Any = None) -> t
     -------
     X, y, qid : dask collections
         The same rows in the new partitions, lazily; also `sample_weight` if it was given. Rows
-        keep their order within the rows that come from one partition. Arrays know their chunk
-        sizes.
+        keep their order within the rows that come from one partition, and those that come from a
+        shuffle are in the order of their contents: the collections have their rows in the same
+        order even if they are computed one by one. Arrays know their chunk sizes.
 
     Raises
     ------
@@ -44,7 +45,7 @@ def partition_by_query(X: Any, y: Any, qid: Any, sample_weight: Any = None) -> t
     Notes
     -----
     `qid` is computed at once, to count the rows of every query in every partition: one pass over
-    it, and memory for these counts on the client. A task copies what one partition sends to
+    it, or over all columns of data frames, and memory for these counts on the client. A task copies what one partition sends to
     another: one or two per partition where queries are contiguous, and up to the square of the
     number of partitions where they are scattered at random. Where that is too many, sort or
     shuffle by query on disk before.
