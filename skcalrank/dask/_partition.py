@@ -45,10 +45,10 @@ def partition_by_query(X: Any, y: Any, qid: Any, sample_weight: Any = None) -> t
     Notes
     -----
     `qid` is computed at once, to count the rows of every query in every partition: one pass over
-    it, or over all columns of data frames, and memory for these counts on the client. A task copies what one partition sends to
-    another: one or two per partition where queries are contiguous, and up to the square of the
-    number of partitions where they are scattered at random. Where that is too many, sort or
-    shuffle by query on disk before.
+    it, or over all columns of data frames, and memory for these counts on the client. A task
+    copies what one partition sends to another: one or two per partition where queries are
+    contiguous, and up to the square of the number of partitions where they are scattered at
+    random. Where that is too many, sort or shuffle by query on disk before.
 
     Examples
     --------
