@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from cases import make_data
 
-
 SHOWN = set()
 
 
