@@ -4,18 +4,17 @@ import numpy as np
 import pytest
 from cases import make_data
 
+SHOWN = set()
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Mark as slow what shows nothing new of a product of parameters."""
-    shown = set()
-    for item in items:
-        if item.get_closest_marker("product") and not item.get_closest_marker("slow"):
-            given = item.callspec.params.items()
-            values = {(item.nodeid.partition("[")[0], name, id(value)) for name, value in given}
-            if values <= shown:
-                item.add_marker("slow")
-            shown |= values
+
+def pytest_itemcollected(item):
+    """Mark as slow what shows nothing new of a product of parameters, before items are shuffled."""
+    if item.get_closest_marker("product") and not item.get_closest_marker("slow"):
+        given = item.callspec.params.items()
+        values = {(item.nodeid.partition("[")[0], name, id(value)) for name, value in given}
+        if values <= SHOWN:
+            item.add_marker("slow")
+        SHOWN.update(values)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from joblib import parallel_backend
 from pair_cases import every_maker, every_pred, every_setting, map_ranker, pd_ranker, setting, wins
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -77,14 +78,16 @@ def eager(monkeypatch):
 
 
 @every_maker
-def test_processes_change_nothing(make, data, label_data, request):
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_jobs_change_nothing(make, backend, data, label_data, request):
     X, y, qid = data
     serial = setting(make, None, "bilinear").fit(X, y, qid)
     results, label = serial.solve(X, qid), clone(serial).fit(*label_data).rank(label_data[0])
     request.getfixturevalue("eager")
     parallel = clone(serial).set_params(n_jobs=2).fit(X, y, qid)
-    assert_same_results(parallel.solve(X, qid), results)
-    assert np.array_equal(parallel.fit(*label_data).rank(label_data[0]), label)
+    with parallel_backend(backend):
+        assert_same_results(parallel.solve(X, qid), results)
+        assert np.array_equal(parallel.fit(*label_data).rank(label_data[0]), label)
 
 
 @every_maker

@@ -288,14 +288,12 @@ def test_deficient_features(options, rng):
 
 @every_regularizer
 def test_nothing_is_preferred(options):
-    X = [[0.0], [1.0], [2.0]]
-    for y in (
-        RankingTarget(np.ones(3), np.zeros(3)),
-        PreferenceTarget.from_comparisons([], [], [0, 0, 0]),
-    ):
-        ranker = ValueRegularizedRanker(**options).fit(X, y)
-        np.testing.assert_array_equal(ranker.predict(X), 0)
-        assert ranker.score(X, y) == 0
+    X, y = [[0.0], [1.0], [2.0]], RankingTarget(np.ones(3), np.zeros(3))
+    ranker = ValueRegularizedRanker(**options).fit(X, y)
+    np.testing.assert_array_equal(ranker.predict(X), 0)
+    assert ranker.score(X, y) == 0
+    with pytest.raises(ValueError, match="nothing to learn from"):
+        ranker.fit(X, PreferenceTarget.from_comparisons([], [], [0, 0, 0]))
 
 
 @pytest.mark.parametrize("kind", ["relevances", "label preferences"])

@@ -142,8 +142,8 @@ class StochasticAggregatedRanker(JudgmentRanker):
     def _learn(self, problem, judged, method):
         counts = count_judgments(problem, judged)
         if method == "partial_fit" and self._can_go_on():
-            # A copy: an update that fails must leave what predicts as it is.
-            descent, rng = copy.deepcopy(self._descent), self._rng
+            # Copies: an update that fails must leave what predicts, and what draws, as it is.
+            descent, source = copy.deepcopy(self._descent), self._rng
             fresh = new_descent(problem, self._loss(), bool(self.fit_intercept))
             if fresh.fit_intercept != descent.fit_intercept:
                 raise ValueError(
@@ -152,7 +152,8 @@ class StochasticAggregatedRanker(JudgmentRanker):
                 )
         else:
             descent = new_descent(problem, self._loss(), bool(self.fit_intercept))
-            rng = check_random_state(self.random_state)
+            source = check_random_state(self.random_state)
+        rng = copy.deepcopy(source)
         batches = draw_batches(
             problem,
             judgments_of(judged, judged.queries()),
@@ -165,9 +166,11 @@ class StochasticAggregatedRanker(JudgmentRanker):
         )
         options = {"n_updates": self.n_updates, "step": self.step, "verbose": self.verbose}
         descend(descent, problem, batches, penalty=self.alpha / counts.sum(), **options)
-        self._descent, self._rng, self.n_iter_ = descent, rng, descent.n_updates
+        self._descent, self._rng, self.n_iter_ = descent, source, descent.n_updates
         self.coef_, intercept = descent.mean_coef.T, descent.mean_intercept
         self.intercept_ = intercept if intercept.ndim else float(intercept)
+        # Last, since it cannot be undone: the generator may be the user's.
+        source.set_state(rng.get_state())
 
     def _targets_of_subsets(self, problem):
         """Return the function from chosen judgments to targets."""

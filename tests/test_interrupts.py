@@ -1,0 +1,101 @@
+"""An interrupt leaves an estimator as it was, wherever in the work of a method it comes."""
+
+import gc
+import pickle
+import sys
+from inspect import CO_GENERATOR
+
+import pytest
+from cases import make_data, ranker_id, rankers
+from sklearn.base import clone
+from sklearn.linear_model import SGDRegressor
+
+from skcalrank import (
+    AggregatedRanker,
+    AveragePrecisionRanker,
+    LowRankLossClassifier,
+    NDCGRanker,
+    PairwiseDisagreementRanker,
+)
+from skcalrank.linear_model import GramRidge
+
+
+def count_calls(method, *args, interrupt_at=None):
+    """Return the number of calls, of Python or of C, that a method makes; interrupt it at one."""
+    n_calls = 0
+
+    def count(frame, event, _function):
+        nonlocal n_calls
+        # Python closes generators by itself, and says so where it cannot.
+        is_call = event == "call" and not frame.f_code.co_flags & CO_GENERATOR
+        if is_call or event == "c_call":
+            n_calls += 1
+            if n_calls == interrupt_at:
+                raise KeyboardInterrupt
+
+    gc.disable()
+    sys.setprofile(count)
+    try:
+        method(*args)
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return n_calls
+
+
+EVERY = [
+    *rankers(max_iter=5),
+    PairwiseDisagreementRanker(surrogate="pairwise"),
+    AveragePrecisionRanker(surrogate="pairwise", relevance_level=1),
+    NDCGRanker(SGDRegressor(random_state=0)),
+    NDCGRanker(GramRidge()),
+    AggregatedRanker(ranker=NDCGRanker(GramRidge())),
+    GramRidge(),
+    LowRankLossClassifier(),
+]
+# At the beginning, in the middle, and close to the end, where the results are assigned.
+MOMENTS = (0.01, 0.3, 0.6, 0.9, 0.99, 0.998)
+
+
+@pytest.fixture
+def chunks(rng):
+    """Two chunks of rows, of different queries."""
+    first, (X, y, qid) = make_data(rng), make_data(rng)
+    return first, (X, y, qid + 100)
+
+
+def given(estimator, chunk):
+    """What an estimator is fitted to."""
+    return chunk if hasattr(estimator, "rank") else chunk[:2]
+
+
+def arguments(method, estimator, chunks):
+    if method == "merge":
+        return (clone(estimator).fit(*given(estimator, chunks[1])),)
+    return given(estimator, chunks[0] if method == "score" else chunks[1])
+
+
+def can(estimator):
+    return [m for m in ("fit", "partial_fit", "merge", "score") if hasattr(estimator, m)]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "method"),
+    [
+        pytest.param(each, method, id=f"{ranker_id(each)}-{method}")
+        for each in EVERY
+        for method in can(each)
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_interrupt_changes_nothing(estimator, method, chunks):
+    fitted, new = clone(estimator).fit(*given(estimator, chunks[0])), clone(estimator)
+    args = arguments(method, estimator, chunks)
+    for each in (fitted, new) if "fit" in method else (fitted,):
+        before = pickle.dumps(each)
+        # What is called for the first time may make more calls.
+        n_calls = min(count_calls(getattr(pickle.loads(before), method), *args) for _ in "123")
+        for moment in MOMENTS:
+            with pytest.raises(KeyboardInterrupt):
+                count_calls(getattr(each, method), *args, interrupt_at=int(moment * n_calls))
+            assert pickle.dumps(each) == before

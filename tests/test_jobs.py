@@ -1,0 +1,97 @@
+"""Two jobs, threads or processes, give what one job gives, to the last digit."""
+
+import numpy as np
+import pytest
+from cases import make_data, ranker_id, rankers
+from joblib import parallel_backend
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from skcalrank import (
+    AveragePrecisionRanker,
+    DCGRanker,
+    NDCGRanker,
+    PairwiseDisagreementRanker,
+    QueryKFold,
+    RankingTarget,
+    get_scorer,
+)
+from skcalrank.datasets import make_subset_ranking
+from skcalrank.displays import RegretCurveDisplay
+
+EVERY = [
+    *rankers(max_iter=5),
+    PairwiseDisagreementRanker(surrogate="pairwise"),
+    AveragePrecisionRanker(surrogate="pairwise", relevance_level=1),
+]
+SCORER = get_scorer("ndcg@5")
+
+
+@pytest.fixture(params=["threading", "loky"])
+def two_jobs(request):
+    """Two jobs wherever none are asked for."""
+    return lambda: parallel_backend(request.param, n_jobs=2)
+
+
+@pytest.fixture
+def rows(rng):
+    X, y, qid = make_data(rng)
+    return X, RankingTarget(y, qid)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_cross_validation_of_every_ranker(rows, two_jobs):
+    def scores(ranker, X, y):
+        return cross_val_score(
+            clone(ranker), X, y, groups=y.qid, cv=QueryKFold(3), scoring=get_scorer("ndcg@5")
+        )
+
+    for ranker in EVERY:
+        alone = scores(ranker, *rows)
+        with two_jobs():
+            np.testing.assert_array_equal(scores(ranker, *rows), alone, err_msg=ranker_id(ranker))
+
+
+SEARCHES = {
+    "of a regressor": (NDCGRanker(Ridge()), {"estimator__alpha": [0.1, 10.0], "k": [2, None]}),
+    "of pairs": (PairwiseDisagreementRanker(surrogate="pairwise"), {"alpha": [0.1, 10.0]}),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_searches(name, rows, two_jobs):
+    def fitted(X, y, n_jobs=None):
+        search = GridSearchCV(*SEARCHES[name], cv=QueryKFold(3), n_jobs=n_jobs)
+        return search.fit(X, y, groups=y.qid)
+
+    alone = fitted(*rows)
+    with two_jobs():
+        found = fitted(*rows, n_jobs=2)
+    for column, values in alone.cv_results_.items():
+        if "time" not in column:
+            np.testing.assert_array_equal(found.cv_results_[column], values, err_msg=column)
+    assert found.best_params_ == alone.best_params_
+    np.testing.assert_array_equal(found.best_estimator_.coef_, alone.best_estimator_.coef_)
+
+
+def test_samples_of_a_regret_curve(two_jobs):
+    pytest.importorskip("matplotlib")
+    data, test = (make_subset_ranking(30, 4, 3, random_state=seed) for seed in (0, 1))
+
+    def values(n_jobs):
+        display = RegretCurveDisplay.from_estimators(
+            {"dcg": DCGRanker()},
+            data,
+            test=test,
+            measure="dcg@3",
+            n_samples=[5, 30],
+            n_repeats=3,
+            random_state=0,
+            n_jobs=n_jobs,
+        )
+        return display.values["dcg"]
+
+    alone = values(1)
+    with two_jobs():
+        np.testing.assert_array_equal(values(2), alone)
