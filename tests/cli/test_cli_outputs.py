@@ -196,6 +196,8 @@ def test_scores(capsys, files, text, words):
         (b"\n1 Q0 caf\xe9 1 0.5 tag\n", "line 2"),
         (gzip.compress(b"1 Q0 a 1 2 tag\n" * 99)[:30], "cannot read"),
     ],
+    # A compressed content has its time.
+    ids=["number", "encoding", "cut"],
 )
 def test_runs_and_judgments(capsys, files, tmp_path, name, content, words):
     if name == "QRELS" and b"tag" in content:
