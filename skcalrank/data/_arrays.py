@@ -37,7 +37,11 @@ def as_array(values: ArrayLike, name: str) -> Array:
     """Return an array of any dtype; masked arrays and dask collections are refused."""
     refuse_lazy("what reads it", "", **{name: values})
     refuse_masked(**{name: values})
-    return np.asarray(values)
+    try:
+        return np.asarray(values)
+    except Exception as error:
+        kind = type(values).__name__
+        raise ValueError(f"{name} is a {kind} that numpy cannot read: {error}") from error
 
 
 def refuse_rounding(values: Any, name: str) -> None:
@@ -54,7 +58,8 @@ def exact_ranks(values: Any) -> Ints | None:
     raw = np.asarray(values)
     if isinstance(values, (list, tuple)) and raw.dtype.kind == "f" and raw.size:
         # Of integers on both sides of 2**63 numpy makes double precision itself.
-        large = _EXACT <= np.abs(raw).max() < np.inf
+        # As a number of Python: half precision cannot be compared with larger ones.
+        large = _EXACT <= float(np.abs(raw).max()) < np.inf
         raw = np.asarray(values, dtype=object) if large else raw
     if not raw.size or not _is_rounded(raw):
         return None
