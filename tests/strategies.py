@@ -214,11 +214,11 @@ def holds(dtype, values):
 
 
 @st.composite
-def contained(draw, values, containers=tuple(CONTAINERS)):
+def contained(draw, values, containers=CONTAINERS):
     """The values in a type that holds them exactly, in a container."""
     dtype = draw(st.sampled_from([dtype for dtype in DTYPES if holds(dtype, values)]))
     made = values.astype(dtype)
-    return held(CONTAINERS[draw(st.sampled_from(containers))], made, made)
+    return held(containers[draw(st.sampled_from(sorted(containers)))], made, made)
 
 
 def held(container, values, otherwise):
@@ -264,3 +264,58 @@ def snapshot(value):
     """All values of a container; a pickle would hold what pandas remembers, too."""
     dense = value.toarray() if sparse.issparse(value) else value
     return repr(np.asarray(dense, dtype=object).tolist())
+
+
+# -- what nothing takes ----------------------------------------------------------------
+
+
+def put(values, row, value):
+    """A copy with one entry replaced."""
+    out = values.astype(type(value) if isinstance(value, (float, complex)) else object)
+    out[row] = value
+    return out
+
+
+BAD = {
+    "NaN": lambda a: put(a, 0, np.nan),
+    "infinite": lambda a: put(a, -1, np.inf),
+    "None": lambda a: put(a, 0, None),
+    "a dict": lambda a: put(a, 0, {}),
+    "a set": lambda a: put(a, -1, {1}),
+    "one row short": lambda a: a[:-1],
+    "one row more": lambda a: np.concatenate([a, a[:1]]),
+    "three dimensions": lambda a: np.stack([a, a], axis=-1)[..., None],
+    "no rows": lambda a: a[:0],
+    "a number": lambda a: 3.5,
+    "a dict of values": lambda a: dict(enumerate(a.tolist())),
+    "a generator": lambda a: iter(a.tolist()),
+    "a set of values": lambda a: set(a.ravel().tolist()),
+    "rows of all lengths": lambda a: [[1.0] * (i + 1) for i in range(len(a) + 1)],
+    "a function": lambda a: len,
+    "masked": lambda a: np.ma.array(a, mask=np.arange(a.size).reshape(a.shape) == 0),
+}
+# No numbers, but names of queries.
+BAD_NUMBERS = {
+    "text": lambda a: put(a, 0, "a"),
+    "texts": lambda a: np.full(a.shape, "b"),
+    "bytes": lambda a: put(a, -1, b"c"),
+    "complex": lambda a: put(a, 0, 1j),
+    "dates": lambda a: np.full(a.shape, np.datetime64("2024-01-01")),
+    "durations": lambda a: np.full(a.shape, np.timedelta64(1, "D")),
+    "tuples": lambda a: put(a, 0, (1, 2)) if a.ndim == 1 else put(a, (0, 0), (1, 2)),
+    "void": lambda a: np.zeros(a.shape, dtype=[("a", float)]),
+    "negative infinite": lambda a: put(a, 0, -np.inf),
+    "huge": lambda a: put(a, 0, 10**400),
+}
+if pd:
+    BAD |= {
+        "NA": lambda a: as_pandas(put(a.astype(float), 0, np.nan)).convert_dtypes(),
+        "NaT": lambda a: put(a, 0, pd.NaT),
+    }
+
+
+@st.composite
+def bad(draw, values):
+    """The values with something wrong; numbers unless they are integers, as names of queries."""
+    ways = BAD if values.dtype.kind == "i" else BAD | BAD_NUMBERS
+    return ways[draw(st.sampled_from(sorted(ways)))](values)
