@@ -246,6 +246,7 @@ class quiet(warnings.catch_warnings):
             OneQueryWarning,
         ):
             warnings.simplefilter("ignore", category)
+        warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
         return out
 
 
@@ -286,12 +287,12 @@ BAD = {
     "one row more": lambda a: np.concatenate([a, a[:1]]),
     "three dimensions": lambda a: np.stack([a, a], axis=-1)[..., None],
     "no rows": lambda a: a[:0],
-    "a number": lambda a: 3.5,
+    "a number": lambda _: 3.5,
     "a dict of values": lambda a: dict(enumerate(a.tolist())),
     "a generator": lambda a: iter(a.tolist()),
     "a set of values": lambda a: set(a.ravel().tolist()),
     "rows of all lengths": lambda a: [[1.0] * (i + 1) for i in range(len(a) + 1)],
-    "a function": lambda a: len,
+    "a function": lambda _: len,
     "masked": lambda a: np.ma.array(a, mask=np.arange(a.size).reshape(a.shape) == 0),
 }
 # No numbers, but names of queries.

@@ -64,8 +64,10 @@ def fitted(ranker, *problem, **weights):
 
 
 def predictions(ranker, X, qid):
+    """Scores, or the matrices that a search makes positions of: rounding decides between them."""
     with quiet():
-        return ranker.predict(X, qid)
+        found = ranker.decision_function(X, qid)
+    return found if isinstance(found, np.ndarray) else np.concatenate([np.ravel(u) for u in found])
 
 
 def sparse_or_not(ranker):
@@ -129,7 +131,7 @@ def test_one_thing_wrong_is_named_and_changes_nothing(ranker, data):
     before = pickle.dumps(found)
     args = {"X": X, "y": y, "qid": codes, "sample_weight": np.ones(len(y))}
     wrong = data.draw(st.sampled_from(sorted(args)))
-    args[wrong] = data.draw(bad(args[wrong]))
+    args[wrong] = data.draw(bad(args[wrong]).filter(lambda value: not isinstance(value, float)))
     method = data.draw(st.sampled_from(("fit", "score", "partial_fit", "rank", "predict")))
     if method in ("rank", "predict"):
         args = {name: args[name] for name in ("X", "qid")}
@@ -141,7 +143,7 @@ def test_one_thing_wrong_is_named_and_changes_nothing(ranker, data):
 
 
 NAMED = {
-    "X": r"\bX\b|features?\b|sparse|dtype",
+    "X": r"\bX\b|features?\b|rows",
     "y": r"\by\b|y_true|[Ll]abels?|qid",
     "qid": r"\bqid\b",
     "sample_weight": r"sample_weight|[Ww]eights?",
@@ -155,7 +157,7 @@ def test_numbers_of_every_size_give_scores_or_an_error(ranker, data):
     X, y, codes = data.draw(problems(enough(ranker)))
     finite = st.floats(allow_nan=False, allow_infinity=False)
     sizes = st.sampled_from([5e-324, 1e-300, 1e-150, 1e-17, 1.0, 1e17, 1e150, 1e300])
-    X = X * data.draw(sizes) if data.draw(st.booleans()) else X * data.draw(finite)
+    X = X * data.draw(sizes) if data.draw(st.booleans()) else X / 2 * data.draw(finite)
     y = y * data.draw(sizes)
     weight = np.array(WEIGHTS)[data.draw(numbers(len(y))) % 3] * data.draw(sizes)
     model = refused(lambda: clone(ranker).fit(X, y, codes, sample_weight=weight))
