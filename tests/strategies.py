@@ -246,6 +246,7 @@ class quiet(warnings.catch_warnings):
             OneQueryWarning,
         ):
             warnings.simplefilter("ignore", category)
+        warnings.filterwarnings("ignore", "Query .* has (documents that|no maximum)")
         warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
         return out
 
@@ -283,17 +284,19 @@ BAD = {
     "None": lambda a: put(a, 0, None),
     "a dict": lambda a: put(a, 0, {}),
     "a set": lambda a: put(a, -1, {1}),
-    "one row short": lambda a: a[:-1],
-    "one row more": lambda a: np.concatenate([a, a[:1]]),
-    "three dimensions": lambda a: np.stack([a, a], axis=-1)[..., None],
-    "no rows": lambda a: a[:0],
-    "a number": lambda _: 3.5,
     "a dict of values": lambda a: dict(enumerate(a.tolist())),
     "a generator": lambda a: iter(a.tolist()),
     "a set of values": lambda a: set(a.ravel().tolist()),
     "rows of all lengths": lambda a: [[1.0] * (i + 1) for i in range(len(a) + 1)],
     "a function": lambda _: len,
     "masked": lambda a: np.ma.array(a, mask=np.arange(a.size).reshape(a.shape) == 0),
+}
+BAD_SHAPES = {
+    "one row short": lambda a: a[:-1],
+    "one row more": lambda a: np.concatenate([a, a[:1]]),
+    "three dimensions": lambda a: np.stack([a, a], axis=-1)[..., None],
+    "no rows": lambda a: a[:0],
+    "a number": lambda _: 3.5,
 }
 # No numbers, but names of queries.
 BAD_NUMBERS = {
@@ -316,7 +319,7 @@ if pd:
 
 
 @st.composite
-def bad(draw, values):
+def bad(draw, values, shapes=BAD_SHAPES):
     """The values with something wrong; numbers unless they are integers, as names of queries."""
-    ways = BAD if values.dtype.kind == "i" else BAD | BAD_NUMBERS
+    ways = BAD | shapes | ({} if values.dtype.kind == "i" else BAD_NUMBERS)
     return ways[draw(st.sampled_from(sorted(ways)))](values)

@@ -340,6 +340,14 @@ def check_qid(qid: ArrayLike, n_rows: int) -> Array:
     return qid
 
 
+def check_own_qid(qid: ArrayLike) -> Array:
+    """Identifiers that tell themselves how many rows there are."""
+    names = qid_array(qid)
+    if names.ndim == 0:
+        raise ValueError(f"qid={qid!r}: give the query of each row.")
+    return check_qid(names, len(names))
+
+
 def _missing(values: Array) -> Bools:
     if values.dtype.kind == "f":
         return ~np.isfinite(values)
