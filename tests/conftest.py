@@ -1,8 +1,39 @@
-"""Shared fixtures: everything random is seeded."""
+"""Shared fixtures: everything random is seeded. Profiles of the property-based tests."""
+
+import os
+import secrets
 
 import numpy as np
 import pytest
 from cases import make_data
+
+try:
+    from hypothesis import Phase, settings
+except ImportError:  # Some tests run where only pytest is installed.
+    settings = None
+else:
+    # Not the phase that explains, which traces every line.
+    phases = (Phase.explicit, Phase.generate, Phase.shrink)
+    every = {"deadline": None, "database": None, "print_blob": True, "phases": phases}
+    settings.register_profile("default", max_examples=20, derandomize=True, **every)
+    settings.register_profile("slow", max_examples=200, **every)
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    """Give the slow profile a seed, which the summary tells."""
+    if settings is not None and not settings().derandomize and not config.option.hypothesis_seed:
+        config.option.hypothesis_seed = str(secrets.randbelow(2**32))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if settings is not None and not settings().derandomize:
+        terminalreporter.write_line(
+            "The property-based tests can be repeated with HYPOTHESIS_PROFILE=slow "
+            f"pytest --hypothesis-seed={config.option.hypothesis_seed}"
+        )
+
 
 SHOWN = set()
 

@@ -1,6 +1,7 @@
 """Matrices of surrogate values of pairs, of many kinds, and what prediction maps make of them."""
 
 import numpy as np
+from definitions import all_positions, disagreement
 
 from skcalrank.preds import PredResult
 
@@ -57,3 +58,25 @@ def assert_one_by_one(solve, stack):
         together, alone = together.positions, [result.positions for result in alone]
     assert together.shape == stack.shape[:2]
     assert np.array_equal(together, alone)
+
+
+def map_value(U, positions):
+    r = len(positions)
+    return sum(U[i][j] / max(positions[i], positions[j]) for i in range(r) for j in range(i + 1))
+
+
+#: Objectives as they are defined; that of scores with two discounts.
+OBJECTIVES = {
+    "positional": [
+        lambda u, positions: sum(u / np.log2(1.0 + positions)),
+        lambda u, positions: sum(u * (positions <= 2)),
+    ],
+    "map": [map_value],
+    "disagreement": [disagreement],
+}
+
+
+def best_value(pred, value, U):
+    """The value of the best order, by enumeration."""
+    values = [value(U, positions) for positions in all_positions(len(U))]
+    return max(values) if pred.larger_is_better else min(values)

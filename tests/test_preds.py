@@ -6,8 +6,14 @@ import re
 
 import numpy as np
 import pytest
-from definitions import all_positions, disagreement
-from matrices import MATRICES, acyclic_matrix, assert_one_by_one, positions_of
+from matrices import (
+    MATRICES,
+    OBJECTIVES,
+    acyclic_matrix,
+    assert_one_by_one,
+    best_value,
+    positions_of,
+)
 from sklearn.base import clone
 
 from skcalrank import AveragePrecisionRanker, PairwiseDisagreementRanker
@@ -23,22 +29,6 @@ every_pred = pytest.mark.parametrize("pred", PREDS.values(), ids=PREDS)
 every_pair_pred = pytest.mark.parametrize("pred", OF_PAIRS, ids=lambda pred: pred.key)
 
 
-def map_value(U, positions):
-    r = len(positions)
-    return sum(U[i][j] / max(positions[i], positions[j]) for i in range(r) for j in range(i + 1))
-
-
-#: Objectives as they are defined; that of scores with two discounts.
-OBJECTIVES = {
-    "positional": [
-        lambda u, positions: sum(u / np.log2(1.0 + positions)),
-        lambda u, positions: sum(u * (positions <= 2)),
-    ],
-    "map": [map_value],
-    "disagreement": [disagreement],
-}
-
-
 def draw(pred, kind, r, rng):
     """What the map reads, in C order and of its own memory."""
     U = MATRICES[kind](r, rng)
@@ -49,12 +39,6 @@ def draw_stack(pred, kinds, r, rng):
     """Input of each kind, and a matrix whose graph has no cycle."""
     stack = np.array([*(MATRICES[kind](r, rng) for kind in kinds), acyclic_matrix(r, rng)])
     return stack if pred.shape == "pairs" else stack[:, 0].copy()
-
-
-def best_value(pred, value, U):
-    """The value of the best order, by enumeration."""
-    values = [value(U, positions) for positions in all_positions(len(U))]
-    return max(values) if pred.larger_is_better else min(values)
 
 
 # -- laws of all maps ------------------------------------------------------------------

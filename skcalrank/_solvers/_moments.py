@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import diags, issparse
 
-from ..data import CACHE_CELLS, MOST_CELLS, Queries, safe_divide
+from ..data import CACHE_CELLS, MOST_CELLS, Queries, safe_divide, scale_of
 
 # Rows are worked on by the thousand, at which products are fast.
 _CHUNK_ROWS = 1024
@@ -208,8 +208,10 @@ def _drop_constants(gram, moment, totals, means, dtype):
     Returns which they are.
     """
     rounding = _ROUNDING * np.finfo(dtype).eps
-    squares = totals @ np.square(means, dtype=float)
-    constant = gram.diagonal() <= rounding**2 * squares
+    # Squares of large means are out of range where those of the spread are not.
+    unit = scale_of(np.abs(means).max(axis=0, initial=0.0))
+    squares = totals @ np.square(means / unit, dtype=float)
+    constant = gram.diagonal() / unit / unit <= rounding**2 * squares
     gram[constant] = gram[:, constant] = moment[constant] = 0.0
     return constant
 

@@ -8,7 +8,7 @@ sphere: features of any scale, and correlated ones, take few iterations.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, wraps
 from itertools import count
 from typing import NamedTuple
 
@@ -43,6 +43,24 @@ class ScorerFit(NamedTuple):
     n_iter: int
 
 
+def _in_range(fit):
+    """Raise where numbers overflow, of which the solver would make anything."""
+
+    @wraps(fit)
+    def call(*args, **kwargs):
+        try:
+            with np.errstate(over="raise", invalid="raise"):
+                return fit(*args, **kwargs)
+        except FloatingPointError as error:
+            raise ValueError(
+                f"Products of X, y and sample_weight are out of range ({error}): scale the "
+                "features, and divide labels and weights by their largest."
+            ) from error
+
+    return call
+
+
+@_in_range
 def fit_scorer(
     objective,
     X,

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist
-from sklearn.utils import check_array
 
-from ..data import ArrayLike, as_array
+from ..data import ArrayLike, as_array, checked_array
 from ..losses import Loss, get_loss
 from ..measures import Measure, get_measure
 from ..preds import map_positions
@@ -228,7 +227,7 @@ def diameter(measure, r):
 
 def _diameter_of_vectors(beta, loss):
     """Largest distance between two rows."""
-    beta = check_array(as_array(beta, "measure"), dtype=np.float64, input_name="measure")
+    beta = checked_array(beta, "measure")
     if get_loss(loss).name != "squared":
         raise ValueError(f"loss={loss!r}: vectors have a bound for 'squared' only.")
     return float(pdist(beta).max(initial=0.0))

@@ -6,9 +6,8 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array
 
-from ..data import ArrayLike, as_array
+from ..data import ArrayLike, checked_array
 from ..preds import widest_cycle
 
 
@@ -35,7 +34,7 @@ class Condition(NamedTuple):
 def _square(matrix, name, tol):
     if not isinstance(tol, Real) or not 0 <= tol < np.inf:
         raise ValueError(f"tol={tol!r}: the tolerance is a finite number from 0.")
-    matrix = check_array(as_array(matrix, name), dtype=np.float64, input_name=name)
+    matrix = checked_array(matrix, name)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be square, one row per document, got {matrix.shape}.")
     return matrix
@@ -109,7 +108,7 @@ def score_condition(EY: ArrayLike, Ef: ArrayLike, *, tol: float = 1e-10) -> Cond
     False
     """
     net = _net(EY, tol)
-    Ef = check_array(as_array(Ef, "Ef"), ensure_2d=False, dtype=np.float64, input_name="Ef")
+    Ef = checked_array(Ef, "Ef", ensure_2d=False)
     if Ef.shape != (len(net),):
         raise ValueError(f"Ef has shape {Ef.shape} for {len(net)} documents in EY.")
     edges = net > tol * np.abs(net).max()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from ..data import (
     TIES,
@@ -18,6 +18,7 @@ from ..data import (
     as_array,
     check_count,
     check_option,
+    checked_array,
     exact_ranks,
     refuse_rounding,
     safe_divide,
@@ -76,14 +77,7 @@ class LabelDistribution:
 
     def __init__(self, labels: ArrayLike, probabilities: ArrayLike | None = None) -> None:
         refuse_rounding(labels, "labels")
-        labels = check_array(
-            as_array(labels, "labels"),
-            allow_nd=True,
-            ensure_2d=False,
-            dtype=np.float64,
-            input_name="labels",
-            copy=True,
-        )
+        labels = checked_array(labels, "labels", allow_nd=True, ensure_2d=False, copy=True)
         square = labels.ndim == 3 and labels.shape[1] == labels.shape[2]
         if not (labels.ndim == 2 or square) or labels.shape[1] < 2:
             raise ValueError(
@@ -390,9 +384,7 @@ class LabelDistribution:
         """
         risk = conditional_risk(surrogate, self, measure)
         shape = risk.minimizer().shape
-        u = check_array(
-            as_array(u, "u"), allow_nd=True, ensure_2d=False, dtype=np.float64, input_name="u"
-        )
+        u = checked_array(u, "u", allow_nd=True, ensure_2d=False)
         if u.shape != shape and u.shape[1:] != shape:
             raise ValueError(f"u has shape {u.shape}: give {shape}, or a stack of them.")
         regret = np.maximum(risk.risk(u.reshape(-1, *shape)) - risk.infimum, 0.0)
@@ -410,13 +402,7 @@ def _random_graphs(n, r, rng):
 def _check_probabilities(probabilities, n):
     if probabilities is None:
         return np.full(n, 1.0 / n)
-    out = check_array(
-        as_array(probabilities, "probabilities"),
-        ensure_2d=False,
-        dtype=np.float64,
-        input_name="probabilities",
-        copy=True,
-    )
+    out = checked_array(probabilities, "probabilities", ensure_2d=False, copy=True)
     if out.shape != (n,):
         raise ValueError(f"probabilities has shape {out.shape} for {n} labels: give one for each.")
     if out.min() < 0 or abs(out.sum() - 1.0) > 1e-8:

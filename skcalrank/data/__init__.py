@@ -7,8 +7,11 @@ here and never from a module of this room.
 from __future__ import annotations
 
 from ._arrays import as_array as as_array
+from ._arrays import checked_array as checked_array
 from ._arrays import exact_ranks as exact_ranks
+from ._arrays import naming as naming
 from ._arrays import refuse_masked as refuse_masked
+from ._arrays import refuse_no_numbers as refuse_no_numbers
 from ._arrays import refuse_rounding as refuse_rounding
 from ._arrays import safe_divide as safe_divide
 from ._arrays import scale_of as scale_of
@@ -71,12 +74,14 @@ from ._validation import carried_qid as carried_qid
 from ._validation import check_alpha as check_alpha
 from ._validation import check_count as check_count
 from ._validation import check_cutoff as check_cutoff
+from ._validation import check_labels as check_labels
 from ._validation import check_one_form as check_one_form
 from ._validation import check_option as check_option
 from ._validation import check_queries as check_queries
 from ._validation import check_sample_weight as check_sample_weight
 from ._validation import check_scores as check_scores
 from ._validation import check_target as check_target
+from ._validation import checked_features as checked_features
 from ._validation import query_weights as query_weights
 from ._validation import warn_of_cut_queries as warn_of_cut_queries
 from ._validation import warn_of_one_query as warn_of_one_query

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Number
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_array
 
 from ._lazy import refuse_lazy
 from ._types import Array, ArrayLike, Floats, Ints
@@ -37,7 +42,47 @@ def as_array(values: ArrayLike, name: str) -> Array:
     """Return an array of any dtype; masked arrays and dask collections are refused."""
     refuse_lazy("what reads it", "", **{name: values})
     refuse_masked(**{name: values})
-    return np.asarray(values)
+    try:
+        return np.asarray(values)
+    except Exception as error:
+        kind = type(values).__name__
+        raise ValueError(f"{name} is a {kind} that numpy cannot read: {error}") from error
+
+
+@contextmanager
+def naming(*names: str) -> Iterator[None]:
+    """Name the arguments in what scikit-learn and numpy raise for their values."""
+    try:
+        # The check for finite values sums them first, and sums of both signs may overflow.
+        with np.errstate(invalid="ignore"):
+            yield
+    except (ValueError, TypeError, OverflowError) as error:
+        if re.search(rf"\b({'|'.join(names)})\b", str(error)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{' and '.join(names)}: {error}") from error
+
+
+def checked_array(values: ArrayLike, name: str, **checks: Any) -> Any:
+    """Return finite numbers in double precision, or raise an error that names the argument.
+
+    ``checks`` are those of :func:`sklearn.utils.check_array`.
+    """
+    if issparse(values):
+        raise ValueError(f"{name} is sparse: pass an array, {name}.toarray().")
+    with naming(name):
+        raw = as_array(values, name)
+        refuse_no_numbers(**{name: raw})
+        return check_array(raw, input_name=name, **{"dtype": np.float64} | checks)
+
+
+def refuse_no_numbers(**values: Any) -> None:
+    """Raise for dates, durations and records, of which numpy makes numbers without a word."""
+    for name, value in values.items():
+        # Frames tell without their rows.
+        some = value.head(0) if hasattr(value, "head") else value
+        if not issparse(some) and (dtype := np.asarray(some).dtype).kind in "mMV":
+            raise ValueError(f"{name} holds values of type {dtype}: make numbers of them first.")
 
 
 def refuse_rounding(values: Any, name: str) -> None:
@@ -54,7 +99,8 @@ def exact_ranks(values: Any) -> Ints | None:
     raw = np.asarray(values)
     if isinstance(values, (list, tuple)) and raw.dtype.kind == "f" and raw.size:
         # Of integers on both sides of 2**63 numpy makes double precision itself.
-        large = _EXACT <= np.abs(raw).max() < np.inf
+        # As a number of Python: half precision cannot be compared with larger ones.
+        large = _EXACT <= float(np.abs(raw).max()) < np.inf
         raw = np.asarray(values, dtype=object) if large else raw
     if not raw.size or not _is_rounded(raw):
         return None

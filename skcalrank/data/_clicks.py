@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import as_array
-from ._queries import check_qid, plain, qid_array
+from ._queries import check_own_qid, plain
 from ._targets import Judgments, chosen_rows
 from ._types import Array, ArrayLike, Bools, Ints
 
@@ -69,9 +69,7 @@ class ClickSessions(Judgments):
         shown_rows: ArrayLike | Iterable[ArrayLike],
         clicked_position: ArrayLike,
     ) -> None:
-        if np.ndim(qid) == 0:
-            raise ValueError(f"qid={qid!r}: give the query of each row.")
-        self.qid: Array = check_qid(qid, len(qid_array(qid)))
+        self.qid: Array = check_own_qid(qid)
         self.shown_rows, self.ptr = _flat_rows(shown_rows, len(self.qid))
         self.clicked_position = _positions(clicked_position, np.diff(self.ptr))
         self._check_one_query()

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.csgraph import connected_components
 
 from ._arrays import as_array, exact_ranks
-from ._queries import Queries, check_qid, plain, qid_array
+from ._queries import Queries, check_own_qid, check_qid, plain
 from ._targets import Judgments, chosen_rows
 from ._types import Array, ArrayLike, Bools, Floats, Ints, Matrix
 from ._validation import carried_qid, check_option, check_target
@@ -117,9 +117,7 @@ class PreferenceTarget(Judgments):
             For unknown rows, preferences across queries or of a row with itself,
             negative weights, and judgments with a cycle under ``require_dag``.
         """
-        if np.ndim(qid) == 0:
-            raise ValueError(f"qid={qid!r}: give the query of each row.")
-        qid = check_qid(qid, len(qid_array(qid)))
+        qid = check_own_qid(qid)
         winner = _row_numbers(winner_rows, "winner_rows", len(qid))
         loser = _row_numbers(loser_rows, "loser_rows", len(qid))
         if len(winner) != len(loser):

@@ -273,9 +273,14 @@ def qid_array(qid: ArrayLike) -> Array:
     """One-dimensional array of identifiers from any container, mixed types kept apart."""
     if isinstance(qid, Sequence) and not isinstance(qid, (str, bytes)):
         qid = list(qid)
+        if all(isinstance(value, list) and len(value) == 1 for value in qid):
+            qid = [value for (value,) in qid]  # a column
         if not _survive_numpy(qid):
             return _objects(qid)
     out = as_array(qid, "qid")
+    if out.dtype.kind in "SU" and not isinstance(qid, (list, np.ndarray)):
+        # Polars gives them a fixed width, and numpy drops the nulls at their ends.
+        out = np.asarray(qid, dtype=object)
     return out.ravel() if out.ndim == 2 and out.shape[-1] == 1 else out
 
 
@@ -333,6 +338,14 @@ def check_qid(qid: ArrayLike, n_rows: int) -> Array:
             "every row must name its query."
         )
     return qid
+
+
+def check_own_qid(qid: ArrayLike) -> Array:
+    """Identifiers that tell themselves how many rows there are."""
+    names = qid_array(qid)
+    if names.ndim == 0:
+        raise ValueError(f"qid={qid!r}: give the query of each row.")
+    return check_qid(names, len(names))
 
 
 def _missing(values: Array) -> Bools:

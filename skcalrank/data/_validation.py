@@ -8,9 +8,19 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import check_array, get_tags
+from sklearn.utils import get_tags
+from sklearn.utils.validation import validate_data
 
-from ._arrays import as_array, exact_ranks, refuse_rounding, scale_of
+from ._arrays import (
+    as_array,
+    checked_array,
+    exact_ranks,
+    naming,
+    refuse_masked,
+    refuse_no_numbers,
+    refuse_rounding,
+    scale_of,
+)
 from ._exceptions import CutQueriesWarning, OneQueryWarning, warn
 from ._queries import Queries, check_qid
 from ._targets import Target
@@ -90,16 +100,23 @@ def check_target(
     One-dimensional y has a query per value of qid, or one query; a matrix has one per row.
     """
     qid = carried_qid(y, qid)
-    raw = as_array(y, name)
-    refuse_rounding(y, name)
-    y = check_array(raw, ensure_2d=False, dtype=np.float64, input_name=name)
-    if y.ndim > 2:
-        raise ValueError(f"{name} must have one or two dimensions, got shape {y.shape}.")
+    y = check_labels(y, name)
     y = check_one_form(y, qid, name)
     if y.ndim == 1:
         queries = check_queries(qid, len(y))
         return queries.group(y), queries
     return y.ravel(), Queries.equal(*y.shape)
+
+
+def check_labels(y: ArrayLike, name: str = "y") -> Floats:
+    """Return finite relevances that are different numbers in double precision, too."""
+    with naming(name):
+        as_array(y, name)
+        refuse_rounding(y, name)
+    values: Floats = checked_array(y, name, ensure_2d=False, allow_nd=True)
+    if values.ndim > 2:
+        raise ValueError(f"{name} must have one or two dimensions, got shape {values.shape}.")
+    return values
 
 
 def check_one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:
@@ -123,11 +140,10 @@ def check_scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
 
     Only their order counts: ranks replace integers that are equal in double precision only.
     """
-    raw = as_array(y_score, "y_score")
-    ranks = exact_ranks(y_score)
-    scores: Floats = check_array(
-        raw if ranks is None else ranks, ensure_2d=False, dtype=np.float64, input_name="y_score"
-    )
+    with naming("y_score"):
+        as_array(y_score, "y_score")
+        ranks = exact_ranks(y_score)
+    scores: Floats = checked_array(y_score if ranks is None else ranks, "y_score", ensure_2d=False)
     if scores.shape == (*shape, 1) and len(shape) == 1:
         scores = scores.ravel()
     if scores.shape != tuple(shape):
@@ -151,12 +167,8 @@ def check_sample_weight(
     """
     if sample_weight is None:
         return None
-    weight: Floats = check_array(
-        as_array(sample_weight, "sample_weight"),
-        ensure_2d=False,
-        dtype=np.float64,
-        input_name="sample_weight",
-        ensure_min_samples=0,
+    weight: Floats = checked_array(
+        sample_weight, "sample_weight", ensure_2d=False, ensure_min_samples=0
     )
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
@@ -194,6 +206,14 @@ def query_weights(
     if sample_weight is None or label_form:
         return sample_weight
     return queries.mean(queries.group(sample_weight))
+
+
+def checked_features(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
+    """Return X, and y if given, as ``validate_data`` does, or an error that names them."""
+    refuse_masked(X=X)
+    with naming("X", "y"):
+        refuse_no_numbers(X=X)
+        return validate_data(estimator, X, *y, **checks)
 
 
 def x_checks(estimator: Any) -> dict[str, Any]:

@@ -243,7 +243,9 @@ def _refuse_commas(path, name, values):
 def _parts(path, first, frames, names, columns, dtype) -> Iterator[TablePart]:
     n_rows = 0
     for frame in chain([first], frames):
-        yield _part(frame, names, columns, dtype, _Place(path, n_rows))
+        with reading(path):
+            part = _part(frame, names, columns, dtype, _Place(path, n_rows))
+        yield part
         n_rows += len(frame)
 
 

@@ -8,9 +8,8 @@ from inspect import signature
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.utils import check_array
 
-from ..data import as_array
+from ..data import checked_array
 
 Shown = TypeVar("Shown")
 
@@ -123,7 +122,7 @@ def measure_label(measure) -> str:
 
 def check_regret(values, name: str, rounding: float = 1e-12) -> np.ndarray:
     """Finite regrets; what differs from 0 by rounding only is 0."""
-    values = check_array(as_array(values, name), ensure_2d=False, dtype=np.float64, input_name=name)
+    values = checked_array(values, name, ensure_2d=False)
     scale = max(1.0, values.max())
     if values.min() < -1e-9 * scale:
         raise ValueError(f"{name} holds {values.min():g}: a regret is not negative.")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils import _safe_indexing
 
-from ..data import ArrayLike, Floats, Ints, as_array, check_queries, plain
+from ..data import ArrayLike, Floats, Ints, check_queries, checked_array, plain
 from ..inspection import unwrapped
 from ..rankers import reads_diagonal
 from ._base import Display, drawn, styled
@@ -253,7 +253,7 @@ class PairMatrixDisplay(Display):
         >>> display.n_against
         1
         """
-        u = check_array(as_array(u, "u"), dtype=np.float64, input_name="u", copy=True)
+        u = checked_array(u, "u", copy=True)
         r = len(u)
         if u.shape != (r, r):
             raise ValueError(f"u must be square, one row and column per document, got {u.shape}.")

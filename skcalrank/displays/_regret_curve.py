@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
-from ..data import Array, ArrayLike, Floats, as_array, check_option
+from ..data import Array, ArrayLike, Floats, check_option, checked_array
 from ..measures import Measure, get_measure
 from ._base import Display, check_regret, draw_band, draw_line, draw_zeros, drawn, measure_label
 from ._samples import best_value, reached_values
@@ -266,9 +265,7 @@ def _results(n_samples, values, quantity):
 
 
 def _check_sizes(n_samples):
-    sizes = check_array(
-        as_array(n_samples, "n_samples"), ensure_2d=False, dtype=None, input_name="n_samples"
-    )
+    sizes = checked_array(n_samples, "n_samples", ensure_2d=False, dtype=None)
     if sizes.ndim != 1 or not (sizes > 0).all() or not (np.diff(sizes) > 0).all():
         raise ValueError(f"n_samples={n_samples!r}: give positive sizes in increasing order.")
     return sizes
@@ -276,7 +273,7 @@ def _check_sizes(n_samples):
 
 def _check_values(name, values, n_sizes, quantity):
     name = f"values[{name!r}]"
-    values = check_array(as_array(values, name), ensure_2d=False, dtype=np.float64, input_name=name)
+    values = checked_array(values, name, ensure_2d=False)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or len(values) != n_sizes:
         raise ValueError(

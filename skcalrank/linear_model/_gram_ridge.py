@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import (
     Moments,
@@ -28,8 +28,9 @@ from ..data import (
     check_alpha,
     check_params,
     check_sample_weight,
+    checked_array,
+    checked_features,
     refuse_lazy,
-    refuse_masked,
 )
 
 _X_CHECKS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
@@ -161,13 +162,11 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Take rows in: beside those seen, or as the first."""
         check_params(self)
         refuse_lazy(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
-        refuse_masked(X=X, y=y)
-        X, y = validate_data(
-            self, X, y, reset=first, multi_output=True, y_numeric=True, **_X_CHECKS
-        )
+        y = None if y is None else checked_array(y, "y", ensure_2d=False)
+        X, y = checked_features(self, X, y, reset=first, multi_output=True, **_X_CHECKS)
         check_features(X)
         weight = check_sample_weight(sample_weight, X.shape[0])
-        targets = y.astype(np.float64, copy=False).reshape(len(y), -1)
+        targets = y.reshape(len(y), -1)
         self._check_alpha(targets.shape[1])
         moments = pooled_moments(X, targets, weight)
         if first:
@@ -327,8 +326,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             In double precision; X in single precision is not copied.
         """
         check_is_fitted(self)
-        refuse_masked(X=X)
-        X = validate_data(self, X, reset=False, **_X_CHECKS)
+        X = checked_features(self, X, reset=False, **_X_CHECKS)
         return product_of_rows(X, self.coef_.T) + self.intercept_
 
 

@@ -13,6 +13,9 @@ from ..data import Block, Bools, Floats, Ints, Queries, Ranked, check_cutoff, sa
 from ._base import BinaryMeasure, Measure, PairMeasure
 from ._labels import gains, non_negative_labels
 
+# Powers of two of higher grades are out of range.
+_HIGHEST = 1000
+
 
 def _within(contributions: Floats, positions: Ints, k: int | None) -> Floats:
     """Sum over the positions up to k."""
@@ -219,9 +222,9 @@ class ERR(Measure):
     def __post_init__(self) -> None:
         check_cutoff(self.k)
         number = self.max_grade is None or isinstance(self.max_grade, Real)
-        if not number or not 0 <= (self.max_grade or 0) <= 1000:
+        if not number or not 0 <= (self.max_grade or 0) <= _HIGHEST:
             raise ValueError(
-                f"max_grade={self.max_grade!r}: the highest grade is a number from 0 to 1000."
+                f"max_grade={self.max_grade!r}: the highest grade is a number from 0 to {_HIGHEST}."
             )
 
     def labels(self, y: Floats) -> Floats:
@@ -241,7 +244,10 @@ class ERR(Measure):
     def scaled_to(self, y: Floats) -> ERR:
         if self.is_scaled:
             return self
-        return replace(self, max_grade=float(np.max(self.labels(y), initial=0.0)))
+        highest = float(np.max(self.labels(y), initial=0.0))
+        if highest > _HIGHEST:
+            raise ValueError(f"y holds {highest:g}: {self.name} takes grades up to {_HIGHEST:g}.")
+        return replace(self, max_grade=highest)
 
     def stop_probability(self, y: Floats) -> Floats:
         """Probability that a user who reads a document stops there: ``(2^y - 1)/2^max_grade``.

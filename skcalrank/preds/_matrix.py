@@ -6,17 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
-from ..data import CACHE_CELLS, ArrayLike, Floats, Ints, as_array
+from ..data import CACHE_CELLS, ArrayLike, Floats, Ints, checked_array
 from ._result import PredResult
 
 
 def check_stack(U: ArrayLike) -> Floats:
     """Finite square matrices, one or a stack, or an error that says what is wrong."""
-    stack: Floats = check_array(
-        as_array(U, "U"), dtype=np.float64, order="C", allow_nd=True, input_name="U"
-    )
+    stack: Floats = checked_array(U, "U", order="C", allow_nd=True)
     if stack.ndim > 3:
         raise ValueError(f"U must have shape (r, r) or (n, r, r), got {stack.shape}.")
     if stack.shape[-1] != stack.shape[-2] or not stack.shape[-1]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils import check_array
 
-from ..data import ArrayLike, Ints, Queries, as_array, positions
+from ..data import ArrayLike, Ints, Queries, checked_array, positions
 from ._base import Pred
 
 
@@ -37,7 +36,7 @@ def sort_positions(u: ArrayLike) -> Ints:
     >>> sort_positions([0.1, 0.7, 0.4])
     array([3, 1, 2])
     """
-    u = check_array(as_array(u, "u"), ensure_2d=False, dtype=np.float64, input_name="u")
+    u = checked_array(u, "u", ensure_2d=False)
     if u.ndim not in (1, 2):
         raise ValueError(f"u must have shape (r,) or (n, r), got {u.shape}.")
     stacked = np.atleast_2d(u)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import RegressorTags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..data import (
     ArrayLike,
@@ -22,13 +22,13 @@ from ..data import (
     Queries,
     carried_qid,
     check_cutoff,
+    check_labels,
     check_one_form,
     check_queries,
     check_sample_weight,
+    checked_features,
     positions,
     refuse_lazy,
-    refuse_masked,
-    refuse_rounding,
     warn_of_cut_queries,
     warn_of_one_query,
     with_index_of,
@@ -97,19 +97,18 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True) -> Problem:
         """Validate the input of fit, or of a chunk that is added (``reset=False``)."""
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
-        refuse_masked(X=X, y=y)
         given, qid = y, carried_qid(y, qid)
         checks = x_checks(self) | {"reset": reset}
         measure = self._measure()
         if isinstance(y, Judgments):
-            X = validate_data(self, X, **checks)
+            X = checked_features(self, X, **checks)
             n_items, queries = self._check_judgments(X, y, reset), y.queries()
         else:
             if issparse(y):
                 raise ValueError("y is sparse: pass relevances as an array, y.toarray().")
-            refuse_rounding(y, "y")
-            X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **checks)
-            y = check_one_form(np.asarray(y, dtype=np.float64), qid)
+            y = None if y is None else check_labels(y)
+            X, y = checked_features(self, X, y, multi_output=True, **checks)
+            y = check_one_form(y, qid)
             warn_of_one_query(y, qid, type(self).__name__)
             n_items = y.shape[1] if y.ndim == 2 else None
             queries = Queries.equal(len(y), n_items) if n_items else check_queries(qid, len(y))
@@ -144,8 +143,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """Validate the rows to be ranked."""
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
-        refuse_masked(X=X)
-        X = validate_data(self, X, reset=False, **x_checks(self))
+        X = checked_features(self, X, reset=False, **x_checks(self))
         if qid is not None and self.record_.n_items is not None:
             raise ValueError(
                 "qid was given, but this ranker was fitted in the label-ranking form, where "

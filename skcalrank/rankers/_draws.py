@@ -99,7 +99,7 @@ def descend(descent, problem: Problem, batches, *, penalty, n_updates, step, ver
     for batch in batches:
         if lengths is None:
             lengths = step_lengths(batch, problem, penalty, step)
-        descent.update(problem.X[batch.rows], batch.slope, lengths, penalty)
+        descent.update(problem.X[batch.rows], batch.slope, lengths or _no_step, penalty)
         done = descent.n_updates
         if verbose and (done % _TOLD_EVERY == 0 or done == last):
             print(f"[StochasticAggregatedRanker] update {done} of {last}")
@@ -110,7 +110,8 @@ def descend(descent, problem: Problem, batches, *, penalty, n_updates, step, ver
 def step_lengths(batch: Batch, problem: Problem, penalty, first=None):
     """Length of each step: 1/t where the penalty says so, 1/sqrt(t) for losses not squared.
 
-    The first, unless given, is half of what the curvature of a batch allows.
+    The first, unless given, is half of what the curvature of a batch allows; None where it has no
+    curvature, as a batch of single documents.
     """
     X: Any = problem.X
     queries = problem.queries
@@ -123,7 +124,10 @@ def step_lengths(batch: Batch, problem: Problem, penalty, first=None):
         raise ValueError("X holds values whose squares overflow: scale the features.")
     if problem.n_items is None:
         norms = queries.mean(queries.group(norms))
-    first = first or 0.5 / max(batch.curvature() * norms.max(), np.finfo(float).tiny)
+    curvature = batch.curvature() * norms.max()
+    if not (first or curvature):
+        return None
+    first = first or 0.5 / max(curvature, np.finfo(float).tiny)
     slow = batch.loss.name not in SQUARED_LOSSES
 
     def length(t):
@@ -131,6 +135,10 @@ def step_lengths(batch: Batch, problem: Problem, penalty, first=None):
         return first / max(convex, 1.0 + 2.0 * first * penalty * t)
 
     return length
+
+
+def _no_step(_t):
+    return 0.0
 
 
 def _checked(loss, targets, queries):

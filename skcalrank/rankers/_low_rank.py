@@ -8,9 +8,8 @@ import numpy as np
 from scipy.linalg import svd
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import Ridge
-from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import fit_outputs, fit_regressor, takes_nan, takes_sparse
 from ..data import (
@@ -23,6 +22,8 @@ from ..data import (
     check_params,
     check_regressor,
     check_sample_weight,
+    checked_array,
+    checked_features,
     refuse_lazy,
     refuse_masked,
     x_checks,
@@ -114,8 +115,8 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check_params()
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
-        refuse_masked(X=X, y=y)
-        X, y = validate_data(self, X, y, **x_checks(self))
+        refuse_masked(y=y)
+        X, y = checked_features(self, X, y, **x_checks(self))
         check_classification_targets(y)
         weight = check_sample_weight(sample_weight, X.shape[0])
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -138,9 +139,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         n = len(self.classes_)
         if self.loss_matrix is None:
             return 1.0 - np.eye(n)
-        refuse_masked(loss_matrix=self.loss_matrix)
-        options = {"ensure_2d": False, "input_name": "loss_matrix"}
-        loss = check_array(self.loss_matrix, dtype=np.float64, **options)
+        loss = checked_array(self.loss_matrix, "loss_matrix", ensure_2d=False)
         if loss.ndim != 2 or len(loss) != n:
             raise ValueError(
                 f"loss_matrix has shape {loss.shape} for {n} classes in y: give one row "
@@ -170,8 +169,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, "", X=X)
-        refuse_masked(X=X)
-        X = validate_data(self, X, reset=False, **x_checks(self))
+        X = checked_features(self, X, reset=False, **x_checks(self))
         if self.estimator_ is None:
             return np.full((X.shape[0], self._n_predictions), self._offset)
         u = self.estimator_.predict(X).reshape(X.shape[0], self.rank_)

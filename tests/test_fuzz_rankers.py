@@ -1,0 +1,166 @@
+"""Rankers fitted to random problems: in every container, in any order, and with one thing wrong."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from cases import ranker_id, rankers
+from sklearn.base import clone
+
+pytest.importorskip("hypothesis")
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import (
+    CONTAINERS,
+    SPARSE,
+    bad,
+    codes_of_queries,
+    contained,
+    examples,
+    matrices,
+    numbers,
+    orders,
+    qids,
+    quiet,
+    refused,
+    snapshot,
+    vectors,
+)
+
+from skcalrank import PairwiseDisagreementRanker
+from skcalrank.linear_model import GramRidge
+from skcalrank.rankers import AggregatedRanker, NDCGRanker
+
+EVERY = [
+    *rankers(max_iter=50),
+    PairwiseDisagreementRanker(surrogate="pairwise"),
+    NDCGRanker(GramRidge()),
+    AggregatedRanker(ranker=NDCGRanker(GramRidge())),
+]
+every_ranker = pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
+WEIGHTS = (0.25, 1.0, 3.0)
+CLOSE = {"rtol": 2e-4, "atol": 2e-4}
+# Their folds and steps are drawn in the order of the rows.
+DRAWS = ("cv", "n_updates")
+
+
+@st.composite
+def problems(draw, least=1):
+    """Documents of which many are equal, in some queries."""
+    codes = draw(codes_of_queries(max_queries=5).filter(lambda codes: codes.max() + 1 >= least))
+    X = draw(matrices(len(codes), draw(st.integers(1, 3))))
+    return X, draw(vectors(len(codes), (0.0, 1.0, 2.0))), codes
+
+
+def enough(ranker):
+    """Number of queries that it needs."""
+    return 5 if "cv" in ranker.get_params() else 1
+
+
+def fitted(ranker, *problem, **weights):
+    with quiet():
+        return clone(ranker).fit(*problem, **weights)
+
+
+def predictions(ranker, X, qid):
+    """Scores, or the matrices that a search makes positions of: rounding decides between them."""
+    with quiet():
+        found = ranker.decision_function(X, qid)
+    return found if isinstance(found, np.ndarray) else np.concatenate([np.ravel(u) for u in found])
+
+
+def sparse_or_not(ranker):
+    return {**CONTAINERS, **SPARSE} if ranker.__sklearn_tags__().input_tags.sparse else CONTAINERS
+
+
+@every_ranker
+@given(data=st.data())
+def test_containers_change_nothing(ranker, data):
+    X, y, codes = data.draw(problems(enough(ranker)))
+    weight = data.draw(vectors(len(y), WEIGHTS))
+    expected = predictions(fitted(ranker, X, y, codes, sample_weight=weight), X, codes)
+    containers = sparse_or_not(ranker)
+    args = (
+        data.draw(contained(X, containers)),
+        data.draw(contained(y)),
+        data.draw(qids(codes)),
+        data.draw(contained(weight)),
+    )
+    before = [snapshot(each) for each in args]
+    found = fitted(ranker, *args[:3], sample_weight=args[3])
+    names = data.draw(qids(codes))
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(predictions(found, args[0], names), expected, **CLOSE)
+    assert before == [snapshot(each) for each in args]
+
+
+@every_ranker
+@examples(0.5)
+@given(data=st.data())
+def test_order_and_names_change_nothing(ranker, data):
+    if any(name in ranker.get_params() for name in DRAWS):
+        pytest.skip("draws in the order of the rows")
+    X, y, codes = data.draw(problems())
+    rows = data.draw(orders(len(y)))
+    one = fitted(ranker, X, y, codes)
+    two = fitted(ranker, X[rows], y[rows], data.draw(qids(codes[rows])))
+    np.testing.assert_allclose(predictions(two, X, codes), predictions(one, X, codes), **CLOSE)
+
+
+@every_ranker
+@examples(0.5)
+@given(data=st.data())
+def test_pickles_and_second_fits_are_the_same(ranker, data):
+    X, y, codes = data.draw(problems(enough(ranker)))
+    found = fitted(ranker, X, y, codes)
+    expected = predictions(found, X, codes)
+    for twin in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        np.testing.assert_array_equal(predictions(twin, X, codes), expected)
+        assert predictions(twin, X, codes).dtype == float
+    with quiet():
+        again = found.fit(X, y, codes)
+    np.testing.assert_array_equal(predictions(again, X, codes), expected)
+
+
+@every_ranker
+@given(data=st.data())
+def test_one_thing_wrong_is_named_and_changes_nothing(ranker, data):
+    X, y, codes = data.draw(problems(enough(ranker)))
+    found = fitted(ranker, X, y, codes)
+    before = pickle.dumps(found)
+    args = {"X": X, "y": y, "qid": codes, "sample_weight": np.ones(len(y))}
+    wrong = data.draw(st.sampled_from(sorted(args)))
+    args[wrong] = data.draw(bad(args[wrong]).filter(lambda value: not isinstance(value, float)))
+    method = data.draw(st.sampled_from(("fit", "score", "partial_fit", "rank", "predict")))
+    if method in ("rank", "predict"):
+        args = {name: args[name] for name in ("X", "qid")}
+    call = getattr(found, method, found.fit)
+    result = refused(lambda: call(**args), names=NAMED[wrong])
+    assert result is None or wrong not in args
+    if result is None:
+        assert pickle.dumps(found) == before
+
+
+NAMED = {
+    "X": r"\bX\b|features?\b|rows",
+    "y": r"\by\b|y_true|[Ll]abels?|qid",
+    "qid": r"\bqid\b",
+    "sample_weight": r"sample_weight|[Ww]eights?",
+}
+
+
+@every_ranker
+@examples(0.5)
+@given(data=st.data())
+def test_numbers_of_every_size_give_scores_or_an_error(ranker, data):
+    X, y, codes = data.draw(problems(enough(ranker)))
+    finite = st.floats(allow_nan=False, allow_infinity=False)
+    sizes = st.sampled_from([5e-324, 1e-300, 1e-150, 1e-17, 1.0, 1e17, 1e150, 1e300])
+    X = X * data.draw(sizes) if data.draw(st.booleans()) else X / 2 * data.draw(finite)
+    y = y * data.draw(sizes)
+    weight = np.array(WEIGHTS)[data.draw(numbers(len(y))) % 3] * data.draw(sizes)
+    model = refused(lambda: clone(ranker).fit(X, y, codes, sample_weight=weight))
+    if model is not None:
+        scores = refused(lambda: model.predict(X, codes))
+        assert scores is None or np.isfinite(scores).all()
