@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cases import make_data, rankers
 from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     BaggingRegressor,
     GradientBoostingRegressor,
@@ -38,7 +39,7 @@ from sklearn.model_selection import (
 )
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import PowerTransformer, StandardScaler
 from sklearn.svm import SVR
 from sklearn.utils.validation import has_fit_parameter
 
@@ -253,7 +254,14 @@ def test_own_tools_never_cut(many):
     assert not warned(lambda: halving.fit(X, target))
 
 
-@pytest.mark.parametrize("cv", [KFold(7), [(np.arange(0, 150), np.arange(155, 170))]], ids=str)
+CUTS = {
+    "KFold": KFold(7),
+    "rows": [(np.arange(0, 150), np.arange(155, 170))],
+    "a row twice": [(np.arange(0, 150), np.append(np.arange(150, 159), 150))],
+}
+
+
+@pytest.mark.parametrize("cv", CUTS.values(), ids=CUTS)
 def test_folds_of_one_s_own_that_cut_queries(cv, many):
     X, y, qid = many
     # The groups, which KFold ignores and says so.
@@ -352,6 +360,8 @@ NO_MEANS = [
     GridSearchCV(QuantileRegressor(), {"alpha": [1.0]}),
     BaggingRegressor(SVR(), n_estimators=2),
     VotingRegressor([("svr", SVR()), ("ridge", Ridge())]),
+    TransformedTargetRegressor(Ridge(), func=np.log1p, inverse_func=np.expm1),
+    TransformedTargetRegressor(Ridge(), transformer=PowerTransformer()),
     StackingRegressor([("ridge", Ridge())], final_estimator=HuberRegressor()),
 ]
 MEANS = [
@@ -361,6 +371,9 @@ MEANS = [
     HistGradientBoostingRegressor(max_iter=2),
     GradientBoostingRegressor(n_estimators=2),
     PoissonRegressor(),
+    TransformedTargetRegressor(Ridge()),
+    TransformedTargetRegressor(Ridge(), transformer=StandardScaler()),
+    TransformedTargetRegressor(Ridge(), func=lambda y: 2 * y, inverse_func=lambda y: y / 2),
     SGDRegressor(),
     MLPRegressor(max_iter=2000, tol=1e-2),
     StackingRegressor([("svr", SVR())], final_estimator=Ridge()),
@@ -381,7 +394,9 @@ def test_regressors_of_means(regressor, many):
     ("name", "params"),
     [
         ("LGBMRegressor", {"objective": "regression_l1", "verbose": -1, "n_estimators": 2}),
+        ("LGBMRegressor", {"objective": "mean_absolute_error", "verbose": -1, "n_estimators": 2}),
         ("XGBRegressor", {"objective": "reg:absoluteerror", "n_estimators": 2}),
+        ("XGBRegressor", {"objective": "reg:squaredlogerror", "n_estimators": 2}),
     ],
 )
 def test_objectives_of_boosting_libraries(name, params, many):

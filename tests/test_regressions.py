@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cases import first_of_each_class, make_data, ranker_id
 from fits import EVERY, fitted
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.linear_model import HuberRegressor, Lars, Lasso, LinearRegression, Ridge, RidgeCV
 from sklearn.neighbors import KNeighborsRegressor
@@ -149,6 +150,14 @@ def test_linear_regressors_without_closed_form(regressor, data):
     np.testing.assert_allclose(np.ravel(ranker.coef_), np.ravel(own.coef_), rtol=1e-6, atol=1e-9)
     if not isinstance(regressor, Lasso):
         assert ranker.score(X, y, qid) > NDCGRanker().fit(-X, y, qid).score(X, y, qid)
+
+
+@pytest.mark.filterwarnings("ignore::skcalrank.NotAMeanWarning")
+def test_sparse_coefficients(data):
+    X, y, qid = data
+    ranker = NDCGRanker(SVR(kernel="linear")).fit(csr_matrix(X), y, qid)
+    dense = NDCGRanker(SVR(kernel="linear")).fit(X, y, qid)
+    np.testing.assert_allclose(ranker.predict(csr_matrix(X)), dense.predict(X), atol=1e-9)
 
 
 def test_linear_regressor_that_takes_no_weights(rng):

@@ -9,7 +9,9 @@ from definitions import disagreement, orders_of_ties
 from fits import EVERY, fitted
 from matrices import MATRICES
 from pair_cases import PREDS, is_refused, map_ranker, over, pd_ranker, setting
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeCV, SGDRegressor
 from sklearn.model_selection import GroupKFold, cross_val_score
@@ -18,6 +20,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import NDCGRanker, PreferenceTarget, RankingTarget
+from skcalrank.data import first_equal_rows
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import get_scorer
 from skcalrank.preds import PREDS as EVERY_PRED
@@ -125,10 +128,11 @@ def test_equal_documents_have_equal_scores_in_every_ranker(ranker, rng):
 
 
 REGRESSORS = [
-    make_pipeline(StandardScaler(), Ridge()),
+    make_pipeline(StandardScaler(with_mean=False), Ridge()),
     KernelRidge(kernel="rbf"),
     SGDRegressor(random_state=0),
     RidgeCV(),
+    make_pipeline(Nystroem(n_components=20, random_state=0), Ridge()),
 ]
 
 
@@ -137,9 +141,18 @@ def test_equal_documents_have_equal_scores_with_every_regressor(regressor, rng):
     X = rng.normal(size=(6, 37))[rng.integers(0, 6, 203)]
     y, q = rng.integers(0, 3, 203) + 0.0, np.arange(203) // 25
     first = (X[:, None] == X).all(axis=2).argmax(axis=1)
-    for data in (X, np.asfortranarray(X)):
+    single = X.astype(np.float32)
+    for data in (X, np.asfortranarray(X), csr_matrix(X), single, csr_matrix(single)):
         scores = NDCGRanker(regressor, loss="squared").fit(data, y, q).predict(data)
         assert np.array_equal(scores, scores[first])
+
+
+def test_rows_of_any_form_are_found_equal(rng):
+    X = rng.integers(-1, 2, (40, 5)) * 1.5
+    X[X == 0] *= rng.choice([-1, 1], (X == 0).sum())
+    expected = (X[:, None] == X).all(axis=2).argmax(axis=1)
+    for rows in (X, X.astype(np.float32), csr_matrix(X)):
+        assert np.array_equal(first_equal_rows(rows), expected)
 
 
 @every_maker

@@ -95,7 +95,9 @@ def _in_range(regressor, X):
 
 def _finite(regressor):
     """Return a fitted regressor, or raise where its coefficients are not finite."""
-    if not np.isfinite(np.asarray(getattr(regressor, "coef_", 0.0), dtype=float)).all():
+    coef = getattr(regressor, "coef_", 0.0)
+    # Those of a support vector machine of sparse rows are sparse.
+    if not np.isfinite(np.asarray(coef.data if issparse(coef) else coef, dtype=float)).all():
         raise ValueError(
             f"The coefficients of {type(regressor).__name__} are not finite numbers: scale the "
             "features, and divide labels or weights by their largest."
@@ -117,10 +119,13 @@ def predict_rows(regressor, X):
     """
     if type(regressor) in (Ridge, LinearRegression) and isinstance(X, np.ndarray):
         return product_of_rows(X, regressor.coef_.T) + regressor.intercept_
-    found = regressor.predict(X).astype(np.float64, copy=False)
-    if issparse(X) or found.ndim > 1 or getattr(regressor, "_sees_moments_only", False):
+    raw = regressor.predict(X)
+    found = raw.astype(np.float64, copy=False)
+    if found.ndim > 1 or getattr(regressor, "_sees_moments_only", False):
         return found
-    near = _nearly_equal(found)
+    # Rounding to single precision may be amplified to any size.
+    single = min(X.dtype.itemsize, raw.dtype.itemsize) < 8
+    near = np.arange(len(found)) if single else _nearly_equal(found)
     if len(near):
         found = found.copy()
         found[near] = found[near[first_equal_rows(X[near])]]

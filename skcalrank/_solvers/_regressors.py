@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.pipeline import Pipeline
@@ -14,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ..data import CutQueriesWarning, Ints, NotAMeanWarning, warn
 
 # Parameters that name the loss of a regressor, here and in libraries of boosted trees.
-_LOSSES = ("loss", "criterion", "objective", "loss_function")
+_LOSSES = ("loss", "criterion", "objective", "loss_function", "application", "app")
 # Losses whose minimizer is not the conditional mean, without what separates their words.
 _NOT_MEANS = {
     "absoluteerror",
@@ -24,8 +26,11 @@ _NOT_MEANS = {
     "squaredepsiloninsensitive",
     "regressionl1",
     "l1",
+    "loglinquantile",
     "mae",
     "mape",
+    "meanabsoluteerror",
+    "meanabsolutepercentageerror",
     "fair",
     "lq",
     "expectile",
@@ -33,6 +38,7 @@ _NOT_MEANS = {
     "regabsoluteerror",
     "regquantileerror",
     "regpseudohubererror",
+    "regsquaredlogerror",
     "multiquantile",
 }
 _NOT_MEAN_CLASSES = {
@@ -45,6 +51,8 @@ _NOT_MEAN_CLASSES = {
     "SVR",
     "TheilSenRegressor",
 }
+# Transformers of targets under which means stay means.
+_LINEAR = {"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"}
 # What holds the regressor of a pipeline, of a search, or of an ensemble.
 _HOLDERS = ("estimator", "regressor", "base_estimator", "final_estimator")
 
@@ -59,7 +67,17 @@ def why_not_a_mean(regressor: Any) -> str | None:
             loss = getattr(inner, parameter, None)
             if isinstance(loss, str) and _plain(loss) in _NOT_MEANS:
                 return f"{name}({parameter}={loss!r})"
+        if isinstance(inner, TransformedTargetRegressor) and (bent := _bent_by(inner)) is not None:
+            return f"{name} with {bent!r}"
     return None
+
+
+def _bent_by(regressor: TransformedTargetRegressor) -> Any:
+    """Return what transforms targets so that their mean is another's, or None."""
+    func, transformer = regressor.func, regressor.transformer
+    if func is not None and np.ptp(np.diff(func(np.arange(1.0, 4.0)[:, None]), axis=0)) > 1e-9:
+        return func
+    return None if type(transformer).__name__ in {"NoneType", *_LINEAR} else transformer
 
 
 def _plain(loss: str) -> str:

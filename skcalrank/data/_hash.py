@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ._memory import CACHE_CELLS
-from ._types import Array, Ints
+from ._types import Array, Ints, Matrix
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def hash_cells(values: Array) -> Array:
-    """Return a number for each value; -0.0 has that of 0.0."""
+    """Return a number for each value, 0 for 0.0 and -0.0."""
     bits: Array = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
     # Simple values have zeros in their lower half, where a product looks first.
     bits ^= bits >> np.uint64(32)
@@ -29,9 +30,14 @@ def hash_keys(n: int) -> Array:
     return keys
 
 
-def hash_rows(X: Array) -> Array:
-    """Return a number for each row."""
-    keys, out = hash_keys(X.shape[1]), np.empty(len(X), dtype=np.uint64)
+def hash_rows(X: Matrix) -> Array:
+    """Return a number for each row, of an array or a CSR matrix."""
+    keys = hash_keys(X.shape[1])
+    if issparse(X):
+        # Zeros add nothing.
+        sums = np.append(np.uint64(0), (hash_cells(X.data) * keys[X.indices]).cumsum())
+        return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+    out = np.empty(len(X), dtype=np.uint64)
     step = max(1, CACHE_CELLS // X.shape[1])
     for start in range(0, len(X), step):
         rows = slice(start, start + step)
@@ -39,7 +45,7 @@ def hash_rows(X: Array) -> Array:
     return out
 
 
-def first_equal_rows(X: Array) -> Ints:
+def first_equal_rows(X: Matrix) -> Ints:
     """Return for each row the first one that equals it, which may be itself."""
     _, first, number = np.unique(hash_rows(X), return_index=True, return_inverse=True)
     found: Ints = first[number]

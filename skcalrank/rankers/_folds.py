@@ -134,7 +134,8 @@ def warn_of_cuts(splits, problem: Problem):
     cut = np.zeros(len(sizes), dtype=bool)
     for split in splits:
         for rows in (split.test, _training_rows(split, problem)):
-            found = np.bincount(codes[rows], minlength=len(sizes))
+            # A row that is drawn twice does not stand for two.
+            found = np.bincount(codes[np.unique(rows)], minlength=len(sizes))
             cut |= (found > 0) & (found < sizes)
     if cut.any():
         warn(
