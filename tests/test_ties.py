@@ -308,6 +308,8 @@ LINEAR_REGRESSORS = [
 ]
 
 
+# Where there is nothing to learn, Lasso of scikit-learn 1.6 does not see that it is done.
+@pytest.mark.filterwarnings("ignore:Objective did not converge")
 @pytest.mark.parametrize("estimator", LINEAR_REGRESSORS, ids=lambda e: type(e).__name__)
 def test_linear_differences_are_refused_for_symmetric_targets(estimator, rng):
     X, y, q = few_values(rng)

@@ -9,6 +9,7 @@ from argparse import Namespace
 
 import numpy as np
 import pytest
+from cases import holds_generator
 from commands import COLUMNS, fail, run, table
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -40,7 +41,11 @@ pytest.importorskip("skops")
             AveragePrecisionRanker(GramRidge(), relevance_level=2.0),
         ),
         (["--ranker", "err", "--max-grade", "4"], ERRRanker(GramRidge(), max_grade=4.0)),
-        (["--ranker", "ndcg+trees"], NDCGRanker(HistGradientBoostingRegressor(random_state=0))),
+        pytest.param(
+            ["--ranker", "ndcg+trees"],
+            NDCGRanker(HistGradientBoostingRegressor(random_state=0)),
+            marks=holds_generator,
+        ),
     ],
 )
 @pytest.mark.parametrize("chunks", [[], ["--chunk-rows", "25"]])
@@ -303,6 +308,7 @@ def test_info(capsys, path, new):
     assert "coefficient\n" not in run(capsys, "info", new, "--coefficients", "0")
 
 
+@holds_generator
 def test_info_of_other_models(capsys, path, new, frames):
     train = load_letor(path("train.txt"))
     frame = frames["train"]
