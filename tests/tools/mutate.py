@@ -245,7 +245,7 @@ def measure(folder, *tests):
         arguments = ("--cov", "--cov-context=test", "--cov-report=", *tests)
         print(f"measured: {run_pytest(tree, *arguments, **files)[1][-1]}", flush=True)
         times = json.loads((tree.parent / "times.json").read_text())
-    sources = {str(path.relative_to(ROOT)): path.read_text() for path in ROOT.rglob("skcal*/*.py")}
+    sources = {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / "skcalrank").rglob("*.py")}
     data.with_suffix(".json").write_text(json.dumps({"times": times, "sources": sources}))
 
 
