@@ -245,7 +245,8 @@ def measure(folder, *tests):
         arguments = ("--cov", "--cov-context=test", "--cov-report=", *tests)
         print(f"measured: {run_pytest(tree, *arguments, **files)[1][-1]}", flush=True)
         times = json.loads((tree.parent / "times.json").read_text())
-    sources = {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / "skcalrank").rglob("*.py")}
+    files = (ROOT / "skcalrank").rglob("*.py")
+    sources = {path.relative_to(ROOT).as_posix(): path.read_text() for path in files}
     data.with_suffix(".json").write_text(json.dumps({"times": times, "sources": sources}))
 
 
@@ -255,10 +256,8 @@ def measured(folder):
 
     times, executed = {}, defaultdict(lambda: defaultdict(set))
     for path in sorted(folder.glob("*.json")):
-        record, data = (
-            json.loads(path.read_text()),
-            CoverageData(str(path.with_suffix(".coverage"))),
-        )
+        record = json.loads(path.read_text())
+        data = CoverageData(str(path.with_suffix(".coverage")))
         data.read()
         times |= record["times"]
         for name in data.measured_files():
@@ -307,12 +306,14 @@ def run_tests(tree, tests):
 
 def try_mutant(mutant, tree, tests):
     path = tree / mutant.file
-    for content in (mutant.source, None):
-        path.write_bytes(content or (ROOT / mutant.file).read_bytes())
-        Path(cache_from_source(str(path))).unlink(missing_ok=True)
-        if content:
-            result = run_tests(tree, tests)
-    return result
+    original, compiled = path.read_bytes(), Path(cache_from_source(str(path)))
+    path.write_bytes(mutant.source)
+    compiled.unlink(missing_ok=True)
+    try:
+        return run_tests(tree, tests)
+    finally:
+        path.write_bytes(original)
+        compiled.unlink(missing_ok=True)
 
 
 def work(todo, counts, known):
