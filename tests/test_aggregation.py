@@ -402,6 +402,7 @@ ERRORS = [
     (lambda: thurstone_mosteller(Y2, link="log"), ValueError, "link='log': choose one of 'logit'"),
     (lambda: bradley_terry(Y2, alpha=-1), ValueError, "alpha=-1"),
     (lambda: bradley_terry(Y2, tol=0), ValueError, "tol=0: choose a finite number above 0"),
+    (lambda: bradley_terry(Y2, tol=np.inf), ValueError, "tol=inf: choose a finite number above 0"),
     (lambda: principal_eigenvector(Y2, max_iter=0), ValueError, "max_iter=0: choose an integer"),
     (lambda: sample_comparisons([1, 2], [1, 2]), ValueError, "No query has two documents"),
     (lambda: sample_comparisons([1, 2], n_comparisons=0), ValueError, "n_comparisons=0"),

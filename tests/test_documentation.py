@@ -107,6 +107,39 @@ def test_docstrings_describe_every_parameter(module):
         assert not missing, f"{name} does not describe {', '.join(sorted(missing))}"
 
 
+def stated_defaults(value):
+    """Parameters, and what their descriptions call the default, where that is a literal."""
+    for line in inspect.getdoc(value).splitlines():
+        found = re.match(r"(\w[\w, ]*) : .*\bdefault=([\w.+-]+|\".*\")$", line)
+        if found and found[2] != "float64":
+            yield from ((name, ast.literal_eval(found[2])) for name in found[1].split(", "))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstrings_state_the_defaults(module):
+    for name, value in callables(module):
+        if (stated := dict(stated_defaults(value))) and not inspect.isabstract(value):
+            known = inspect.signature(value).parameters
+            assert {key: known[key].default for key in stated} == stated, name
+
+
+def overrides(module):
+    """Methods of public classes, and those of our bases that they stand for."""
+    for _, cls in inspect.getmembers(importlib.import_module(module), inspect.isclass):
+        for name, method in inspect.getmembers(cls, inspect.isfunction):
+            above = [getattr(base, name, None) for base in cls.__mro__[1:]]
+            if not name.startswith("__"):
+                yield from ((method, each) for each in above if inspect.isfunction(each))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_overrides_have_the_defaults_of_what_they_override(module):
+    for mine, above in overrides(module):
+        known, theirs = inspect.signature(mine).parameters, inspect.signature(above).parameters
+        for key in set(known) & set(theirs) if "skcalrank" in above.__module__ else ():
+            assert known[key].default == theirs[key].default, f"{mine.__qualname__}: {key}"
+
+
 def test_every_page_is_in_a_toctree():
     reachable = {"index"} | {entry for page in PAGES for entry in entries(page)}
     pages = {page.relative_to(DOC).with_suffix("").as_posix() for page in PAGES}

@@ -290,6 +290,10 @@ def test_eta_stands_above_every_target(name):
     assert get_loss(name).scaled_to(0 * v, queries).eta == 1.0
     with pytest.raises(ValueError, match=f"eta=1.2 is below the largest.*{largest:g}"):
         get_loss(name, eta=1.2).scaled_to(v, queries)
+    # A sum of targets is rounded, but not by more.
+    get_loss(name, eta=largest * (1 - 5e-13)).scaled_to(v, queries)
+    with pytest.raises(ValueError, match="is below the largest"):
+        get_loss(name, eta=largest * (1 - 1.5e-12)).scaled_to(v, queries)
 
 
 @every_loss
@@ -343,6 +347,12 @@ def test_curvatures_of_preference_losses(name, rng):
     step = 1e-6
     numeric = (loss.slopes(ahead + step) - loss.slopes(ahead - step)) / (2 * step)
     np.testing.assert_allclose(loss.curvatures(ahead), numeric, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", PREFERENCE_LOSSES)
+def test_a_loss_that_has_ended_has_no_curvature(name):
+    loss, ahead = PREFERENCE_LOSSES[name](), np.array([0.5, 1.0, 1.0 + 1e-12, 2.0])
+    assert (loss.curvatures(ahead)[loss.slopes(ahead) == 0] == 0).all()
 
 
 def loss_width(loss):

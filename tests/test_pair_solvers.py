@@ -16,6 +16,7 @@ from pair_problem import (
 )
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LinearRegression, Ridge, SGDRegressor
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
@@ -254,12 +255,30 @@ def test_no_pair_at_all(regressor, rng):
     assert np.isfinite(matrices).all()
 
 
-def test_no_pair_that_weighs(rng):
+@pytest.mark.parametrize("weight", [[1, 0, 0, 0], [3, 2, 0, 0]])
+def test_no_pair_that_weighs(weight, rng):
     problem = Problem(np.array([0, 1, 1, 1]), rng, weighted=True, diagonal=False)
-    problem.weight[:] = [1, 0, 0, 0]
+    problem.weight[:] = weight
     for features in ("bilinear", "concat"):
         matrices = list(problem.fit(features, None).matrices(*inputs(problem)))
         assert all((matrix == 0).all() for matrix in matrices)
+
+
+@pytest.mark.parametrize("regressor", [LinearRegression(), DecisionTreeRegressor(random_state=0)])
+def test_pairs_of_small_weight_are_fitted_where_there_are_no_others(regressor, rng):
+    problem = Problem(QID["pairs"], rng, weighted=True, diagonal=False)
+    for problem.weight[::2] in (1.0, 1e20):
+        model = problem.fit("difference", clone(regressor))
+        fitted = np.array([m[[0, 1], [1, 0]] for m in model.matrices(*inputs(problem))])
+        assert np.ptp(fitted) > 0
+
+
+def test_a_bilinear_fit_that_rounding_ends_says_so_and_is_finite(rng):
+    problem = Problem(QID["pairs"], rng, weighted=True, diagonal=False)
+    problem.weight[::2] = 1e20
+    with pytest.warns(ConvergenceWarning, match="bilinear fit stopped after"):
+        model = problem.fit("bilinear", None, alpha=0.0)
+    assert np.isfinite(model.coef_).all()
 
 
 def test_unknown_features_and_estimator_beside_bilinear(rng):

@@ -154,7 +154,11 @@ def _conjugate_gradients(operator, right, tol, max_iter, verbose):
     relative = 1.0
     for n_iter in range(1, max_iter + 1):
         image = operator(direction)
-        length = product / (direction * image).sum()
+        curvature = (direction * image).sum()
+        if not curvature > 0:
+            # Pairs of small weight are lost where those of large weight are taken out again.
+            break
+        length = product / curvature
         W += length * direction
         residual -= length * image
         step = precondition(residual)

@@ -99,7 +99,7 @@ class PairRegression:
     def fit(self, X, queries, values, diagonal, weight):
         """Fit to all ordered pairs, without building them all where the regressor allows it."""
         chunks = _Chunks(X, queries, self.features, values, diagonal, weight)
-        if not _total_weight(queries, diagonal, weight):
+        if not _has_pairs(queries, diagonal, weight):
             # Nothing to learn from: all pairs get 0.
             self.regressor = None
         elif is_closed_form(self.regressor):
@@ -155,11 +155,10 @@ def _pairs(queries):
         start = int(rows[-1]) + 1
 
 
-def _total_weight(queries, diagonal, weight):
-    """Return the total weight of all pairs that count."""
-    weight = np.ones(queries.n_rows) if weight is None else weight
-    pairs = queries.sum(weight) ** 2 - (0.0 if diagonal else queries.sum(weight**2))
-    return pairs.sum()
+def _has_pairs(queries, diagonal, weight):
+    """Whether any pair counts; a small weight beside large ones does, and a sum would lose it."""
+    counted = queries.sizes if weight is None else queries.sum((weight > 0) * 1.0)
+    return (counted >= (1 if diagonal else 2)).any()
 
 
 def _build(function, X, first, second):

@@ -167,9 +167,9 @@ class ReciprocalRank(BinaryMeasure):
         Among n shared positions with m relevant documents, the i-th is relevant with
         probability ``m/(n-i+1)`` when those before it were not.
         """
-        before, among = _shared_counts(relevant, block)
-        left = block.stop - block.positions + 1
-        hit = np.where(before == 0, np.minimum(among / left, 1.0), 1.0)
+        _, among = _shared_counts(relevant, block)
+        # From the last place that the first relevant document can have on, nothing is missed.
+        hit = among / (block.stop - block.positions + 1)
         missed = np.ones((len(hit), hit.shape[1] + 1))
         np.cumprod(1.0 - hit, axis=1, out=missed[:, 1:])
         return hit * missed[:, :-1]
