@@ -79,6 +79,7 @@ LOSSES = {
     "partition": lambda y: np.partition(y, 2),
     "sort in place": lambda y: (y.sort(), y)[1],
     "concatenate": lambda y: np.concatenate([y, y])[:5].view(RankingTarget),
+    "out": lambda y: (np.take(Y, [4, 3, 2, 1, 0], out=y), y)[1],
     "reshape": lambda y: y.reshape(5, 1).ravel(),
     "comparison": lambda y: (y > 0).astype(float),
     "repeat": lambda y: np.repeat(y, 2)[::2],

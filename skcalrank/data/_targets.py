@@ -76,8 +76,9 @@ class RankingTarget(Target, np.ndarray):
     ``np.concatenate`` keep the queries. What changes values or rows in place or by
     arithmetic (``y + 1``, sorting, shuffling, assignment, reshaping) loses them, and a
     ranker or metric then says so. A numpy function that returns a plain array, such as
-    ``np.where``, returns one without queries. A random generator that shuffles in place,
-    and writing through ``flat`` or a view, go unnoticed: index with a permutation instead.
+    ``np.where``, returns one without queries. A random generator that shuffles in place, and
+    writing through ``flat``, a view or the `out` of arithmetic (also ``y += 1``) go unnoticed:
+    index with a permutation instead.
     Values and queries are copied.
 
     A part of a target knows how many rows its queries had, so that rankers and metrics give a
@@ -143,8 +144,10 @@ class RankingTarget(Target, np.ndarray):
         self.qid = self.origin = None
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if func in _WRITERS and args and isinstance(args[0], RankingTarget):
-            args[0].qid = args[0].origin = None
+        written = [*args[:1]] if func in _WRITERS else [kwargs.get("out")]
+        for target in written:
+            if isinstance(target, RankingTarget):
+                target._forget()
         out = super().__array_function__(func, types, args, kwargs)
         if func is not np.concatenate or np.ndim(out) != 1:
             return out
