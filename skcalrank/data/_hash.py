@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ._memory import CACHE_CELLS
-from ._types import Array, Ints, Matrix
+from ._types import Array, Ints
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -30,7 +30,7 @@ def hash_keys(n: int) -> Array:
     return keys
 
 
-def hash_rows(X: Matrix) -> Array:
+def hash_rows(X: Any) -> Array:
     """Return a number for each row, of an array or a CSR matrix."""
     keys = hash_keys(X.shape[1])
     if issparse(X):
@@ -45,7 +45,7 @@ def hash_rows(X: Matrix) -> Array:
     return out
 
 
-def first_equal_rows(X: Matrix) -> Ints:
+def first_equal_rows(X: Any) -> Ints:
     """Return for each row the first one that equals it, which may be itself."""
     _, first, number = np.unique(hash_rows(X), return_index=True, return_inverse=True)
     found: Ints = first[number]
