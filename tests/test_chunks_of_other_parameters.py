@@ -99,6 +99,18 @@ def test_a_ranker_without_qid_is_not_merged_with_one_that_has_it(data):
             one.merge(other)
 
 
+def test_rankers_of_other_columns_are_not_merged(data):
+    frame = pytest.importorskip("pandas").DataFrame(data[0], columns=list("abc"))
+    first = NDCGRanker(GramRidge()).fit(frame[FIRST], data[1][FIRST], QID[FIRST])
+    second = NDCGRanker(GramRidge()).fit(frame[SECOND], data[1][SECOND], QID[SECOND])
+    turned = NDCGRanker(GramRidge()).fit(frame[list("cba")][SECOND], data[1][SECOND], QID[SECOND])
+    nameless = NDCGRanker(GramRidge()).fit(*parts(data, SECOND))
+    same(first.merge(second), NDCGRanker(GramRidge()).fit(*data, QID))
+    same(first.merge(nameless), nameless.merge(first))
+    with pytest.raises(ValueError, match="are a, b, c, and c, b, a: fit all of them to the same"):
+        first.merge(turned)
+
+
 def test_only_like_models_are_merged(data):
     X, y, qid = parts(data, FIRST)
     with pytest.raises(TypeError, match="Only GramRidge can be merged"):
@@ -137,7 +149,10 @@ def test_a_regressor_of_another_type_is_refused(name, data):
     assert np.array_equal(ranker.predict(data[0]), before)
 
 
-@pytest.mark.parametrize("estimator", [SGDRegressor(), MultiOutputRegressor(SGDRegressor())])
+STUBBORN = [SGDRegressor(), MultiOutputRegressor(SGDRegressor()), MLPRegressor(max_iter=5)]
+
+
+@pytest.mark.parametrize("estimator", STUBBORN, ids=lambda e: type(e).__name__)
 def test_changes_that_fitted_parts_would_not_notice_are_refused(estimator, rng):
     X, y = rng.normal(size=(40, 3)), rng.integers(0, 4, (40, 5))
     ranker = LeastSquaresRanker("spearman", estimator=estimator).partial_fit(X, y)

@@ -167,6 +167,14 @@ def test_copies_of_parts_are_parts(of, many):
         ndcg_score(part, y[2:25])
 
 
+def test_preferences_of_a_part_are_a_part(many):
+    X, y, qid = many
+    part = PreferenceTarget.from_relevance(RankingTarget(y, qid)[2:25])
+    with pytest.warns(CutQueriesWarning, match="2 of 3 queries"):
+        PairwiseDisagreementRanker().fit(X[2:25], part)
+    assert PreferenceTarget.from_relevance(RankingTarget(y, qid)).origin is None
+
+
 def test_repeats_do_not_hide_gaps(many):
     X, y, qid = many
     with pytest.warns(CutQueriesWarning, match="1 of 1 queries cut: 1 of their 10"):

@@ -36,7 +36,8 @@ def hash_rows(X: Any) -> Array:
     if issparse(X):
         # Zeros add nothing.
         sums = np.append(np.uint64(0), (hash_cells(X.data) * keys[X.indices]).cumsum())
-        return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+        of_rows: Array = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+        return of_rows
     out = np.empty(len(X), dtype=np.uint64)
     step = max(1, CACHE_CELLS // X.shape[1])
     for start in range(0, len(X), step):

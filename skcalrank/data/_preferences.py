@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ._arrays import as_array, exact_ranks
 from ._queries import Queries, check_own_qid, check_qid, plain
-from ._targets import Judgments, chosen_rows
+from ._targets import Judgments, Target, chosen_rows
 from ._types import Array, ArrayLike, Bools, Floats, Ints, Matrix
 from ._validation import carried_qid, check_option, check_target
 
@@ -173,7 +173,10 @@ class PreferenceTarget(Judgments):
         keep = gap > 0
         winner, loser, gap = winner[keep], loser[keep], gap[keep]
         weight = gap if weights == "difference" else np.ones_like(gap)
-        return cls(winner, loser, weight, _together(winner), n_rows, qid, n_items)
+        out = cls(winner, loser, weight, _together(winner), n_rows, qid, n_items)
+        # Preferences of a part of the documents are a part of those of all.
+        out.origin = y.origin if isinstance(y, Target) else None
+        return out
 
     @classmethod
     def from_orders(cls, positions: ArrayLike) -> PreferenceTarget:

@@ -147,7 +147,7 @@ class RankingTarget(Target, np.ndarray):
         written = [*args[:1]] if func in _WRITERS else [kwargs.get("out")]
         for target in written:
             if isinstance(target, RankingTarget):
-                target._forget()
+                target.qid = target.origin = None
         out = super().__array_function__(func, types, args, kwargs)
         if func is not np.concatenate or np.ndim(out) != 1:
             return out

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from sklearn.neural_network import MLPRegressor
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -64,12 +65,25 @@ def _updated(fitted, given, ignored=()):
         )
     old, new = before.get_params(), given.get_params()
     changed = {k: v for k, v in new.items() if k not in ignored and not _same(old.get(k), v)}
-    if changed and (wrapped or any("__" in name for name in changed) or old.keys() != new.keys()):
+    # A network keeps its layers and its optimizer.
+    keeps = wrapped or isinstance(before, MLPRegressor) or any("__" in name for name in changed)
+    if changed and (keeps or old.keys() != new.keys()):
         raise ValueError(
             f"estimator parameters {sorted(changed)} were changed after rows were seen, and "
             f"{type(fitted).__name__} cannot take them over: begin with a new ranker."
         )
     return fitted.set_params(**changed)
+
+
+def _check_names(*rankers):
+    """Raise unless rankers that know the names of their features know the same, in one order."""
+    names = [ranker.feature_names_in_ for ranker in rankers if hasattr(ranker, "feature_names_in_")]
+    different = [other for other in names if not np.array_equal(other, names[0])]
+    if different:
+        raise ValueError(
+            f"The features of rankers to be merged are {', '.join(names[0])}, and "
+            f"{', '.join(different[0])}: fit all of them to the same columns in one order."
+        )
 
 
 def _same(old, new):
@@ -289,6 +303,7 @@ class ScoreRanker(BaseRanker):
         """
         for ranker in (self, *others):
             check_is_fitted(ranker)
+        _check_names(self, *others)
         merged = copy.copy(self)
         merged.record_ = self.record_.merge(other.record_ for other in others)
         both = self.estimator_.merge(*(other.estimator_ for other in others))
