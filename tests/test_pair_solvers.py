@@ -259,8 +259,9 @@ def test_no_pair_at_all(regressor, rng):
 def test_no_pair_that_weighs(weight, rng):
     problem = Problem(np.array([0, 1, 1, 1]), rng, weighted=True, diagonal=False)
     problem.weight[:] = weight
-    for features in ("bilinear", "concat"):
-        matrices = list(problem.fit(features, None).matrices(*inputs(problem)))
+    built = [("difference", clone(regressor)) for regressor in NO_PAIRS.values()]
+    for features, regressor in (("bilinear", None), ("concat", None), *built):
+        matrices = list(problem.fit(features, regressor).matrices(*inputs(problem)))
         assert all((matrix == 0).all() for matrix in matrices)
 
 

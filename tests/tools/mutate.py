@@ -193,13 +193,23 @@ class Mutant(NamedTuple):
         return f"{self.file}: {self.before.splitlines()[0]}", self.change
 
 
-def draw(n, seed):
-    """Mutants of `n` places of the rooms."""
+def all_places():
     files = [path for room in ROOMS for path in sorted((ROOT / "skcalrank" / room).glob("*.py"))]
-    found = [(path, *each) for path in files for each in places(ast.parse(path.read_bytes()))]
+    return [(path, *each) for path in files for each in places(ast.parse(path.read_bytes()))]
+
+
+def draw(n, seed):
+    """One mutant of each of `n` places."""
     rng = random.Random(seed)
-    chosen = rng.sample(found, n)
+    chosen = rng.sample(all_places(), n)
     return [Mutant.of(path, node, rng.choice(new), *at) for path, node, new, *at in chosen]
+
+
+def every(text):
+    """All mutants with a text in their file and row, or in their line and change."""
+    for path, node, new, *at in all_places():
+        mutants = [Mutant.of(path, node, each, *at) for each in new]
+        yield from (m for m in mutants if text in f"{m.file}:{m.row} {m.key}")
 
 
 def equivalents():
@@ -252,6 +262,9 @@ def measure(folder, *tests):
     data.with_suffix(".json").write_text(json.dumps({"times": times, "sources": sources}))
 
 
+ON_IMPORT = ""  # where coverage has no test
+
+
 def measured(folder):
     """The seconds of each test, and the tests of each line, wherever the line now stands."""
     from coverage import CoverageData
@@ -269,7 +282,7 @@ def measured(folder):
             for old, new, size in same.get_matching_blocks():
                 for i in range(1, size + 1):
                     tests = {test.rpartition("|")[0] for test in contexts.get(old + i, ())}
-                    executed[file][new + i] |= tests & set(times)
+                    executed[file][new + i] |= tests & {*times, ON_IMPORT}
     return times, executed
 
 
@@ -279,8 +292,8 @@ def tests_of(mutants, folder):
     for mutant in mutants:
         lines, tests = executed[mutant.file], set()
         for part in mutant.around:
-            tests = tests or {test for i in part for test in lines.get(i, ())}
-        if not any(lines.get(i) for i in mutant.around[0]):
+            tests = tests or {test for i in part for test in lines.get(i, ())} - {ON_IMPORT}
+        if any(ON_IMPORT in lines.get(i, ()) for i in mutant.around[0]):
             tests |= {test for test in times if test.startswith(READERS)}
         yield mutant, {test: times[test] for test in tests}
 
@@ -343,14 +356,13 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--map", type=Path, default=ROOT / ".mutate", help="folder to keep it in")
     parser.add_argument("--measure", nargs="+", metavar="FILE", default=[], help="add these tests")
-    parser.add_argument("--only", default="", help="mutants with this text in file:row or change")
+    parser.add_argument("--only", help="all mutants with this text in file:row, line or change")
     options = parser.parse_args()
     folder, counts, start = options.map.resolve(), Counter(), time.perf_counter()
     if options.measure or not folder.exists():
         measure(folder, *options.measure)
 
-    drawn = draw(options.n, options.seed)
-    chosen = [each for each in drawn if options.only in f"{each.file}:{each.row} {each.change}"]
+    chosen = every(options.only) if options.only else draw(options.n, options.seed)
     todo, known = iter(list(tests_of(chosen, folder))), equivalents()
     with ThreadPoolExecutor(options.jobs) as pool:
         for job in [pool.submit(work, todo, counts, known) for _ in range(options.jobs)]:
