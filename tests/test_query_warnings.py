@@ -74,6 +74,10 @@ def many(rng):
     return X[rows], y[rows], qid[rows]
 
 
+def kind(estimator):
+    return type(estimator).__name__
+
+
 def warned(call):
     """Return the categories of what a call warns of, once each."""
     with warnings.catch_warnings(record=True) as caught:
@@ -388,12 +392,12 @@ MEANS = [
 ]
 
 
-@pytest.mark.parametrize("regressor", NO_MEANS, ids=str)
+@pytest.mark.parametrize("regressor", NO_MEANS, ids=kind)
 def test_regressors_of_other_things_than_means(regressor, many):
     assert NotAMeanWarning in warned(lambda: NDCGRanker(regressor).fit(*many))
 
 
-@pytest.mark.parametrize("regressor", MEANS, ids=str)
+@pytest.mark.parametrize("regressor", MEANS, ids=kind)
 def test_regressors_of_means(regressor, many):
     assert not warned(lambda: NDCGRanker(regressor).fit(*many))
 

@@ -198,6 +198,22 @@ def test_numbers_and_categories_of_parquet(parquet):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_labels_beyond_53_bits(csv, parquet):
+    frame = pandas.DataFrame({"qid": [1, 1], "label": [2**60 + 1, 2**60], "f": [0.5, 1.0]})
+    for path in (csv(frame.to_csv(index=False)), parquet(frame)):
+        with pytest.raises(ValueError, match="column 'label' holds values that differ, but are"):
+            read(path)
+
+
+def test_durations_are_no_features(parquet):
+    frame = pandas.DataFrame({"qid": [1, 1], "label": [0, 1], "f": [0.5, 1.0]})
+    frame["age"] = pandas.to_timedelta([1, 2], "D")
+    with pytest.warns(UserWarning, match="that do not hold numbers are left out: age"):
+        names, X, *_ = read(parquet(frame))
+    assert names == ["f"]
+    assert X.tolist() == [[0.5], [1.0]]
+
+
 def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(ValueError, match="is a pipe or a device"):

@@ -35,9 +35,9 @@ def hash_rows(X: Any) -> Array:
     keys = hash_keys(X.shape[1])
     if issparse(X):
         # Zeros add nothing.
-        sums = np.append(np.uint64(0), (hash_cells(X.data) * keys[X.indices]).cumsum())
-        of_rows: Array = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
-        return of_rows
+        sums: Array = np.append(np.uint64(0), (hash_cells(X.data) * keys[X.indices]).cumsum())
+        found: Array = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+        return found
     out = np.empty(len(X), dtype=np.uint64)
     step = max(1, CACHE_CELLS // X.shape[1])
     for start in range(0, len(X), step):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import warn
+from ..data import refuse_rounding, warn
 from ._chunks import refuse_cut_queries, whole_queries
 from ._files import reading, refuse_pipe, to_float
 
@@ -210,7 +210,8 @@ def _feature_names(path, frame, columns: Columns) -> list[str]:
     if columns.features is not None:
         return columns.features
     others = frame.drop(columns=[columns.qid, columns.label, columns.document], errors="ignore")
-    numeric = others.select_dtypes(["number", "bool"]).columns
+    # A duration would be a number of units that depend on the version of pandas.
+    numeric = others.select_dtypes(["number", "bool"], exclude="timedelta").columns
     nameless = [name for name in numeric if str(name).startswith("Unnamed: ")]
     if nameless:
         raise ValueError(
@@ -282,6 +283,7 @@ def _part(frame, names, columns, dtype, place) -> TablePart:
 def _labels(frame, name, place):
     labels = _numbers(frame, [name], np.float64, place)[:, 0]
     place.refuse(np.isnan(labels), name, "has no value: every row needs a label")
+    refuse_rounding(frame[name], f"{place.path}, column {name!r}")
     return labels
 
 
