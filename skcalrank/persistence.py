@@ -57,7 +57,7 @@ _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 _HARMLESS = re.compile(
     r"numpy\.(ma\.(core\.)?MaskedArray|dtype|mean|median)"
     r"|builtins\.frozenset"
-    r"|scipy\.interpolate\._bsplines\.BSpline"
+    r"|scipy\.interpolate\._bsplines\._?BSpline"
     r"|scipy\.\w+\.array_api_compat\.numpy\._aliases\.asarray"
     r"|sklearn\.feature_selection\._univariate_selection\.(f_\w+|r_regression|chi2)"
     r"|sklearn\.feature_selection\._mutual_info\.mutual_info_(classif|regression)"
