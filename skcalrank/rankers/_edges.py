@@ -81,4 +81,5 @@ def _pair_weights(problem, winner, loser):
     if weight is None:
         return None
     mean = problem.queries.repeat(problem.queries.mean_weight(weight))[winner]
-    return weight[winner] * weight[loser] / mean
+    # Squares of large weights are out of range.
+    return weight[winner] * (weight[loser] / mean)
