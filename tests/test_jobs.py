@@ -1,5 +1,8 @@
 """Two jobs, threads or processes, give what one job gives, to the last digit."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 import numpy as np
 import pytest
 from cases import make_data, ranker_id, rankers
@@ -17,8 +20,10 @@ from skcalrank import (
     RankingTarget,
     get_scorer,
 )
+from skcalrank.data import lazy_property
 from skcalrank.datasets import make_subset_ranking
 from skcalrank.displays import RegretCurveDisplay
+from skcalrank.linear_model import GramRidge
 
 EVERY = [
     *rankers(max_iter=5),
@@ -95,3 +100,25 @@ def test_samples_of_a_regret_curve(two_jobs):
     alone = values(1)
     with two_jobs():
         np.testing.assert_array_equal(values(2), alone)
+
+
+def test_threads_do_not_wait_for_each_other_s_coefficients(rows):
+    X, y = rows
+    inside, go_on = Event(), Event()
+
+    class Slow(GramRidge):
+        @lazy_property
+        def coef_(self):
+            inside.set()
+            assert go_on.wait(60)
+            return GramRidge.coef_.func(self)
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(lambda: Slow().fit(X, y).coef_)
+        assert inside.wait(60)
+        inside.clear()
+        second = pool.submit(lambda: Slow().fit(X, y).coef_)
+        # The second one begins while the first is not done.
+        assert inside.wait(60)
+        go_on.set()
+        np.testing.assert_array_equal(first.result(), second.result())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, Queries, check_count, warn
+from ..data import CACHE_CELLS, Queries, check_count, lazy_property, warn
 
 # Rows of the queries that are worked on at a time: a few arrays of them stay in cache.
 _PART_ROWS = CACHE_CELLS // 8
@@ -36,17 +35,17 @@ class Tally:
 
     # -- shape --------------------------------------------------------------------
 
-    @cached_property
+    @lazy_property
     def pair_ptr(self) -> np.ndarray:
         """Query ``q`` has the pairs ``pair_ptr[q]:pair_ptr[q + 1]``."""
         return np.searchsorted(self.first, self.queries.ptr)
 
-    @cached_property
+    @lazy_property
     def pair_query(self) -> np.ndarray:
         """Query of each pair."""
         return np.repeat(np.arange(self.queries.n_queries), np.diff(self.pair_ptr))
 
-    @cached_property
+    @lazy_property
     def incidence(self) -> csr_matrix:
         """Sparse (n_pairs, n_documents) matrix that takes scores to ``s_first - s_second``.
 
@@ -63,7 +62,7 @@ class Tally:
         n = self.queries.n_rows
         return csr_matrix((values, self.second, self._row_ptr), shape=(n, n))
 
-    @cached_property
+    @lazy_property
     def _row_ptr(self):
         return np.searchsorted(self.first, np.arange(self.queries.n_rows + 1))
 

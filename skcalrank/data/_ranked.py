@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ._lazily import lazy_property
 from ._queries import Bucket, Queries
 from ._types import Array, Bools, Floats, Ints
 
@@ -49,30 +49,30 @@ class Block:
         """Whether documents share positions."""
         return self.runs is not None
 
-    @cached_property
+    @lazy_property
     def start(self) -> Ints:
         """A document shares the positions ``start + 1, ..., stop`` with those of equal score."""
         return np.repeat(self.run_start, self.run_length).reshape(self.rows.shape)
 
-    @cached_property
+    @lazy_property
     def stop(self) -> Ints:
         """See `start`."""
         ends = self.run_start + self.run_length
         return np.repeat(ends, self.run_length).reshape(self.rows.shape)
 
-    @cached_property
+    @lazy_property
     def run_length(self) -> Ints:
         """Number of documents of each run."""
         lengths: Ints = np.diff(self.runs, append=self.rows.size)
         return lengths
 
-    @cached_property
+    @lazy_property
     def run_row(self) -> Ints:
         """Query of the block that each run belongs to."""
         rows: Ints = self.runs // self.rows.shape[1]
         return rows
 
-    @cached_property
+    @lazy_property
     def run_start(self) -> Ints:
         """Number of positions before each run."""
         starts: Ints = self.runs - self.run_row * self.rows.shape[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +29,7 @@ from ..data import (
     check_sample_weight,
     checked_array,
     checked_features,
+    lazy_property,
     refuse_lazy,
 )
 
@@ -254,7 +254,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if all(name is not None for name in names) and any(names[0] != names[1]):
             raise ValueError("Models of features of different names cannot be merged.")
 
-    @cached_property
+    @lazy_property
     def coef_(self) -> Floats:
         """Coefficients."""
         check_is_fitted(self, "_moments")
@@ -262,7 +262,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         coef = ridge(self._moments, alpha, self.fit_intercept)
         return coef[:, 0] if self._one_target else coef.T
 
-    @cached_property
+    @lazy_property
     def intercept_(self) -> float | Any:
         """Intercept; 0 without one."""
         check_is_fitted(self, "_moments")
