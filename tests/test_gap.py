@@ -88,7 +88,7 @@ def test_no_other_solver_does_better_on_a_cone(surrogate, rng):
         for law in random_laws(5, rng, r=r, n_labels=3, preferences=True):
             risk = conditional_risk(surrogate, law, get_measure(PD))
             order = rng.permutation(r)
-            least, scores = risk.least(1 + np.argsort(order)[None], "sort")
+            least, _, scores = risk.least(1 + np.argsort(order)[None], "sort")
             assert (np.diff(scores[0][order]) <= 1e-12).all()
             for start in (np.ones(r - 1), 20 * rng.random(r - 1)):
                 other = minimize(risk_of_steps, start, args=(risk, order), method="Nelder-Mead")

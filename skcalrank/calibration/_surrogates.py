@@ -8,7 +8,6 @@ closed set of u from which a prediction map can give an order.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 
@@ -26,31 +25,9 @@ from ..losses import (
 from ..measures import PairwiseDisagreement
 from ..preds import PREDS
 from ._cones import algorithm_cones, distance_to_cone, minimize_hinge, minimize_smooth, sorted_cones
+from ._numeric import NumericalRisk
 from ._orders import all_positions, documents_in_order, pooled
-
-
-class ConditionalRisk(ABC):
-    """Expected surrogate loss under a distribution of the labels, up to a term without u."""
-
-    objective: str | None = "positional"  # of the prediction maps from u to an order
-    preds: tuple[str, ...] = ("sort",)  # names of those maps whose cones are known
-    infimum: float = 0.0
-    error: float  # gaps up to this are those of rounding
-
-    @abstractmethod
-    def risk(self, u):
-        """Risk of every row of a stack of surrogate values."""
-
-    @abstractmethod
-    def minimizer(self):
-        """Surrogate values of the smallest risk."""
-
-    @abstractmethod
-    def least(self, positions, pred):
-        """Smallest risk from which each order can be predicted, and u that have it.
-
-        Ties of u may be broken in any way, so that the sets of u are closed.
-        """
+from ._risk import ConditionalRisk
 
 
 class TargetRisk(ConditionalRisk):
@@ -92,7 +69,8 @@ class TargetRisk(ConditionalRisk):
         np.put_along_axis(means, order, pooled(self.targets[order]), axis=1)
         equal = np.zeros(means.shape)
         saved = self._evaluate(means, equal) - self._infima(means)
-        return self.risk(equal) - saved, self._minimizers(means)
+        least = self.risk(equal) - saved
+        return least, least, self._minimizers(means)
 
 
 class PreferenceRisk(ConditionalRisk):
@@ -123,7 +101,8 @@ class PreferenceRisk(ConditionalRisk):
 
     def least(self, positions, pred):
         scores = self._solve(sorted_cones(positions))
-        return self.risk(scores), scores
+        least = self.risk(scores)
+        return least, least, scores
 
 
 class PairRisk(ConditionalRisk):
@@ -151,7 +130,8 @@ class PairRisk(ConditionalRisk):
 
     def least(self, positions, pred):
         nearest = np.array([self._nearest[pred](self, sigma) for sigma in positions])
-        return self.risk(nearest), nearest
+        least = self.risk(nearest)
+        return least, least, nearest
 
     def exact(self, sigma):
         """Nearest u for which no order is better than sigma."""
@@ -202,7 +182,11 @@ def _preferences(distribution, measure):
 
 
 def _of_targets(distribution, measure, loss):
-    return TargetRisk(get_loss(loss), distribution.targets(measure), distribution.probabilities)
+    loss = get_loss(loss)
+    # What theorems say of the losses of the package they do not say of others, subclasses included.
+    known = type(loss) in LOSSES.values()
+    risk = TargetRisk if known else NumericalRisk
+    return risk(loss, distribution.targets(measure), distribution.probabilities)
 
 
 def _of_preferences(distribution, measure, loss, margin):

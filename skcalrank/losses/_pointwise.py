@@ -19,7 +19,8 @@ class PointwiseLoss(Loss):
 
     A subclass gives the terms with two derivatives, their smallest values, the minimizer and the
     constant of the regret bound. It is order-preserving if the terms are convex in the score and
-    affine in the target, up to a part without scores, and the minimizer increases in the target.
+    affine in the target, up to a part without scores, and the minimizer strictly increases in the
+    target; :func:`skcalrank.calibration.find_counterexample` takes none of that for granted.
 
     Examples
     --------
