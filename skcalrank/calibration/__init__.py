@@ -17,6 +17,7 @@ from ._conditions import (
 from ._distribution import LabelDistribution
 from ._gap import CalibrationGap, calibration_gap, find_counterexample
 from ._report import NoiseReport, noise_report
+from ._rows import SharedRows
 from ._surrogates import SURROGATES
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Condition",
     "LabelDistribution",
     "NoiseReport",
+    "SharedRows",
     "c_phi",
     "calibration_gap",
     "dag_condition",

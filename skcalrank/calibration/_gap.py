@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,6 +15,7 @@ from ..preds import PREDS, Pred
 from ._conditions import dag_condition, low_noise_condition, reinforce_condition
 from ._distribution import LabelDistribution
 from ._orders import all_positions, is_best
+from ._rows import SharedRows, random_rows, regret_stays
 from ._surrogates import conditional_risk
 
 
@@ -190,10 +191,11 @@ def find_counterexample(
     *,
     r: int = 3,
     n_tries: int = 1000,
+    form: str = "query",
     condition: str | None = None,
-    draw: Callable[..., LabelDistribution] | None = None,
+    draw: Callable[..., Any] | None = None,
     random_state: Seed = None,
-) -> LabelDistribution | None:
+) -> LabelDistribution | SharedRows | None:
     """Search for a distribution on which a surrogate with a prediction map fails.
 
     Random distributions are tried until one has no calibration gap while the prediction
@@ -208,24 +210,31 @@ def find_counterexample(
         Number of documents.
     n_tries : int, default=1000
         How many distributions are drawn.
+    form : {"query", "rows"}, default="query"
+        "query": scores are a function of the whole query, as in the theorems. "rows": of one row,
+        and queries share rows. Then the exact fit to the population is tried on a few queries of
+        documents of four kinds that are relevant independently of each other, so that another
+        function of the row has no regret.
     condition : {"low_noise", "dag", "reinforce"}, default=None
         Look only among distributions with this noise condition, as
         :func:`low_noise_condition`, :func:`dag_condition`, :func:`reinforce_condition`.
     draw : callable, default=None
-        From a ``RandomState`` to a :class:`LabelDistribution`. None draws
-        :meth:`LabelDistribution.random`: preferences for the pairwise disagreement, else
-        relevances 0 and 1, or 0, 1 and 2 where the measure takes them.
+        From a ``RandomState`` to a :class:`LabelDistribution`, or to :class:`SharedRows` with
+        ``form="rows"``. None draws :meth:`LabelDistribution.random`: preferences for the
+        pairwise disagreement, else relevances 0 and 1, or 0, 1 and 2 where the measure takes
+        them.
     random_state : int, RandomState instance or None, default=None
 
     Returns
     -------
-    distribution : LabelDistribution or None
+    distribution : LabelDistribution, SharedRows or None
         The first found; None when there was none.
 
     Raises
     ------
     ValueError
-        For an unknown condition, and as in :func:`calibration_gap`.
+        For an unknown form or condition, a condition on rows, and as in
+        :func:`calibration_gap`.
 
     Examples
     --------
@@ -237,8 +246,17 @@ def find_counterexample(
     0.0
     >>> calibration_gap("pairs", "exact", "map", law).calibrated
     True
+
+    A function of one row can be wrong for recall even where the relevances are independent:
+
+    >>> queries = find_counterexample(
+    ...     "squared", "sort", "recall@1", form="rows", r=4, random_state=0
+    ... )
+    >>> round(queries.regret("recall@1", queries.minimizer("squared", "recall@1")), 3)
+    0.009
     """
     measure = get_measure(measure)
+    check_option("form", form, ("query", "rows"))
     if condition is not None:
         check_option("condition", condition, tuple(_CONDITIONS))
     check_count("r", r, least=2)
@@ -246,11 +264,25 @@ def find_counterexample(
     if draw is not None and not callable(draw):
         raise ValueError(f"draw={draw!r}: give a function of a RandomState, or None.")
     rng = check_random_state(random_state)
+    if form == "rows":
+        return _find_rows(surrogate, pred, measure, r, n_tries, condition, draw, rng)
     for _ in range(n_tries):
         distribution = random_law(rng, r, measure) if draw is None else draw(rng)
         holds = _holds(condition, distribution, measure)
         if holds and _fails(surrogate, pred, measure, distribution):
             return distribution
+    return None
+
+
+def _find_rows(surrogate, pred, measure, r, n_tries, condition, draw, rng):
+    if condition is not None:
+        raise ValueError(f"condition must be None with form='rows', got {condition!r}.")
+    if pred != "sort":
+        raise ValueError(f"pred must be 'sort' with form='rows', got {pred!r}.")
+    for _ in range(n_tries):
+        queries = random_rows(rng, r) if draw is None else draw(rng)
+        if regret_stays(queries, surrogate, measure):
+            return queries
     return None
 
 

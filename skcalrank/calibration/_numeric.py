@@ -46,7 +46,7 @@ class NumericalRisk(ConditionalRisk):
         self._scale = self._size()
         self.error = _ERROR * self._scale
         self._check_slopes(rng)
-        self.convex = self._looks_convex(rng)
+        self.convex = self.smooth = self._looks_convex(rng)
         u = rng.normal(size=(_POINTS, self.n_documents))
         moved = np.abs(self.risk(u + 1.0) - self.risk(u))
         # Where all scores can be shifted alike there is nothing to be found that way.

@@ -11,6 +11,7 @@ class ConditionalRisk(ABC):
     objective: str | None = "positional"  # of the prediction maps from u to an order
     preds: tuple[str, ...] = ("sort",)  # names of those maps whose cones are known
     certificate: str = "exact"  # what the minima rest on
+    smooth: bool = False  # whether the risk is convex and has a gradient
     infimum: float = 0.0
     error: float  # gaps up to this are those of rounding
 

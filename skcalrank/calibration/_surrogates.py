@@ -33,6 +33,8 @@ from ._risk import ConditionalRisk
 class TargetRisk(ConditionalRisk):
     """An order-preserving loss of the mean targets U."""
 
+    smooth = True
+
     def __init__(self, loss, targets, probabilities):
         self.loss = loss.scaled_to(targets.ravel(), Queries.equal(*targets.shape))
         # But for rounding a mean is within its range, on which a loss may depend.
@@ -56,6 +58,12 @@ class TargetRisk(ConditionalRisk):
     def risk(self, u):
         return self._evaluate(self.targets, u)
 
+    def gradient(self, u):
+        """Derivatives of the risk of every row of a stack of scores."""
+        targets = np.broadcast_to(self.targets, u.shape).ravel()
+        queries = Queries.equal(*u.shape)
+        return self.loss.derivatives(targets, u.ravel(), queries)[0].reshape(u.shape)
+
     def minimizer(self):
         return self._minimizers(self.targets[None])[0]
 
@@ -78,6 +86,7 @@ class PreferenceRisk(ConditionalRisk):
 
     def __init__(self, loss, minimise, preferences, probabilities, margin):
         self.loss, self._minimise = loss, minimise
+        self.smooth = minimise is minimize_smooth
         matrices = preferences if margin else np.tensordot(probabilities, preferences, 1)[None]
         outcome, winner, loser = np.nonzero(matrices)
         identity = np.eye(matrices.shape[1])
@@ -95,6 +104,11 @@ class PreferenceRisk(ConditionalRisk):
 
     def risk(self, u):
         return self.loss.terms(u @ self.ahead.T - self.margin) @ self.weight
+
+    def gradient(self, u):
+        """Derivatives of the risk of every row of a stack of scores."""
+        slopes = self.loss.slopes(u @ self.ahead.T - self.margin)
+        return (slopes * self.weight) @ self.ahead
 
     def minimizer(self):
         return self._best
