@@ -15,6 +15,7 @@ from ._conditions import (
     score_condition,
 )
 from ._distribution import LabelDistribution
+from ._function import calibration_function, inconsistency_level
 from ._gap import CalibrationGap, calibration_gap, find_counterexample
 from ._report import NoiseReport, noise_report
 from ._rows import SharedRows
@@ -29,9 +30,11 @@ __all__ = [
     "NoiseReport",
     "SharedRows",
     "c_phi",
+    "calibration_function",
     "calibration_gap",
     "dag_condition",
     "find_counterexample",
+    "inconsistency_level",
     "low_noise_condition",
     "noise_report",
     "regret_bound",

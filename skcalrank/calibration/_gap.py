@@ -136,7 +136,7 @@ def calibration_gap(
     True
     """
     risk = conditional_risk(surrogate, distribution, measure)
-    pred = _check_pred(pred, risk)
+    pred = check_pred(pred, risk)
     values = distribution.order_values(measure)
     suboptimal = ~is_best(values)
     if not suboptimal.any():
@@ -162,7 +162,7 @@ def calibration_gap(
     )
 
 
-def _check_pred(pred, risk):
+def check_pred(pred, risk):
     """Return the name of a prediction map whose cones are known."""
     name = pred
     if isinstance(pred, Pred):

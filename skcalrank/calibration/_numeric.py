@@ -38,6 +38,7 @@ class NumericalRisk(ConditionalRisk):
 
     def __init__(self, loss, targets, probabilities):
         self.loss = loss.scaled_to(targets.ravel(), Queries.equal(*targets.shape))
+        self.aims = targets, None
         self.targets, which = np.unique(targets, axis=0, return_inverse=True)
         self.probabilities = np.bincount(which.ravel(), probabilities)
         self.n_documents = targets.shape[1]

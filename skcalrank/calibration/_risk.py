@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 
 class ConditionalRisk(ABC):
@@ -13,6 +14,9 @@ class ConditionalRisk(ABC):
     certificate: str = "exact"  # what the minima rest on
     smooth: bool = False  # whether the risk is convex and has a gradient
     infimum: float = 0.0
+    # Targets of each outcome, and by what the squared distance from their mean is the regret:
+    # None where it is not. A surrogate of single preferences aims at no targets.
+    aims: tuple[Any, float | None] | None = None
     error: float  # gaps up to this are those of rounding
 
     @property

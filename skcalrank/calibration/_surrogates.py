@@ -37,6 +37,8 @@ class TargetRisk(ConditionalRisk):
 
     def __init__(self, loss, targets, probabilities):
         self.loss = loss.scaled_to(targets.ravel(), Queries.equal(*targets.shape))
+        squared = {"squared": 1.0, "pairwise_squared": float(targets.shape[1])}
+        self.aims = targets, squared.get(loss.name)
         # But for rounding a mean is within its range, on which a loss may depend.
         mean = probabilities @ targets
         self.targets = np.clip(mean, targets.min(axis=0), targets.max(axis=0))
@@ -122,11 +124,13 @@ class PreferenceRisk(ConditionalRisk):
 class PairRisk(ConditionalRisk):
     """Least squares on the targets of pairs: squared distance from their means."""
 
-    def __init__(self, measure, means):
-        self.measure, self.means = measure, means
+    def __init__(self, measure, targets, probabilities):
+        self.measure, self.means = measure, np.tensordot(probabilities, targets, 1)
+        means = self.means
         self.basis = measure.pair_basis(all_positions(len(means)))
         # Entries that the prediction does not depend on belong to no pair.
         self.entries = np.ptp(self.basis, axis=0) > 0
+        self.aims = targets * self.entries, 1.0
         self.error = 1e-13 * float(self.risk(np.zeros((1, *means.shape)))[0])
         self.objective = measure.objective
         self._nearest = {"exact": PairRisk.exact} | {
@@ -216,7 +220,8 @@ def _of_values(distribution, measure):
 
 
 def _of_pairs(distribution, measure):
-    return PairRisk(measure, distribution.expected_targets(measure, pairs=True))
+    targets = distribution.targets(measure, pairs=True)
+    return PairRisk(measure, targets, distribution.probabilities)
 
 
 #: Every surrogate by its name: from a distribution and a measure to the conditional risk.
