@@ -94,6 +94,35 @@ def test_least_squares_against_another_solver(measure):
     assert h == pytest.approx(least, rel=1e-4)
 
 
+def test_exact_map_against_another_solver():
+    # Targets y_i y_j / |y|; an order is worth their sum over the larger of the two positions.
+    y = all_labels("map", 3)
+    low = np.tril_indices(3)
+    alpha = (y[:, low[0]] * y[:, low[1]] / np.maximum(y.sum(axis=1), 1)[:, None]).T
+    positions = np.array(list(permutations((1, 2, 3))))
+    basis = 1 / np.maximum(positions[:, low[0]], positions[:, low[1]])
+    ahead, least = basis[0] - basis[1:], np.inf
+    for better in basis[1:] - basis[0]:
+        if (better @ alpha).max() < 0.1:
+            continue
+        ways = [
+            {"type": "eq", "fun": lambda x: x[6:].sum() - 1},
+            {"type": "ineq", "fun": lambda x: ahead @ x[:6]},
+            {"type": "ineq", "fun": lambda x, gain=better @ alpha: gain @ x[6:] - 0.1},
+        ]
+        found = minimize(
+            lambda x: ((x[:6] - alpha @ x[6:]) ** 2).sum(),
+            np.r_[np.zeros(6), np.eye(8)[(better @ alpha).argmax()]],
+            constraints=ways,
+            bounds=[(None, None)] * 6 + [(0, 1)] * 8,
+            tol=1e-12,
+        )
+        least = min(least, found.fun)
+    h = calibration_function("pairs", "exact", "map", 3, [0.1, 0.2])
+    assert h[0] == pytest.approx(least, rel=1e-4)
+    np.testing.assert_allclose(h, 18 / 17 * np.array([0.01, 0.04]))
+
+
 @pytest.mark.parametrize("loss", ["logistic", "exponential", "squared_hinge"])
 def test_other_losses_reach_their_bound(loss):
     # Of two documents next to each other, of mean targets around 1/2: the bound is tight there.
