@@ -212,7 +212,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         u : ndarray of shape (n_rows,) or (n, r)
-            Under the loss "pairwise_squared", up to a constant of each query.
+            Under the losses "centered" and "pairwise_squared", up to a constant of each query.
         """
 
     @lazy_aware
@@ -344,8 +344,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _why_weights_do_not_repeat(self) -> str | None:
         """Return why a weight is not a repetition of the row, or None where it is."""
-        if self._loss_in_force() == "pairwise_squared":
-            return f"pairwise squared: {COUNTS_DOCUMENTS}"
+        if self._loss_in_force() in ("centered", "pairwise_squared"):
+            return f"centered within the query: {COUNTS_DOCUMENTS}"
         return None if self._measure().separable else DEPENDS_ON_LABELS
 
     def _scored_by(self, y):

@@ -27,7 +27,7 @@ class ERRRanker(ScoreRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
     max_grade : float, default=None
         Highest grade of the scale; None = the largest label seen in fit.
@@ -64,8 +64,9 @@ class ERRRanker(ScoreRanker):
         max_grade: float | None = None,
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.max_grade = max_grade
 
     _judgments = (ClickSessions,)

@@ -162,7 +162,7 @@ class OrderPreservingRanker(LinearScorer):
         # The pairs of r items are r times the centered squares.
         alpha = self.alpha / (problem.n_items or 1) if pairwise else self.alpha
         ridge = Ridge(alpha, fit_intercept=self.fit_intercept, tol=self.tol)
-        fit_targets(ridge, problem, targets, pairwise=pairwise)
+        fit_targets(ridge, problem, targets, loss="pairwise_squared" if pairwise else "squared")
         return ScorerFit(ridge.coef_, ridge.intercept_, 1)
 
     def _solve_logistic(self, problem, targets, start):

@@ -38,7 +38,7 @@ class AveragePrecisionRanker(PairRanker):
 
     Parameters
     ----------
-    estimator, pair_features, alpha, loss, n_jobs, random_state, verbose
+    estimator, pair_features, alpha, loss, n_passes, n_jobs, random_state, verbose
         As in :class:`~skcalrank.rankers.PairRanker`.
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
@@ -80,13 +80,23 @@ class AveragePrecisionRanker(PairRanker):
         pair_features: str | Callable[..., Any] = "bilinear",
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
         relevance_level: float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, random_state, verbose
+            estimator,
+            surrogate,
+            pred,
+            pair_features,
+            alpha,
+            loss,
+            n_passes,
+            n_jobs,
+            random_state,
+            verbose,
         )
         self.relevance_level = relevance_level
 
@@ -149,7 +159,7 @@ class PairwiseDisagreementRanker(PairRanker):
 
     Parameters
     ----------
-    estimator, pair_features, alpha, loss, n_jobs, random_state, verbose
+    estimator, pair_features, alpha, loss, n_passes, n_jobs, random_state, verbose
         As in :class:`~skcalrank.rankers.PairRanker`.
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
@@ -185,7 +195,7 @@ class PairwiseDisagreementRanker(PairRanker):
     short_names: ClassVar = {"pd": {}, "kendall": {"weights": "unit"}}
     _judgments = (PreferenceTarget,)
     _diagonal = False
-    _of_documents = ("loss", "score_function")
+    _of_documents = ("loss", "n_passes", "score_function")
     _of_pairs = ("pair_features", "time_limit")
     _parameter_constraints: ClassVar = {
         **PairRanker._parameter_constraints,
@@ -205,13 +215,23 @@ class PairwiseDisagreementRanker(PairRanker):
         pair_features: str | Callable[..., Any] = "bilinear",
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, random_state, verbose
+            estimator,
+            surrogate,
+            pred,
+            pair_features,
+            alpha,
+            loss,
+            n_passes,
+            n_jobs,
+            random_state,
+            verbose,
         )
         self.score_function = score_function
         self.weights = weights

@@ -63,10 +63,18 @@ class LeastSquaresRanker(_PositionalRanker):
         Ridge penalty with ``estimator=None``; set that of another regressor on the regressor.
         Under the loss "pairwise_squared" it is added to squares summed over all pairs of
         documents, so good values are often 100 to 10,000: search them.
-    loss : {"squared", "pairwise_squared"}, default=None
-        Squared errors of the targets, or of their differences within a query, which
-        needs a regressor linear in X. None is "pairwise_squared" for ``Ridge``,
-        ``LinearRegression`` and ``GramRidge``, else "squared".
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Squared errors of the targets, or of their differences within a query. "pairwise_squared"
+        leaves a constant of each query free: in closed form for ``Ridge``, ``LinearRegression``
+        and ``GramRidge``, on centered features for other regressors linear in X, and else by
+        passes that refit on ``u - mean_q(u - f)``, where f is the fit before. "centered" is the
+        first pass by itself, from ``f = 0``: calibrated where a row carries its whole query, and
+        otherwise not, not even for measures whose targets are separable. Both weigh a query by its
+        number of documents, if the regressor takes weights. None is "pairwise_squared" for
+        ``Ridge``, ``LinearRegression`` and ``GramRidge``, else "squared".
+    n_passes : int, default=5
+        Fits that "pairwise_squared" makes where the regressor is not linear in X; more come closer
+        to its minimum. :meth:`partial_fit` makes no passes.
 
     Attributes
     ----------
@@ -104,8 +112,9 @@ class LeastSquaresRanker(_PositionalRanker):
         estimator: Any = None,
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.measure = measure
 
     def _measure(self):
@@ -135,9 +144,10 @@ class _BinaryRanker(_PositionalRanker):
         k: int | None = 10,
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
         relevance_level: float | None = None,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.k = k
         self.relevance_level = relevance_level
 
@@ -150,7 +160,7 @@ class PrecisionRanker(_BinaryRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff of `score`; the surrogate is the same for every k. None = all.
@@ -178,7 +188,7 @@ class RecallRanker(_BinaryRanker):
 
     Parameters
     ----------
-    estimator, k, alpha, loss, relevance_level
+    estimator, k, alpha, loss, n_passes, relevance_level
         As in :class:`PrecisionRanker`.
 
     Examples
@@ -201,7 +211,7 @@ class DCGRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
     k : int, default=None
         Cutoff of `score`; the surrogate is the same for every k. None = all.
@@ -228,8 +238,9 @@ class DCGRanker(_PositionalRanker):
         gain: str = "exponential",
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.k = k
         self.gain = gain
 
@@ -243,7 +254,7 @@ class NDCGRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff; None = all documents.
@@ -271,8 +282,9 @@ class NDCGRanker(_PositionalRanker):
         gain: str = "exponential",
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.k = k
         self.gain = gain
 
@@ -285,7 +297,7 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
     neutral : float, default=0.0
         Label that is worth nothing.
@@ -316,8 +328,9 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
         half_life: float = 5.0,
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.neutral = neutral
         self.half_life = half_life
 
@@ -331,7 +344,7 @@ class AUCRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant; None requires labels 0 and 1.
@@ -354,9 +367,10 @@ class AUCRanker(_PositionalRanker):
         *,
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
         relevance_level: float | None = None,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.relevance_level = relevance_level
 
 
@@ -369,7 +383,7 @@ class SpearmanRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
 
     Examples
