@@ -42,6 +42,11 @@ class AveragePrecisionRanker(PairRanker):
         As in :class:`~skcalrank.rankers.PairRanker`.
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
+    targets : {"measure", "separable"}, default="measure"
+        What the score surrogate regresses: ``y_i / |y|_1``, or the relevance ``y_i`` itself. The
+        latter is calibrated where the relevances of a query are independent given the query (a part
+        of :math:`P_{reinforce}`); and where also each is given by the row alone, a regressor of
+        rows, which cannot see ``|y|_1``, attains it.
     pred : {"diagonal", "exact", "beam", "auto"}, Pred or callable, default=None
         Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.map_positions`;
         None is "auto". A callable takes the (r, r) matrix of a query and returns positions.
@@ -66,8 +71,10 @@ class AveragePrecisionRanker(PairRanker):
 
     short_names: ClassVar = {"map": {}}
     _diagonal = True
+    _of_documents = ("loss", "n_passes", "targets")
     _parameter_constraints: ClassVar = {
         **PairRanker._parameter_constraints,
+        "targets": [one_of("measure", "separable")],
         "relevance_level": [FINITE, None],
     }
 
@@ -76,6 +83,7 @@ class AveragePrecisionRanker(PairRanker):
         estimator: Any = None,
         *,
         surrogate: str = "score",
+        targets: str = "measure",
         pred: str | Pred | Callable[..., Any] | None = None,
         pair_features: str | Callable[..., Any] = "bilinear",
         alpha: float = 1.0,
@@ -98,6 +106,7 @@ class AveragePrecisionRanker(PairRanker):
             random_state,
             verbose,
         )
+        self.targets = targets
         self.relevance_level = relevance_level
 
     def _positive_only(self):

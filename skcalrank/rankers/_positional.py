@@ -23,6 +23,7 @@ from ._score import ScoreRanker
 _CONSTRAINTS = ScoreRanker._parameter_constraints
 _CUTOFF = [AT_LEAST_ONE, None]
 _LEVEL = [FINITE, None]
+_TARGETS = [one_of("measure", "separable")]
 _GAIN = [one_of("exponential", "linear")]
 
 
@@ -190,6 +191,10 @@ class RecallRanker(_BinaryRanker):
     ----------
     estimator, k, alpha, loss, n_passes, relevance_level
         As in :class:`PrecisionRanker`.
+    targets : {"measure", "separable"}, default="measure"
+        What is regressed: ``y_i / |y|_1``, or the relevance ``y_i`` itself. The latter is
+        calibrated where the relevances of a query are independent given the query; and where also
+        each is given by the row alone, a regressor of rows, which cannot see ``|y|_1``, attains it.
 
     Examples
     --------
@@ -201,6 +206,28 @@ class RecallRanker(_BinaryRanker):
 
     short_names: ClassVar = {"recall": {}}
     _kind = Recall
+    _parameter_constraints: ClassVar = {**_BinaryRanker._parameter_constraints, "targets": _TARGETS}
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        k: int | None = 10,
+        targets: str = "measure",
+        alpha: float = 1.0,
+        loss: str | None = None,
+        n_passes: int = 5,
+        relevance_level: float | None = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            k=k,
+            alpha=alpha,
+            loss=loss,
+            n_passes=n_passes,
+            relevance_level=relevance_level,
+        )
+        self.targets = targets
 
 
 class DCGRanker(_PositionalRanker):
@@ -260,6 +287,13 @@ class NDCGRanker(_PositionalRanker):
         Cutoff; None = all documents.
     gain : {"exponential", "linear"}, default="exponential"
         ``2^y - 1`` or ``y``.
+    targets : {"measure", "separable"}, default="measure"
+        What is regressed: ``G(y_i) / IDCG@k(y)``, or the gain ``G(y_i)`` itself. The latter is
+        calibrated where the labels of a query are independent given the query and their laws
+        stochastically ordered (of two documents, one has the higher probability of a label above
+        each grade, as two labels always have it and cumulative models do; a document that is
+        seldom excellent against one that is always fair is not in such an order). Where also each
+        label is given by the row alone, a regressor of rows, which cannot see IDCG, attains it.
 
     Examples
     --------
@@ -272,7 +306,12 @@ class NDCGRanker(_PositionalRanker):
 
     short_names: ClassVar = {"ndcg": {}}
     _kind = NDCG
-    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "gain": _GAIN}
+    _parameter_constraints: ClassVar = {
+        **_CONSTRAINTS,
+        "k": _CUTOFF,
+        "gain": _GAIN,
+        "targets": _TARGETS,
+    }
 
     def __init__(
         self,
@@ -280,6 +319,7 @@ class NDCGRanker(_PositionalRanker):
         *,
         k: int | None = 10,
         gain: str = "exponential",
+        targets: str = "measure",
         alpha: float = 1.0,
         loss: str | None = None,
         n_passes: int = 5,
@@ -287,6 +327,7 @@ class NDCGRanker(_PositionalRanker):
         super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.k = k
         self.gain = gain
+        self.targets = targets
 
 
 class ExpectedRankUtilityRanker(_PositionalRanker):
@@ -348,6 +389,9 @@ class AUCRanker(_PositionalRanker):
         As in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant; None requires labels 0 and 1.
+    targets : {"measure", "separable"}, default="measure"
+        What is regressed: ``y_i / (|y|_1 (r - |y|_1))``, or the relevance ``y_i`` itself, under the
+        condition of :class:`RecallRanker`.
 
     Examples
     --------
@@ -359,18 +403,24 @@ class AUCRanker(_PositionalRanker):
 
     short_names: ClassVar = {"auc": {}}
     _kind = AUC
-    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "relevance_level": _LEVEL}
+    _parameter_constraints: ClassVar = {
+        **_CONSTRAINTS,
+        "relevance_level": _LEVEL,
+        "targets": _TARGETS,
+    }
 
     def __init__(
         self,
         estimator: Any = None,
         *,
+        targets: str = "measure",
         alpha: float = 1.0,
         loss: str | None = None,
         n_passes: int = 5,
         relevance_level: float | None = None,
     ) -> None:
         super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
+        self.targets = targets
         self.relevance_level = relevance_level
 
 
