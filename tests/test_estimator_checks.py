@@ -14,12 +14,13 @@ from skcalrank import (
     NDCGRanker,
     PairwiseDisagreementRanker,
 )
+from skcalrank.preprocessing import QueryContext
 from skcalrank.testing import expected_failed_checks
 
 # The checks know no qid.
 pytestmark = pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
 
-DEFAULTS = [*rankers(), LowRankLossClassifier()]
+DEFAULTS = [*rankers(), LowRankLossClassifier(), QueryContext()]
 
 
 def _variants():
