@@ -22,8 +22,8 @@ class ERRRanker(ScoreRanker):
 
     Regresses the stop probability ``(2^y - 1) / 2^max_grade`` and sorts. Calibrated
     (Fisher-consistent) for ERR when the relevances of the documents are independent
-    given the query (DMJ13, Lemma 1); no order-preserving loss is under every
-    distribution (CUG13, Theorem 3.3).
+    given the query (DMJ13, Lemma 1), and with rows also each is given by its row; no
+    order-preserving loss is under every distribution (CUG13, Theorem 3.3).
 
     Parameters
     ----------

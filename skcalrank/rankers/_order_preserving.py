@@ -31,7 +31,8 @@ class OrderPreservingRanker(LinearScorer):
 
     Sorting by the minimizer of any of these losses is calibrated (Fisher-consistent) for the
     positional measure whose targets v it is given, under every distribution of the labels
-    (CUG13, Theorem 3.2), with the regret bound of :func:`skcalrank.calibration.regret_bound`.
+    (CUG13, Theorem 3.2), with the regret bound of :func:`skcalrank.calibration.regret_bound`; with
+    rows of documents, where :class:`LeastSquaresRanker` is.
     For MAP, pairwise disagreement and ERR the conditions of :class:`AveragePrecisionRanker` and
     :class:`PairwiseDisagreementRanker` (score form) and :class:`ERRRanker` remain.
 

@@ -34,7 +34,8 @@ class AveragePrecisionRanker(PairRanker):
 
     With ``surrogate="score"`` it regresses ``y_i / |y|_1`` and sorts: calibrated on the same
     distributions (Corollary 5). The condition is sufficient, not necessary. No convex surrogate
-    with one score per document is calibrated for MAP under every distribution.
+    with one score per document is calibrated for MAP under every distribution. All of it is about
+    regressors of the whole query; with rows see :ref:`rows-and-context`.
 
     Parameters
     ----------
@@ -164,7 +165,8 @@ class PairwiseDisagreementRanker(PairRanker):
     (Theorem 6), a smaller set. For the net preference :math:`f_i = \sum_j (y_{ij} - y_{ji})` this
     is the surrogate of DMJ10 with the square regularizer; low noise (DMJ10, Definition 8) is
     sufficient. No convex surrogate with one score per document is calibrated under every
-    distribution.
+    distribution. All of it is about regressors of the whole query; with rows of documents, the row
+    must determine the mean of its target (:ref:`rows-and-context`).
 
     Parameters
     ----------

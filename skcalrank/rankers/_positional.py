@@ -1,4 +1,4 @@
-"""Rankers of positional measures: regress the targets, sort. Calibrated without conditions."""
+"""Rankers of positional measures: regress the targets, sort."""
 
 from __future__ import annotations
 
@@ -49,7 +49,11 @@ class LeastSquaresRanker(_PositionalRanker):
 
     Regresses the targets :math:`u_i(y)` of the measure and sorts by the result:
     calibrated (Fisher-consistent) for the measure under every distribution of the
-    labels (RAT13, Theorem 3; CUG13, Theorem 3.2).
+    labels (RAT13, Theorem 3; CUG13, Theorem 3.2), which is a statement about regressors
+    of the whole query. In the label-ranking form a row is the whole query. With rows of
+    documents it holds for separable measures where the row determines the law of its
+    label, and for all where the row carries the context of its query, see
+    :class:`~skcalrank.preprocessing.QueryContext` and :ref:`rows-and-context`.
 
     Parameters
     ----------
@@ -157,7 +161,8 @@ class PrecisionRanker(_BinaryRanker):
     """Precision at k; k = 1 is "winner takes all" (RAT13, section 4).
 
     Regresses the relevance itself and sorts: calibrated (Fisher-consistent) for P@k
-    under every distribution of the labels.
+    under every distribution of the labels, with rows where the row determines the
+    probability of its relevance (:ref:`rows-and-context`).
 
     Parameters
     ----------
@@ -184,8 +189,9 @@ class RecallRanker(_BinaryRanker):
     """Recall at k.
 
     Regresses ``y_i / |y|_1`` and sorts: calibrated (Fisher-consistent) for R@k under
-    every distribution of the labels (CUG13, Table 1). The target is 0 on a query
-    without a relevant document.
+    every distribution of the labels (CUG13, Table 1), as a regressor of the whole query;
+    with rows, where they carry its context (:ref:`rows-and-context`). The target is 0 on
+    a query without a relevant document.
 
     Parameters
     ----------
@@ -234,7 +240,8 @@ class DCGRanker(_PositionalRanker):
     """Discounted cumulative gain.
 
     Regresses the gain and sorts: calibrated (Fisher-consistent) for DCG@k under every
-    distribution of the labels (CUG13, Table 1).
+    distribution of the labels (CUG13, Table 1), with rows where the row determines its
+    mean gain (:ref:`rows-and-context`).
 
     Parameters
     ----------
@@ -276,8 +283,9 @@ class NDCGRanker(_PositionalRanker):
     """Normalized discounted cumulative gain.
 
     Regresses ``G(y_i) / IDCG@k(y)`` and sorts: calibrated (Fisher-consistent) for
-    NDCG@k under every distribution of the labels (CUG13, Table 1; DMJ13, eq. 28). The
-    target is 0 on a query without a relevant document.
+    NDCG@k under every distribution of the labels (CUG13, Table 1; DMJ13, eq. 28), as a
+    regressor of the whole query; with rows, where they carry its context
+    (:ref:`rows-and-context`). The target is 0 on a query without a relevant document.
 
     Parameters
     ----------
@@ -334,7 +342,8 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
     """Expected rank utility (RAT13, section 5).
 
     Regresses ``max(y_i - neutral, 0)`` and sorts: calibrated (Fisher-consistent) for
-    ERU under every distribution of the labels.
+    ERU under every distribution of the labels, with rows where the row determines its
+    mean target (:ref:`rows-and-context`).
 
     Parameters
     ----------
@@ -380,8 +389,9 @@ class AUCRanker(_PositionalRanker):
     """Area under the ROC curve within the query.
 
     Regresses ``y_i / (|y|_1 (r - |y|_1))`` and sorts: calibrated (Fisher-consistent)
-    for the AUC under every distribution of the labels (CUG13, Table 1). The target is
-    0 on a query with one class only.
+    for the AUC under every distribution of the labels (CUG13, Table 1), as a regressor of
+    the whole query; with rows, where they carry its context (:ref:`rows-and-context`).
+    The target is 0 on a query with one class only.
 
     Parameters
     ----------
@@ -429,7 +439,9 @@ class SpearmanRanker(_PositionalRanker):
 
     Regresses ``r - position_i`` (mid-ranks of the labels) and sorts: calibrated
     (Fisher-consistent) for Spearman's rho under every distribution of the labels
-    (CUG13, Table 1). In the label-ranking form it is the regression of Borda counts.
+    (CUG13, Table 1), as a regressor of the whole query; with rows, where they carry its
+    context (:ref:`rows-and-context`). In the label-ranking form it is the regression of
+    Borda counts.
 
     Parameters
     ----------
