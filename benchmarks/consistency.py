@@ -1,7 +1,7 @@
-"""Regret against sample size: calibrated pairs lose it, RankSVM and RankNet keep it.
+"""Regret against sample size: calibrated pairs lose it, RankSVM, RankNet and rows alone keep it.
 
-Two laws in the label-ranking form, whose Bayes values are found by enumeration, so that regrets
-are exact.
+Two laws in the label-ranking form and one in that of rows, whose Bayes values are found by
+enumeration, so that regrets are exact.
 
 *Cells.* An instance is one of 20 cells, as one-hot features: linear scorers are rich enough to
 contain the best one. A cell has four vectors of grades 0 to 2 of five items, with probabilities
@@ -17,31 +17,43 @@ over 1, 2 over 3 with equal probability and weights proportional to .5, 2, 1, .1
 that ``skcalrank.calibration.find_counterexample`` found: with probability .56 preferences 2 over
 1 (4), 3 over 1 (2), 3 over 2 (1), else 1 over 2 (8), 3 over 2 (8); the best order is 3, 1, 2.
 
-    python benchmarks/consistency.py [--plot FILE]
+*Rows.* A query is one of six sets of five documents, a document is of one of eight kinds, and a
+row tells its kind alone. Relevances are independent, with a probability that the kind gives. n
+counts queries, and every repetition draws another law. A tree that tells the kinds apart regresses
+the targets of the measure, or the same centered within the query, or the same with the columns of
+``QueryContext`` beside it, or the relevance itself (``targets="separable"``).
+
+    python benchmarks/consistency.py [--plot FILE] [--only rows]
 """
 
+from functools import partial
 from itertools import permutations
 
 import numpy as np
 from _common import describe_environment, optional, parser, print_table
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from skcalrank import (
+    AUCRanker,
     AveragePrecisionRanker,
     ERRRanker,
     LeastSquaresRanker,
+    NDCGRanker,
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
     PairwiseHingeRanker,
     PairwiseLogisticRanker,
     PreferenceTarget,
+    RecallRanker,
     ValueRegularizedRanker,
 )
 from skcalrank.losses import LOSSES
 from skcalrank.measures import MEASURES
 from skcalrank.metrics import measure_score
+from skcalrank.preprocessing import QueryContext
 
 N_CELLS, N_LABELS, R = 20, 4, 5
 SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -179,6 +191,66 @@ def regret_on_counterexample(ranker, population, n, seed):
     return disagreement(s) - min(disagreement(np.array(p)) for p in permutations(range(3)))
 
 
+N_KINDS, N_QUERIES = 8, 6
+ROW_RANKERS = {
+    "recall@2": RecallRanker(k=2),
+    "ndcg@3": NDCGRanker(k=3),
+    "auc": AUCRanker(),
+    "map": AveragePrecisionRanker(),
+}
+ROW_FORMS = {
+    "rows alone": {},
+    "rows, centered": {"loss": "centered"},
+    "rows with context": {},
+    "rows, separable targets": {"targets": "separable"},
+}
+
+
+class Rows:
+    """Kinds of documents with probabilities of relevance, and queries made of them."""
+
+    def __init__(self, rng):
+        self.chance = rng.uniform(size=N_KINDS)
+        self.queries = rng.integers(N_KINDS, size=(N_QUERIES, R))
+        self.shares = rng.dirichlet(np.ones(N_QUERIES))
+
+    def sample(self, n, rng):
+        """Rows of n queries, their relevances and queries."""
+        kinds = self.queries[rng.choice(N_QUERIES, size=n, p=self.shares)].ravel()
+        relevant = rng.random(len(kinds)) < self.chance[kinds]
+        return np.eye(N_KINDS)[kinds], relevant * 1.0, np.repeat(np.arange(n), R)
+
+    def regret(self, measure, scores):
+        """Exact mean regret of scores of shape (n_queries, R)."""
+        every = np.array(np.unravel_index(np.arange(2**R), (2,) * R)).T * 1.0
+        lost = 0.0
+        for kinds, share, predicted in zip(self.queries, self.shares, scores):
+            chance = self.chance[kinds]
+            law = np.prod(np.where(every > 0, chance, 1 - chance), axis=1)
+            # Sorting by the probabilities is best for each of these measures.
+            pair = [
+                measure_score(measure, every, np.tile(s, (2**R, 1)), empty="zero", average=False)
+                for s in (chance, predicted)
+            ]
+            lost += share * float(law @ (pair[0] - pair[1]))
+        return lost
+
+
+def regret_on_rows(ranker, form, n, seed):
+    """Mean regret over the queries of one law, after n draws."""
+    rng = np.random.default_rng(seed)
+    law = Rows(rng)
+    X, y, qid = law.sample(n, rng)
+    rows, queries = np.eye(N_KINDS)[law.queries.ravel()], np.repeat(np.arange(N_QUERIES), R)
+    if "context" in form:
+        context = QueryContext(["mean", "size"]).fit(X, qid=qid)
+        X, rows = context.transform(X, qid).round(9), context.transform(rows, queries).round(9)
+    tree = DecisionTreeRegressor(random_state=0)
+    ranker = clone(ranker).set_params(estimator=tree, **ROW_FORMS[form]).fit(X, y, qid)
+    regret = law.regret(ranker.record_.measure, ranker.predict(rows).reshape(N_QUERIES, R))
+    return regret if regret > 1e-12 else 0.0
+
+
 def curve(regret, sizes, repetitions):
     """Mean regret and its standard error for every n; fewer repetitions of large samples."""
     out = []
@@ -197,11 +269,27 @@ def slope(sizes, regrets):
     return f"{np.polyfit(np.log(np.array(sizes)[some]), np.log(regrets[some]), 1)[0]:.2f}"
 
 
+def curves_of(only):
+    """Name of every curve, and the function from n and a seed to a regret."""
+    if only in (None, "cells"):
+        for name, ranker, measure in calibrated():
+            independent = name.startswith("err")
+            yield name, partial(regret_on_cells, ranker, measure, independent)
+    if only in (None, "rows"):
+        for measure, ranker in ROW_RANKERS.items():
+            for form in ROW_FORMS:
+                yield f"{measure}, {form}", partial(regret_on_rows, ranker, form)
+    if only in (None, "counterexamples"):
+        for name, (ranker, population) in ON_COUNTEREXAMPLES.items():
+            yield name, partial(regret_on_counterexample, ranker, population)
+
+
 def main():
     """Run and print."""
     options = parser(__doc__)
     options.add_argument("--repetitions", type=int, default=20)
     options.add_argument("--largest", type=int, default=SIZES[-1], help="largest n")
+    options.add_argument("--only", choices=("cells", "rows", "counterexamples"), help="one law")
     options.add_argument("--plot", metavar="FILE", help="draw the curves (matplotlib)")
     args = options.parse_args()
     sizes = [n for n in SIZES if n <= args.largest]
@@ -209,17 +297,7 @@ def main():
     print(f"{args.repetitions} repetitions, fewer beyond n = 30,000, at least 3")
     curves = {}
     with threadpool_limits(args.threads):
-        for name, ranker, measure in calibrated():
-
-            def regret(n, seed, ranker=ranker, measure=measure, name=name):
-                return regret_on_cells(ranker, measure, name.startswith("err"), n, seed)
-
-            curves[name] = report(name, regret, sizes, args.repetitions)
-        for name, (ranker, population) in ON_COUNTEREXAMPLES.items():
-
-            def regret(n, seed, ranker=ranker, population=population):
-                return regret_on_counterexample(ranker, population, n, seed)
-
+        for name, regret in curves_of(args.only):
             curves[name] = report(name, regret, sizes, args.repetitions)
     columns = [f"{n:,}" for n in sizes]
     rows = [
@@ -240,7 +318,7 @@ def report(name, regret, sizes, repetitions):
 
 
 def plot(path, sizes, curves):
-    """Calibrated pairs on the left, counterexamples on the right."""
+    """Calibrated pairs on the left, counterexamples and rows on the right."""
     if optional("matplotlib") is None:
         return
     from matplotlib.figure import Figure
@@ -248,9 +326,9 @@ def plot(path, sizes, curves):
     figure = Figure(figsize=(12, 5), layout="constrained")
     axes = figure.subplots(1, 2)
     for name, found in curves.items():
-        right = name in ON_COUNTEREXAMPLES
+        right = name in ON_COUNTEREXAMPLES or ", rows" in name
         axes[int(right)].plot(sizes, np.maximum(found[:, 0], 1e-9), marker=".", label=name)
-    for ax, title in zip(axes, ("calibrated pairs", "counterexamples")):
+    for ax, title in zip(axes, ("calibrated pairs", "counterexamples and rows")):
         ax.set(xscale="log", yscale="log", xlabel="n", ylabel="regret", title=title)
         ax.legend(fontsize="x-small")
     figure.savefig(path, dpi=150)

@@ -11,6 +11,7 @@ ORDER = (
     "plot_clicks.py",
     "plot_map_needs_pairs.py",
     "plot_nontransitive_preferences.py",
+    "plot_rows_and_context.py",
     "plot_regret_curves.py",
     "plot_regret_bounds.py",
     "plot_calibration_gap.py",

@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.utils import get_tags
 
+from .preprocessing import QueryContext
 from .rankers import RANKERS, is_ranker, why_weights_do_not_repeat
 
 __all__ = ["all_rankers", "expected_failed_checks"]
@@ -48,6 +49,10 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     'check_regressor_multioutput'
     """
     reasons = {}
+    if isinstance(estimator, QueryContext):
+        reasons["check_methods_subset_invariance"] = (
+            "columns of a query depend on which documents share it"
+        )
     if is_ranker(estimator):
         reasons["check_regressors_no_decision_function"] = (
             "rankers are tagged as regressors, and their surrogate values are a decision function"

@@ -93,6 +93,8 @@ def rankers_and_losses():
             ranker.set_params(ranker=NDCGRanker(Ridge()))
         for loss in losses_of(ranker):
             yield ranker if loss is None else clone(ranker).set_params(loss=loss)
+        if "targets" in ranker.get_params(deep=False):
+            yield clone(ranker).set_params(loss="squared", targets="separable")
 
 
 def regressor_of(ranker):
@@ -122,8 +124,9 @@ def losses_of(ranker):
 
 
 def ranker_id(ranker):
-    loss = ranker.get_params(deep=False).get("loss")
-    return f"{type(ranker).__name__}-{loss}"
+    params = ranker.get_params(deep=False)
+    of_labels = "-separable" * (params.get("targets") == "separable")
+    return f"{type(ranker).__name__}-{params.get('loss')}{of_labels}"
 
 
 def make_data(rng, sizes=(6, 1, 9, 4, 7, 5), n_features=4):

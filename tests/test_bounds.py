@@ -31,7 +31,7 @@ GIVEN = {
     "logistic": ({"eta": 2.0}, np.sqrt(2)),
     "exponential": ({"eta": 2.0}, np.sqrt(2)),
     "squared_hinge": ({"eta": 2.0, "threshold": 3.0}, 2 / 3),
-    "differentiable_hinge": ({"eta": 2.0, "smoothing": 0.125}, 16.0),
+    "differentiable_hinge": ({"eta": 2.0, "smoothing": 0.125}, 8.0),
     "pairwise_squared": ({}, np.sqrt(2 / 9)),
     "pairwise_logistic": ({"max_target": 0.25}, 1.0),
     "pairwise_exponential": ({"max_target": 0.25}, 1.0),
@@ -140,11 +140,6 @@ def test_bound_is_never_broken(loss, measure, rng):
         assert (regret >= 0).all()
 
 
-# Largest target regret over bound that the search below sees. Table 2 is sharp but for one
-# row: c = 2 sqrt(eta/a) is enough for the differentiable hinge, as far as was searched.
-ATTAINED = dict.fromkeys(GIVEN, 0.99) | {"differentiable_hinge": 0.49}
-
-
 def close_laws():
     """Two documents with nearly the same mean target p, beside others of no relevance."""
     for r in (2, 3, 4):
@@ -164,10 +159,22 @@ def ratios(loss, laws, scale=1.0):
             yield result.regret / bound_of("precision@1", loss, result.gap * scale, law)
 
 
-@pytest.mark.parametrize("loss", ATTAINED)
-def test_bound_is_attained_up_to_a_factor(loss):
+@each_loss
+def test_bound_is_attained(loss):
+    # Table 2 is sharp, but for the differentiable hinge, whose constant is half the printed one.
     seen = max(ratios(loss, close_laws()))
-    assert ATTAINED[loss] <= seen <= 1 + 1e-6
+    assert 0.98 <= seen <= 1 + 1e-6
+
+
+@pytest.mark.parametrize("a", [0.01, 0.2, 0.5])
+def test_step_of_the_proof_of_the_differentiable_hinge(a, rng):
+    # The least risk is concave by the modulus a: least((p + q) / 2) is above the mean by that.
+    loss = get_loss("differentiable_hinge", eta=1.0, smoothing=a)
+    p, q = rng.random((2, 2000))
+    p[:1000], q[:1000] = 1e-3 * p[:1000], 1e-3 * q[:1000]
+    above = loss.least((p + q) / 2) - (loss.least(p) + loss.least(q)) / 2
+    share = above / (a * (p - q) ** 2 / 8)
+    assert 1 - 1e-6 <= share.min() <= 1.01
 
 
 def test_a_mean_over_documents_is_no_sum():

@@ -22,7 +22,7 @@ from skcalrank import (
 from skcalrank.measures import PositionalMeasure, get_measure
 
 POSITIONAL = [m for m in INSTANCES if isinstance(m, PositionalMeasure)]
-LOSSES = ("squared", "pairwise_squared")
+LOSSES = ("squared", "centered", "pairwise_squared")
 
 
 def predicted_positions(ranker, labels, probabilities):
@@ -91,7 +91,7 @@ def test_score_form_of_map_is_optimal_in_p_reinforce(rng):
         if not reinforces(pair_means(labels, probabilities)):
             continue
         inside += 1
-        loss = LOSSES[inside % 2]
+        loss = LOSSES[inside % 3]
         positions = predicted_positions(AveragePrecisionRanker(loss=loss), labels, probabilities)
         assert regret(average_precision, labels, probabilities, positions) < 1e-10
 
@@ -145,7 +145,7 @@ def test_score_form_of_pd_is_optimal_in_p_f(rng):
         if not in_p_f(mean) or not mean.any():
             continue
         inside += 1
-        ranker = PairwiseDisagreementRanker(loss=LOSSES[inside % 2])
+        ranker = PairwiseDisagreementRanker(loss=LOSSES[inside % 3])
         y = PreferenceTarget.from_matrices(dags, require_dag=True)
         assert disagreement_regret(mean, predicted_positions(ranker, y, probabilities)) < 1e-10
 

@@ -20,7 +20,7 @@ from skcalrank.linear_model import GramRidge
 
 QID = np.repeat(np.arange(30), 6)
 FIRST, SECOND = slice(0, 90), slice(90, 180)
-LOSSES = ["squared", "pairwise_squared"]
+LOSSES = ["squared", "centered", "pairwise_squared"]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from cases import make_data
 
 from skcalrank import NDCGRanker, displays
 from skcalrank.displays import (
+    CalibrationFunctionDisplay,
     ContributionDisplay,
     MeasureAtKDisplay,
     PairMatrixDisplay,
@@ -42,7 +43,12 @@ def pair_matrix():
     return PairMatrixDisplay.from_predictions([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
 
+def calibration_function_of():
+    return CalibrationFunctionDisplay.from_values([0.0, 0.1, 0.2], [0.0, 0.0, 0.1], name="curve")
+
+
 MADE = {
+    CalibrationFunctionDisplay: calibration_function_of,
     ContributionDisplay: contributions,
     MeasureAtKDisplay: at_k,
     RegretCurveDisplay: regret_curve,

@@ -17,8 +17,10 @@ from error_cases import (
     ndcg,
     put,
 )
-from sklearn.linear_model import ElasticNet
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import ElasticNet, PoissonRegressor
 from sklearn.model_selection import cross_val_score
+from sklearn.neural_network import MLPRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import (
@@ -247,7 +249,7 @@ TABLE = {
     "unknown loss": (
         lambda: fit(NDCGRanker(loss="logistic")),
         ValueError,
-        "'loss' .*'squared', 'pairwise_squared'.*Got 'logistic'",
+        "'loss' .*'squared', 'centered', 'pairwise_squared'.*Got 'logistic'",
     ),
     "unknown gain": (lambda: ndcg(gain="log"), ValueError, "gain='log'.*'exponential', 'linear'"),
     "unknown gain in fit": (lambda: fit(NDCGRanker(gain="log")), ValueError, "'gain' .*Got 'log'"),
@@ -266,10 +268,30 @@ TABLE = {
         ValueError,
         "'score_function' .*'net_preference'.*callable. Got 'borda'",
     ),
-    "trees on pairs": (
-        lambda: fit(NDCGRanker(DecisionTreeRegressor(), loss="pairwise_squared")),
+    "centered counts": (
+        lambda: fit(NDCGRanker(PoissonRegressor(), loss="pairwise_squared")),
         ValueError,
-        r"DecisionTreeRegressor.*loss='squared'.*skcalrank\.boosting",
+        r"PoissonRegressor.*refuses those: set loss='squared'",
+    ),
+    "centered counts by trees": (
+        lambda: fit(NDCGRanker(HistGradientBoostingRegressor(loss="poisson"), loss="centered")),
+        ValueError,
+        r"loss='centered'.*loss='poisson'.*refuses those: set loss='squared'",
+    ),
+    "passes without pairs": (
+        lambda: fit(NDCGRanker(DecisionTreeRegressor(), n_passes=3)),
+        ValueError,
+        "n_passes=3 is not read by loss='squared': set loss='pairwise_squared'",
+    ),
+    "passes in closed form": (
+        lambda: fit(NDCGRanker(n_passes=3)),
+        ValueError,
+        r"n_passes=3 is not read by estimator=None.* closed form.*leave n_passes=5",
+    ),
+    "passes over chunks": (
+        lambda: NDCGRanker(MLPRegressor(), loss="pairwise_squared").partial_fit(X, Y, QID),
+        ValueError,
+        "partial_fit with loss='pairwise_squared' .*MLPRegressor is not: call fit with all rows",
     ),
     # -- splitters, data, the classifier
     "folds without queries": (

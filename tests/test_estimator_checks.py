@@ -8,13 +8,19 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skcalrank import LowRankLossClassifier, NDCGRanker, PairwiseDisagreementRanker
+from skcalrank import (
+    AveragePrecisionRanker,
+    LowRankLossClassifier,
+    NDCGRanker,
+    PairwiseDisagreementRanker,
+)
+from skcalrank.preprocessing import QueryContext
 from skcalrank.testing import expected_failed_checks
 
 # The checks know no qid.
 pytestmark = pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
 
-DEFAULTS = [*rankers(), LowRankLossClassifier()]
+DEFAULTS = [*rankers(), LowRankLossClassifier(), QueryContext()]
 
 
 def _variants():
@@ -25,6 +31,9 @@ def _variants():
                 yield clone(ranker).set_params(loss=loss)
     yield NDCGRanker(DecisionTreeRegressor(random_state=0))
     yield NDCGRanker(HistGradientBoostingRegressor(max_iter=5))
+    yield NDCGRanker(DecisionTreeRegressor(random_state=0), loss="pairwise_squared")
+    yield NDCGRanker(targets="separable")
+    yield AveragePrecisionRanker(targets="separable", relevance_level=1, loss="squared")
     yield PairwiseDisagreementRanker(weights="unit")
 
 

@@ -12,6 +12,7 @@ from sklearn.isotonic import isotonic_regression
 from skcalrank.calibration import (
     SURROGATES,
     LabelDistribution,
+    SharedRows,
     calibration_gap,
     dag_condition,
     find_counterexample,
@@ -88,7 +89,7 @@ def test_no_other_solver_does_better_on_a_cone(surrogate, rng):
         for law in random_laws(5, rng, r=r, n_labels=3, preferences=True):
             risk = conditional_risk(surrogate, law, get_measure(PD))
             order = rng.permutation(r)
-            least, scores = risk.least(1 + np.argsort(order)[None], "sort")
+            least, _, scores = risk.least(1 + np.argsort(order)[None], "sort")
             assert (np.diff(scores[0][order]) <= 1e-12).all()
             for start in (np.ones(r - 1), 20 * rng.random(r - 1)):
                 other = minimize(risk_of_steps, start, args=(risk, order), method="Nelder-Mead")
@@ -353,6 +354,38 @@ def test_preference_losses_fail_under_low_noise(surrogate):
     assert low_noise_condition(law.expected_targets(PD, pairs=True))
     check_counterexample(law, surrogate, "sort", PD)
     assert calibration_gap("value_regularized", "sort", PD, law).calibrated
+
+
+def bradley_terry(rng, r=4):
+    """Single comparisons of pairs that are drawn with any frequencies, and the strengths."""
+    strength, labels, shares = rng.normal(size=r), [], []
+    frequency = rng.dirichlet(np.ones(r * (r - 1) // 2))
+    for share, (i, j) in zip(frequency, zip(*np.triu_indices(r, 1))):
+        wins = 1 / (1 + np.exp(strength[j] - strength[i]))
+        labels += [np.outer(np.eye(r)[i], np.eye(r)[j]), np.outer(np.eye(r)[j], np.eye(r)[i])]
+        shares += [share * wins, share * (1 - wins)]
+    return LabelDistribution(labels, shares), strength
+
+
+@pytest.mark.parametrize(("loss", "scale"), [("logistic", 1.0), ("exponential", 0.5)])
+def test_losses_of_preferences_are_calibrated_for_bradley_terry(loss, scale, rng):
+    for _ in range(5):
+        law, strength = bradley_terry(rng)
+        s = law.surrogate_minimizer(f"preference_{loss}", PD)
+        np.testing.assert_allclose(s - s[0], scale * (strength - strength[0]), atol=1e-6)
+        # Whatever pairs are compared how often: every majority follows the strengths.
+        assert calibration_gap(f"preference_{loss}", "sort", PD, law).calibrated
+
+
+@pytest.mark.parametrize("measure", ["kendall", "auc", "precision@1", "ndcg@2"])
+def test_losses_of_preferences_under_independent_binary_relevances(measure):
+    def draw(rng):
+        return SharedRows.independent([[0, 1, 2]], rng.randint(1, 10, size=3) / 10).laws[0]
+
+    options = {"draw": draw, "n_tries": 15, "random_state": 0}
+    for loss in ("logistic", "exponential"):
+        assert find_counterexample(f"preference_{loss}", "sort", measure, **options) is None
+    assert find_counterexample("preference_hinge", "sort", measure, **options) is not None
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def test_degenerate_features(ranker, features, data):
             assert np.ptp(found.predict(X)) < 1e-9
 
 
-@pytest.mark.parametrize("loss", ["squared", "pairwise_squared"])
+@pytest.mark.parametrize("loss", ["squared", "centered", "pairwise_squared"])
 def test_a_feature_given_twice_shares_its_coefficient(loss, data):
     X, y, qid = data
     once = NDCGRanker(LinearRegression(), loss=loss).fit(X, y, qid)
@@ -337,7 +337,7 @@ def test_score_is_the_measure_of_the_predictions(data):
 
 
 @pytest.mark.parametrize("weights", ["difference", "unit"])
-@pytest.mark.parametrize("loss", ["squared", "pairwise_squared"])
+@pytest.mark.parametrize("loss", ["squared", "centered", "pairwise_squared"])
 def test_preferences_of_relevances_are_the_relevances(weights, loss, data):
     X, y, qid = data
     preferences = PreferenceTarget.from_relevance(y, qid, weights=weights)

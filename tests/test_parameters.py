@@ -32,10 +32,11 @@ from skcalrank import (
 )
 from skcalrank.data import OWN_ERROR, check_params
 from skcalrank.linear_model import GramRidge
+from skcalrank.preprocessing import QueryContext
 from skcalrank.rankers import PairRanker, ScoreRanker
 from skcalrank.testing import all_rankers
 
-CLASSES = [cls for _, cls in all_rankers()] + [LowRankLossClassifier, GramRidge]
+CLASSES = [cls for _, cls in all_rankers()] + [LowRankLossClassifier, GramRidge, QueryContext]
 PARAMETERS = [(cls, name) for cls in CLASSES for name in inspect.signature(cls).parameters]
 NONSENSE = ["nonsense", -3, [1, 2], object(), float("nan")]
 
@@ -60,6 +61,7 @@ BY_POSITION = {
     StochasticAggregatedRanker: ["structure", "measure"],
     LowRankLossClassifier: ["loss_matrix"],
     GramRidge: ["alpha"],
+    QueryContext: ["statistics"],
 }
 
 

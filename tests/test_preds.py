@@ -325,6 +325,29 @@ def test_a_new_pred_is_known_to_the_noise_report(objective, new, data):
 
 
 @every_objective
+def test_noise_report_of_a_score_ranker(objective, data):
+    X, y, qid = data
+    order = np.random.default_rng(0).permutation(len(qid))
+    X, y, qid = X[order], np.asarray(y)[order], np.asarray(qid)[order]
+    pairs = fitted(objective, (X, y, qid))
+    scores = RANKERS[objective](alpha=10.0).fit(X, y, qid)
+    report = noise_report(pairs, X, qid, score_ranker=scores)
+    assert report.cheap == "score"
+    found = scores.predict(X, qid)
+    for number, (query, u) in enumerate(zip(np.unique(qid), pairs.decision_function(X, qid))):
+        s = found[qid == query]
+        if objective == "map":
+            continue
+        net, ahead = u - u.T, s[:, None] > s
+        assert report.condition == "P_f"
+        assert report.holds[number] == ahead[net > 1e-9 * np.abs(net).max()].all()
+        if report.holds[number]:
+            assert report.loss[number] <= 1e-9 * report.scale[number]
+    with pytest.raises(ValueError, match="pred must be None where score_ranker"):
+        noise_report(pairs, X, qid, pred="exact", score_ranker=scores)
+
+
+@every_objective
 def test_a_new_pred_has_no_known_cones(objective, new):
     law = LabelDistribution([[0, 1, 1], [1, 0, 0]], [0.5, 0.5])
     measure = RANKERS[objective]()._measure()

@@ -230,16 +230,19 @@ def test_a_fold_that_outweighs_the_others(loss, rng):
     X[large] *= 1e9
     folds = [(np.flatnonzero(~part), np.flatnonzero(part)) for part in (large, ~large)]
     problem = LeastSquaresRankerCV()._check_problem(X, y, qid, None)
-    pairwise = loss == "pairwise_squared"
     measures = [DCG()]
     splits = [Split(test, None) for _, test in folds]
     splits[1:] = [Split(np.flatnonzero(qid == q), None) for q in range(13, 22)]
-    _, training = training_moments(problem, splits, measures, pairwise)
+    _, training = training_moments(problem, splits, measures, loss)
     found = next(iter(training))
     targets = (2.0**y - 1)[:, None]
-    if pairwise:
+    if loss == "pairwise_squared":
         queries = Queries.from_qid(qid[~large])
         expected = WithinQueries(X[~large], targets[~large], queries).moments()
+    elif loss == "centered":
+        queries = Queries.from_qid(qid[~large])
+        centered = WithinQueries(X[~large], targets[~large], queries)
+        expected = pooled_moments(X[~large], centered.centred_targets(), centered.weight())
     else:
         expected = pooled_moments(X[~large], targets[~large])
     np.testing.assert_allclose(found.gram, expected.gram, rtol=1e-10, atol=1e-9)

@@ -19,8 +19,10 @@ from ._terminal import paragraphs, say, width
 
 _CALIBRATED = (
     f"{ALWAYS} the ranker is calibrated for the measure of the row: Fisher-consistent, i.e. "
-    "minimising its surrogate leads to the best possible value of the measure, whatever the "
-    f"law of the labels. {CONDITIONALLY} the same, under a condition on that law which the "
+    "minimizing its surrogate over functions of the whole query leads to the best possible value "
+    "of the measure, whatever the law of the labels (with rows: where they determine the law of "
+    "their label and the measure is separable, or carry the context of the query). "
+    f"{CONDITIONALLY} the same, under a condition on that law which the "
     "documentation of the ranker states. Neither means that scores are probabilities."
 )
 _REFERENCES = (

@@ -227,7 +227,7 @@ def _calibration(ranker, measure) -> str:
     if not ranker.regresses_targets:
         return "see the documentation of the class"
     if measure.calibration == "always":
-        return "Fisher-consistent for the measure, where the regressor estimates means"
+        return "Fisher-consistent for the measure, with means estimated from the whole query"
     return "Fisher-consistent for the measure on conditions, see its documentation"
 
 

@@ -6,7 +6,6 @@ from ._least_squares import (
     SQUARED_LOSSES,
     as_dense,
     effective_loss,
-    fit_centred,
     fit_outputs,
     fit_pooled,
     fit_regressor,
@@ -25,6 +24,8 @@ from ._moments import (
     product_of_rows,
 )
 from ._pairs import PAIR_FEATURES, fit_pairs
+from ._passes import fit_centered, fit_pairwise, fit_pairwise_outputs, level, pair_weights
+from ._regressors import needs_non_negative
 from ._ridge import ridge, ridge_path
 from ._scorer import ScorerFit, fit_scorer
 from ._stochastic import AveragedDescent
@@ -39,15 +40,20 @@ __all__ = [
     "as_dense",
     "check_features",
     "effective_loss",
-    "fit_centred",
+    "fit_centered",
     "fit_outputs",
     "fit_pairs",
+    "fit_pairwise",
+    "fit_pairwise_outputs",
     "fit_pooled",
     "fit_regressor",
     "fit_scorer",
     "is_affine",
     "is_closed_form",
+    "level",
     "merge_all",
+    "needs_non_negative",
+    "pair_weights",
     "pooled_moments",
     "predict_rows",
     "product_of_rows",

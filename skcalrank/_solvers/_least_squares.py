@@ -1,14 +1,4 @@
-r"""Squared and pairwise squared loss with a regressor of scikit-learn.
-
-Pairwise squared is squared on features and targets centered within the query, the query
-weighted by its number r of documents:
-
-.. math:: \sum_{i<j} (v_i - v_j - (s_i - s_j))^2
-    = r \sum_i (v_i - \bar v - (s_i - \bar s))^2 .
-
-With weights on the rows, the pair (i, j) has the weight :math:`w_i w_j / \bar w`, which
-keeps that identity with weighted means, and a constant weight c counts c.
-"""
+"""Squared loss with a regressor of scikit-learn."""
 
 from __future__ import annotations
 
@@ -29,7 +19,7 @@ from ._ridge import square_root
 # Predictions of equal rows differ by rounding, which is far below this share of the largest.
 _NEAR = 1e-9
 
-SQUARED_LOSSES = ("squared", "pairwise_squared")
+SQUARED_LOSSES = ("squared", "centered", "pairwise_squared")
 
 
 def is_closed_form(regressor) -> bool:
@@ -71,11 +61,24 @@ def fit_regressor(regressor, X, targets, sample_weight=None, *, codes=None, meth
         columns = targets.reshape(len(targets), -1).astype(float, copy=False)
         moments = pooled_moments(X, columns, sample_weight)
         return fit_pooled(regressor, moments, targets.ndim == 1)
+    held_out = look_over(regressor, codes)
+    return fit_rows(regressor, X, targets, sample_weight, held_out, method=method)
+
+
+def look_over(regressor, codes):
+    """Warn of a regressor that cannot be calibrated, and return rows to stop early on, or None.
+
+    As :func:`held_out_queries` returns them; `codes` as in :func:`fit_regressor`.
+    """
     warn_unless_a_mean(regressor)
+    return None if codes is None else held_out_queries(regressor, codes)
+
+
+def fit_rows(regressor, X, targets, sample_weight=None, held_out=None, *, method="fit"):
+    """Fit a regressor to rows as they are."""
     params = {}
     if sample_weight is not None:
-        params[_weight_parameter(regressor)] = sample_weight
-    held_out = None if codes is None else held_out_queries(regressor, codes)
+        params[weight_parameter(regressor)] = sample_weight
     if held_out is not None:
         return fit_with_held_out(regressor, X, targets, sample_weight, *held_out)
     # What is inside the ranker is not the business of the user's metadata requests.
@@ -143,7 +146,7 @@ def _nearly_equal(values):
     return order[differ[run] > 0]
 
 
-def _weight_parameter(regressor) -> str:
+def weight_parameter(regressor) -> str:
     """How the fit of a regressor, the last step of a pipeline too, calls the weights."""
     prefix = ""
     while isinstance(regressor, Pipeline):
@@ -155,36 +158,6 @@ def _weight_parameter(regressor) -> str:
             "an estimator that does, or drop the weights."
         )
     return f"{prefix}sample_weight"
-
-
-def fit_centred(regressor, X, targets, queries: Queries, sample_weight=None, *, method="fit"):
-    """Fit a linear regressor on features and targets centered within the query.
-
-    `Ridge`, `LinearRegression` and `GramRidge` are handed the square root of the d x d centered
-    Gram matrix, on which the regression is the same; others get a centered copy of X. All arrays
-    are in row order. The regressor is returned without an intercept: ranking needs none.
-    """
-    centred = WithinQueries(X, targets.reshape(len(targets), -1), queries, sample_weight)
-    if "fit_intercept" in regressor.get_params():
-        regressor.set_params(fit_intercept=False)
-    d = X.shape[1]
-    if is_closed_form(regressor) and d <= max(X.shape[0], 1000) and d * d <= MOST_CELLS:
-        return fit_moments(regressor, centred.moments(), targets.ndim == 1, method=method)
-    X = as_dense(X) - centred.means[centred.codes]
-    targets = centred.centred_targets().reshape(targets.shape)
-    if has_fit_parameter(regressor, "sample_weight"):
-        fit_regressor(regressor, X, targets, centred.weight(), codes=queries.codes, method=method)
-    else:
-        root = np.sqrt(centred.weight())
-        X, targets = X * root[:, None], (targets.T * root).T
-        fit_regressor(regressor, X, targets, codes=queries.codes, method=method)
-    if not _is_linear(regressor, X[:100]):
-        raise ValueError(
-            f"loss='pairwise_squared' needs a regressor linear in X, and "
-            f"{type(regressor).__name__} is not: set loss='squared', or boost trees with "
-            "an objective of skcalrank.boosting."
-        )
-    return regressor
 
 
 def fit_moments(regressor, moments, one_target, *, fit_intercept=True, method="fit"):
@@ -228,7 +201,7 @@ def fit_pooled(regressor, moments, one_target):
     return regressor
 
 
-def _is_linear(regressor, X):
+def is_linear(regressor, X):
     """Whether a fitted regressor predicts ``X @ coef_`` and an intercept."""
     coef = np.asarray(getattr(regressor, "coef_", 0.0))
     if coef.shape[-1:] != (X.shape[1],):
@@ -246,7 +219,7 @@ def is_affine(regressor, n_features):
         if not np.allclose(there - middle, middle - back):
             return False
         X = there
-    return _is_linear(regressor, X)
+    return is_linear(regressor, X)
 
 
 def as_dense(X):
@@ -263,9 +236,14 @@ def as_dense(X):
 
 def fit_outputs(regressor, X, targets, sample_weight=None, *, method="fit"):
     """Fit a regression with several outputs, one regressor each where it must be."""
-    if not get_tags(regressor).target_tags.multi_output:
-        regressor = MultiOutputRegressor(regressor)
-    return fit_regressor(regressor, X, targets, sample_weight, method=method)
+    return fit_regressor(of_outputs(regressor), X, targets, sample_weight, method=method)
+
+
+def of_outputs(regressor):
+    """Return the regressor, or one of several outputs around it."""
+    if get_tags(regressor).target_tags.multi_output:
+        return regressor
+    return MultiOutputRegressor(regressor)
 
 
 def centred_gram(X, queries: Queries):

@@ -10,7 +10,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from ..data import CutQueriesWarning, Ints, NotAMeanWarning, warn
@@ -53,6 +53,8 @@ _NOT_MEAN_CLASSES = {
 }
 # Transformers of targets under which means stay means.
 _LINEAR = {"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"}
+# Losses of targets that are not negative.
+_NON_NEGATIVE = {"poisson", "gamma", "tweedie", "count", "reggamma", "regtweedie"}
 # What holds the regressor of a pipeline, of a search, or of an ensemble.
 _HOLDERS = ("estimator", "regressor", "base_estimator", "final_estimator")
 
@@ -99,6 +101,15 @@ def _inside(regressor: Any) -> Iterator[Any]:
     for member in members:
         if hasattr(member, "fit"):
             yield from _inside(member)
+
+
+def needs_non_negative(regressor: Any) -> bool:
+    """Return whether a regressor refuses targets below zero; None, which is Ridge, does not."""
+    return regressor is not None and any(
+        get_tags(inner).target_tags.positive_only
+        or any(_plain(str(getattr(inner, name, ""))) in _NON_NEGATIVE for name in _LOSSES)
+        for inner in _inside(regressor)
+    )
 
 
 def warn_unless_a_mean(regressor: Any) -> None:

@@ -15,8 +15,10 @@ from ._conditions import (
     score_condition,
 )
 from ._distribution import LabelDistribution
+from ._function import calibration_function, inconsistency_level
 from ._gap import CalibrationGap, calibration_gap, find_counterexample
 from ._report import NoiseReport, noise_report
+from ._rows import SharedRows
 from ._surrogates import SURROGATES
 
 __all__ = [
@@ -26,10 +28,13 @@ __all__ = [
     "Condition",
     "LabelDistribution",
     "NoiseReport",
+    "SharedRows",
     "c_phi",
+    "calibration_function",
     "calibration_gap",
     "dag_condition",
     "find_counterexample",
+    "inconsistency_level",
     "low_noise_condition",
     "noise_report",
     "regret_bound",

@@ -9,13 +9,18 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from ..data import ArrayLike, as_array, checked_array
-from ..losses import Loss, get_loss
+from ..losses import LOSSES, Loss, get_loss
 from ..measures import Measure, get_measure
 from ..preds import map_positions
+from ._gap import calibration_gap, random_law
 from ._orders import all_positions
+from ._surrogates import conditional_risk
 
 # Losses whose constant contains the largest mean target.
 _OF_MAX_TARGET = ("pairwise_logistic", "pairwise_exponential")
+
+# Laws of so many documents on which the constant of a loss of one's own is tried.
+_CLAIM_SIZES = (2, 2, 2, 3, 3, 3, 3, 3, 3, 3)
 
 # Sets of more documents than that are too many for the exact map.
 _LARGEST_MAP = 20
@@ -105,7 +110,8 @@ def regret_bound(
         A positional measure, or one of pairs; or the vectors :math:`\beta_t` of any low-rank loss,
         such as ``beta_`` of :class:`~skcalrank.LowRankLossClassifier`.
     loss : str or Loss
-        A name in ``LOSSES``, or a loss; ``"squared"`` for measures of pairs and for vectors.
+        A name in ``LOSSES``, or a loss; ``"squared"`` for measures of pairs and for vectors. The
+        bound of a loss of one's own is the claim of its ``constant``, tried on a few laws.
     surrogate_regret : float or array-like
         Excess of the surrogate risk over the smallest, a *sum* over the documents or pairs
         of a query. For means over documents multiply by r.
@@ -126,8 +132,9 @@ def regret_bound(
     Raises
     ------
     ValueError
-        If no bound is known for the pair, something required is missing, or a number is out
-        of its range. ``smoothing`` goes up to 1/2: the range printed in CUG13 is too large.
+        If no bound is known for the pair, something required is missing, a number is out
+        of its range, or a law breaks the claim of a loss of one's own. ``smoothing`` goes up to
+        1/2: the range printed in CUG13 is too large.
 
     Notes
     -----
@@ -157,6 +164,8 @@ def regret_bound(
         measure = get_measure(measure)
         loss = _bounded(loss, max_target, eta=eta, threshold=threshold, smoothing=smoothing)
         factor = max(_factor(measure, loss, int(size), max_target) for size in _check_sizes(r))
+        if type(loss) not in LOSSES.values() and factor < np.inf:
+            _check_claim(measure, loss)
     # Where no bound is claimed, none is at regret 0 either.
     bound = np.full(regret.shape, factor) if np.isinf(factor) else factor * np.sqrt(regret)
     return bound if regret.ndim else float(bound)
@@ -204,6 +213,26 @@ def _factor(measure, loss, r, max_target):
             "pairs only, choose 'squared'."
         )
     return diameter(measure, r)
+
+
+def _check_claim(measure, loss):
+    """Raise if there is a law on which the sort loses more than the constant allows."""
+    rng = np.random.RandomState(0)
+    for r in _CLAIM_SIZES:
+        law = random_law(rng, r, measure)
+        targets = law.targets(measure)
+        if targets.max() > (getattr(loss, "eta", None) or np.inf):
+            continue
+        scaled = conditional_risk(loss, law, measure).loss
+        result = calibration_gap(loss, "sort", measure, law)
+        constant = scaled.constant(float(law.expected_targets(measure).max()))
+        bound = constant * c_phi(measure, r) * np.sqrt(result.gap)
+        if result.regret > bound * (1 + 1e-6) + 1e-9:
+            raise ValueError(
+                f"The constant of the loss {loss.name!r} must bound the regret, got a bound of "
+                f"{bound:.4g} for a regret of {result.regret:.4g} under {law!r}: return "
+                "numpy.inf where no bound is proven."
+            )
 
 
 def diameter(measure, r):

@@ -13,6 +13,7 @@ from scipy.sparse import block_diag, csr_array, hstack
 _ITERATIONS = 100
 _HALVINGS = 60
 _ROUNDING = 1e-15
+_NEARLY = 1e-4
 
 
 def sorted_cones(positions):
@@ -28,12 +29,9 @@ def sorted_cones(positions):
 def minimize_smooth(loss, cones, ahead, weight, margin, free):
     """Scores of least ``sum_t weight_t f(ahead_t . s - margin_t)`` on every cone.
 
-    With ``free`` steps may be negative: the cones are spaces. Newton's method, projected on
-    the steps from 0, with all cones side by side.
+    With ``free`` steps may be negative: the cones are spaces.
     """
     lead = cones @ ahead.T
-    lowest = -np.inf if free else 0.0
-    steps = np.zeros(lead.shape[:2])
 
     def ahead_of(steps):
         return np.einsum("nk,nkt->nt", steps, lead)
@@ -41,44 +39,63 @@ def minimize_smooth(loss, cones, ahead, weight, margin, free):
     def risk(steps):
         return loss.terms(ahead_of(steps) - margin) @ weight
 
-    value = risk(steps)
-    for _ in range(_ITERATIONS):
+    def derivatives(steps):
         x = ahead_of(steps) - margin
         gradient = np.einsum("nt,nkt->nk", loss.slopes(x) * weight, lead)
         curved = np.einsum("nt,nkt->nkt", loss.curvatures(x) * weight, lead)
-        hessian = np.einsum("nkt,nlt->nkl", curved, lead)
-        held = (steps <= lowest) & (gradient > 0)
-        towards = -_newton_steps(gradient, hessian, held)
-        # Where nothing is curved they are endless; further than all x from 0 is nothing new.
-        reach = _largest(ahead_of(towards)) / (2.0 * (1.0 + _largest(x)))
-        towards /= np.maximum(reach, 1.0)[:, None]
-        trial, reached = _line_search(risk, value, steps, gradient, towards, lowest)
-        better = reached < value
-        if not (value - reached > _ROUNDING * value).any():
-            break
-        steps[better], value[better] = trial[better], reached[better]
+        return gradient, np.einsum("nkt,nlt->nkl", curved, lead)
+
+    def reach(steps, towards):
+        return largest(ahead_of(towards)) / (2.0 * (1.0 + largest(ahead_of(steps) - margin)))
+
+    lowest = -np.inf if free else 0.0
+    steps = projected_newton(risk, derivatives, reach, np.zeros(lead.shape[:2]), lowest)
     return np.einsum("nk,nki->ni", steps, cones)
 
 
-def _largest(x):
+def projected_newton(risk, derivatives, reach, steps, lowest, scale=0.0):
+    """Steps of least risk at or above the lowest, on all cones side by side.
+
+    ``derivatives`` gives gradients and positive semidefinite Hessians. ``reach`` says how many
+    times too long a move is: where nothing is curved moves are endless, and further than all
+    scores from 0 is nothing new. ``scale`` is the size of what the risk is a difference of.
+    """
+    value = risk(steps)
+    for _ in range(_ITERATIONS):
+        gradient, hessian = derivatives(steps)
+        # Steps that are nearly held go where they are: in the way of others they stop them all.
+        held = (steps <= lowest + _NEARLY) & (gradient > 0)
+        towards = np.where(held, lowest - steps, -newton_steps(gradient, hessian, held))
+        towards /= np.maximum(reach(steps, towards), 1.0)[:, None]
+        rounding = _ROUNDING * (np.abs(value) + scale)
+        trial, reached = _line_search(risk, value, steps, gradient, towards, lowest, rounding)
+        better = reached < value
+        if not (value - reached > rounding).any():
+            break
+        steps[better], value[better] = trial[better], reached[better]
+    return steps
+
+
+def largest(x):
+    """Largest absolute value of each row."""
     return np.abs(x).max(axis=1, initial=0.0)
 
 
-def _line_search(risk, value, steps, gradient, towards, lowest):
+def _line_search(risk, value, steps, gradient, towards, lowest, rounding):
     """Halve the way until the risk falls as it should."""
     length = np.ones((len(steps), 1))
     for _ in range(_HALVINGS):
         trial = np.maximum(steps + length * towards, lowest)
         reached = risk(trial)
         promised = (gradient * (steps - trial)).sum(axis=1)
-        worse = reached - value > _ROUNDING * value - 1e-4 * promised
+        worse = ~(reached - value <= rounding - 1e-4 * promised)
         if not worse.any():
             break
         length[worse] /= 2
     return trial, reached
 
 
-def _newton_steps(gradient, hessian, held):
+def newton_steps(gradient, hessian, held):
     """Inverse Hessian times gradient, of what is not held where it is."""
     k = gradient.shape[1]
     hessian = np.where(held[:, :, None] | held[:, None, :], 0.0, hessian)

@@ -344,7 +344,7 @@ class LabelDistribution:
         -------
         u : ndarray of shape (r,), or (r, r) for the surrogate "pairs"
             Infinite where the minimum is not attained; far out for losses of single
-            preferences, whose minimiser is found by iteration.
+            preferences and losses of one's own, whose minimizer is found by iteration.
 
         Examples
         --------

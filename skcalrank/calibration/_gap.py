@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,13 +15,14 @@ from ..preds import PREDS, Pred
 from ._conditions import dag_condition, low_noise_condition, reinforce_condition
 from ._distribution import LabelDistribution
 from ._orders import all_positions, is_best
+from ._rows import SharedRows, random_rows, regret_stays
 from ._surrogates import conditional_risk
 
 
 class CalibrationGap(NamedTuple):
     """How much surrogate risk keeps suboptimal predictions away.
 
-    Its truth value is `calibrated`.
+    Its truth value is whether `calibrated` is True.
 
     Attributes
     ----------
@@ -39,6 +40,11 @@ class CalibrationGap(NamedTuple):
         The suboptimal positions that are predicted from them.
     regret : float
         Target regret of these positions.
+    certificate : {"exact", "tangents", "not proven"}
+        What the gap rests on. "exact": a surrogate of the package, whose minima are in closed
+        form or those of a convex programme. "tangents": another loss, found convex on all scores
+        tried, and bounded from below by its tangents at the solutions. "not proven": the gap is
+        an estimate, of a loss that is not convex, has corners, or comes too near to a gap of 0.
     """
 
     gap: float
@@ -47,20 +53,21 @@ class CalibrationGap(NamedTuple):
     u: np.ndarray | None
     positions: np.ndarray | None
     regret: float
+    certificate: str = "exact"
 
     @property
-    def calibrated(self) -> bool:
-        """Whether the gap is positive."""
-        return self.gap > 0
+    def calibrated(self) -> bool | None:
+        """Whether the gap is positive; None where that is not proven."""
+        return None if self.certificate == "not proven" else self.gap > 0
 
     def __bool__(self) -> bool:
-        return self.calibrated
+        return self.calibrated is True
 
 
 def calibration_gap(
     surrogate: str | Loss, pred: str | Pred, measure: str | Measure, distribution: LabelDistribution
 ) -> CalibrationGap:
-    r"""Whether minimising a surrogate leads to the best order, under one distribution.
+    r"""Whether minimizing a surrogate leads to the best order, under one distribution.
 
     A surrogate :math:`\psi` and a prediction map are calibrated (Fisher-consistent) for a
     measure on a set of distributions when for each of them
@@ -70,15 +77,19 @@ def calibration_gap(
 
     (RAT13, Definition 1). The gap is the difference, by enumeration of all orders: the u from
     which a suboptimal order can be predicted make up a closed polyhedral cone for each, or a
-    few, and on each the risk is minimised, in closed form, as a linear or quadratic programme
+    few, and on each the risk is minimized, in closed form, as a linear or quadratic program
     or by iteration. It is the same for every breaking of ties: the open cones have the same
     infima.
+
+    Of a loss of one's own nothing is presupposed, neither that it is affine in the targets nor
+    that it is convex or keeps order: its mean over the outcomes is minimized numerically, and
+    the result says whether that is proven.
 
     Parameters
     ----------
     surrogate : str or Loss
-        - the name of a loss in ``LOSSES``, or one with its options: on the score targets of
-          the measure;
+        - the name of a loss in ``LOSSES``, or one with its options, or a loss of one's own: on
+          the score targets of the measure;
         - ``"preference_hinge"``, ``"preference_logistic"``, ``"preference_exponential"``,
           ``"preference_squared_hinge"``: :math:`\sum_{i\to j} y_{ij} f(s_i - s_j)`, and
           ``"margin_hinge"``, ...: :math:`\sum_{i\to j} f(s_i - s_j - y_{ij})`, on the
@@ -102,8 +113,9 @@ def calibration_gap(
     Raises
     ------
     ValueError
-        For an unknown surrogate, a map that is not one of its or has no known cones, or labels
-        that do not fit.
+        For an unknown surrogate, a map that is not one of its or has no known cones, labels
+        that do not fit, or a loss of one's own that has no minimum, is not finite, or whose
+        derivatives are not those of its values.
 
     Examples
     --------
@@ -124,22 +136,33 @@ def calibration_gap(
     True
     """
     risk = conditional_risk(surrogate, distribution, measure)
-    pred = _check_pred(pred, risk)
+    pred = check_pred(pred, risk)
     values = distribution.order_values(measure)
     suboptimal = ~is_best(values)
     if not suboptimal.any():
         return CalibrationGap(np.inf, risk.infimum, np.inf, None, None, 0.0)
     positions = all_positions(distribution.n_documents)[suboptimal]
-    least, u = risk.least(positions, pred)
+    least, lower, u = risk.least(positions, pred)
     best = int(least.argmin())
     gap = float(least[best]) - risk.infimum
     if gap <= risk.error:
         gap = 0.0
-    regret = float(values.max() - values[suboptimal][best])
-    return CalibrationGap(gap, risk.infimum, float(least[best]), u[best], positions[best], regret)
+    if gap:
+        sure = lower.min() - risk.infimum > risk.error
+    else:
+        sure = least[best] - risk.lowest <= 2 * risk.error
+    return CalibrationGap(
+        gap,
+        risk.infimum,
+        float(least[best]),
+        u[best],
+        positions[best],
+        float(values.max() - values[suboptimal][best]),
+        risk.certificate if sure else "not proven",
+    )
 
 
-def _check_pred(pred, risk):
+def check_pred(pred, risk):
     """Return the name of a prediction map whose cones are known."""
     name = pred
     if isinstance(pred, Pred):
@@ -168,14 +191,16 @@ def find_counterexample(
     *,
     r: int = 3,
     n_tries: int = 1000,
+    form: str = "query",
     condition: str | None = None,
-    draw: Callable[..., LabelDistribution] | None = None,
+    draw: Callable[..., Any] | None = None,
     random_state: Seed = None,
-) -> LabelDistribution | None:
+) -> LabelDistribution | SharedRows | None:
     """Search for a distribution on which a surrogate with a prediction map fails.
 
     Random distributions are tried until one has no calibration gap while the prediction
-    loses at least a hundredth of the range of the measure. That none is found proves nothing.
+    loses at least a hundredth of the range of the measure. That none is found proves nothing;
+    what one that is found proves :func:`calibration_gap` says.
 
     Parameters
     ----------
@@ -185,24 +210,31 @@ def find_counterexample(
         Number of documents.
     n_tries : int, default=1000
         How many distributions are drawn.
+    form : {"query", "rows"}, default="query"
+        "query": scores are a function of the whole query, as in the theorems. "rows": of one row,
+        and queries share rows. Then the exact fit to the population is tried on a few queries of
+        documents of four kinds that are relevant independently of each other, so that another
+        function of the row has no regret.
     condition : {"low_noise", "dag", "reinforce"}, default=None
         Look only among distributions with this noise condition, as
         :func:`low_noise_condition`, :func:`dag_condition`, :func:`reinforce_condition`.
     draw : callable, default=None
-        From a ``RandomState`` to a :class:`LabelDistribution`. None draws
-        :meth:`LabelDistribution.random`: preferences for the pairwise disagreement, else
-        relevances 0 and 1, or 0, 1 and 2 where the measure takes them.
+        From a ``RandomState`` to a :class:`LabelDistribution`, or to :class:`SharedRows` with
+        ``form="rows"``. None draws :meth:`LabelDistribution.random`: preferences for the
+        pairwise disagreement, else relevances 0 and 1, or 0, 1 and 2 where the measure takes
+        them.
     random_state : int, RandomState instance or None, default=None
 
     Returns
     -------
-    distribution : LabelDistribution or None
+    distribution : LabelDistribution, SharedRows or None
         The first found; None when there was none.
 
     Raises
     ------
     ValueError
-        For an unknown condition, and as in :func:`calibration_gap`.
+        For an unknown form or condition, a condition on rows, and as in
+        :func:`calibration_gap`.
 
     Examples
     --------
@@ -214,8 +246,17 @@ def find_counterexample(
     0.0
     >>> calibration_gap("pairs", "exact", "map", law).calibrated
     True
+
+    A function of one row can be wrong for recall even where the relevances are independent:
+
+    >>> queries = find_counterexample(
+    ...     "squared", "sort", "recall@1", form="rows", r=4, random_state=0
+    ... )
+    >>> round(queries.regret("recall@1", queries.minimizer("squared", "recall@1")), 3)
+    0.009
     """
     measure = get_measure(measure)
+    check_option("form", form, ("query", "rows"))
     if condition is not None:
         check_option("condition", condition, tuple(_CONDITIONS))
     check_count("r", r, least=2)
@@ -223,15 +264,30 @@ def find_counterexample(
     if draw is not None and not callable(draw):
         raise ValueError(f"draw={draw!r}: give a function of a RandomState, or None.")
     rng = check_random_state(random_state)
+    if form == "rows":
+        return _find_rows(surrogate, pred, measure, r, n_tries, condition, draw, rng)
     for _ in range(n_tries):
-        distribution = _draw(rng, r, measure) if draw is None else draw(rng)
+        distribution = random_law(rng, r, measure) if draw is None else draw(rng)
         holds = _holds(condition, distribution, measure)
         if holds and _fails(surrogate, pred, measure, distribution):
             return distribution
     return None
 
 
-def _draw(rng, r, measure):
+def _find_rows(surrogate, pred, measure, r, n_tries, condition, draw, rng):
+    if condition is not None:
+        raise ValueError(f"condition must be None with form='rows', got {condition!r}.")
+    if pred != "sort":
+        raise ValueError(f"pred must be 'sort' with form='rows', got {pred!r}.")
+    for _ in range(n_tries):
+        queries = random_rows(rng, r) if draw is None else draw(rng)
+        if regret_stays(queries, surrogate, measure):
+            return queries
+    return None
+
+
+def random_law(rng, r, measure):
+    """A sparse random law of labels that the measure takes."""
     return LabelDistribution.random(
         r,
         n_labels=rng.randint(2, r + 2),
@@ -252,4 +308,4 @@ def _holds(condition, distribution, measure):
 def _fails(surrogate, pred, measure, distribution):
     result = calibration_gap(surrogate, pred, measure, distribution)
     values = distribution.order_values(measure)
-    return not result and result.regret > 0.01 * np.ptp(values)
+    return result.gap == 0 and result.regret > 0.01 * np.ptp(values)

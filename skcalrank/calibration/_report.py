@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..data import ArrayLike, Matrix, check_option
-from ..preds import Pred, get_pred, preds_for
+from ..data import ArrayLike, Matrix, check_option, check_queries
+from ..preds import Pred, get_pred, preds_for, sort_positions
 from ..rankers import measure_of
-from ._conditions import CONDITIONS
+from ._conditions import CONDITIONS, score_condition
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class NoiseReport:
     Attributes
     ----------
     condition : str or None
-        The noise condition that makes the cheap map exact: "P_reinforce" or "P_DAG"; None if
-        no condition is known.
+        The noise condition that makes the cheap map exact: "P_reinforce", "P_DAG" or, of the sort
+        by scores, "P_f"; None if no condition is known.
     cheap : str
-        Name of the cheap map, such as "diagonal" or "topological".
+        Name of the cheap map, such as "diagonal" or "topological"; "score" for the sort by scores.
     holds : ndarray of bool of shape (n_queries,)
         Whether the condition holds for the estimated surrogate values of each query; False
         if no condition is known.
@@ -89,6 +89,7 @@ def noise_report(
     qid: ArrayLike | None = None,
     *,
     pred: str | Pred | Callable[..., Any] | None = None,
+    score_ranker: Any = None,
     time_limit: float = 10.0,
 ) -> NoiseReport:
     """Whether the cheap prediction map is safe for what a pairwise ranker has learnt.
@@ -106,6 +107,10 @@ def noise_report(
     pred : str, Pred or callable, default=None
         The cheap map, as the ranker takes it; None is the one with a noise condition:
         "diagonal" for MAP, "topological" for pairwise disagreement.
+    score_ranker : ranker, default=None
+        A fitted ranker of scores, whose sort is the cheap map instead of `pred`. For pairwise
+        disagreement its condition is P_f (:func:`score_condition`), of its scores and of the
+        preferences that `ranker` estimates.
     time_limit : float, default=10.0
         Seconds for the exact map of one query; None = no limit. MAP is exact up to 16
         documents and a beam search beyond.
@@ -118,7 +123,8 @@ def noise_report(
     Raises
     ------
     ValueError
-        If the ranker has no surrogate values of pairs, or the map is unknown.
+        If the ranker has no surrogate values of pairs, the map is unknown, or both `pred` and
+        `score_ranker` are given.
 
     Examples
     --------
@@ -136,22 +142,46 @@ def noise_report(
             "surrogate='pairwise'."
         )
     cheap, best = _maps(pred, measure_of(ranker).objective)
-    rows = [
-        (_holds(cheap.condition, u), _solve(cheap, u, time_limit), _solve(best, u, time_limit))
-        for u in ranker.decision_function(X, qid)
-    ]
-    holds, cheaper, exact = zip(*rows)
-    values = np.array([[c.value, e.value] for c, e in zip(cheaper, exact)])
-    sign = 1.0 if cheap.larger_is_better else -1.0
+    values = ranker.decision_function(X, qid)
+    if score_ranker is None:
+        tried = [(_holds(cheap.condition, u), _solve(cheap, u, time_limit).value) for u in values]
+        condition, name = cheap.condition, cheap.name
+    else:
+        if pred is not None:
+            raise ValueError("pred must be None where score_ranker is given: it has a sort.")
+        condition = "P_f" if best.objective == "disagreement" else None
+        tried, name = _sorted(score_ranker, X, qid, values, condition, best), "score"
+    exact = [_solve(best, u, time_limit) for u in values]
+    holds, reached = zip(*tried)
+    objective = np.array([reached, [e.value for e in exact]])
+    sign = 1.0 if best.larger_is_better else -1.0
     return NoiseReport(
-        cheap.condition,
-        cheap.name,
+        condition,
+        name,
         np.array(holds),
         # A search that ran out of time can be worse than the cheap map.
-        np.maximum(sign * (values[:, 1] - values[:, 0]), 0.0),
+        np.maximum(sign * (objective[1] - objective[0]), 0.0),
         np.array([e.proven for e in exact]),
-        np.maximum(np.abs(values).max(axis=1), 1e-300),
+        np.maximum(np.abs(objective).max(axis=0), 1e-300),
     )
+
+
+def _sorted(score_ranker, X, qid, values, condition, best):
+    """Whether P_f holds on each query, and the value of the sort by scores."""
+    scores = score_ranker.predict(X, qid)
+    if np.ndim(scores) == 1:
+        queries = check_queries(qid, len(scores))
+        scores = np.split(queries.group(scores), queries.ptr[1:-1])
+    out = []
+    for u, s in zip(values, scores):
+        holds = False
+        if condition is not None:
+            # Estimated preferences may be negative; only the net ones count.
+            holds = bool(score_condition(np.maximum(u - u.T, 0.0), s))
+        positions = sort_positions(s)
+        sort = Pred.from_positions(lambda _, positions=positions: positions, best.objective)
+        out.append((holds, sort.solve(u).value))
+    return out
 
 
 def _maps(pred, objective):

@@ -8,7 +8,6 @@ closed set of u from which a prediction map can give an order.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 
@@ -26,38 +25,20 @@ from ..losses import (
 from ..measures import PairwiseDisagreement
 from ..preds import PREDS
 from ._cones import algorithm_cones, distance_to_cone, minimize_hinge, minimize_smooth, sorted_cones
+from ._numeric import NumericalRisk
 from ._orders import all_positions, documents_in_order, pooled
-
-
-class ConditionalRisk(ABC):
-    """Expected surrogate loss under a distribution of the labels, up to a term without u."""
-
-    objective: str | None = "positional"  # of the prediction maps from u to an order
-    preds: tuple[str, ...] = ("sort",)  # names of those maps whose cones are known
-    infimum: float = 0.0
-    error: float  # gaps up to this are those of rounding
-
-    @abstractmethod
-    def risk(self, u):
-        """Risk of every row of a stack of surrogate values."""
-
-    @abstractmethod
-    def minimizer(self):
-        """Surrogate values of the smallest risk."""
-
-    @abstractmethod
-    def least(self, positions, pred):
-        """Smallest risk from which each order can be predicted, and u that have it.
-
-        Ties of u may be broken in any way, so that the sets of u are closed.
-        """
+from ._risk import ConditionalRisk
 
 
 class TargetRisk(ConditionalRisk):
     """An order-preserving loss of the mean targets U."""
 
+    smooth = True
+
     def __init__(self, loss, targets, probabilities):
         self.loss = loss.scaled_to(targets.ravel(), Queries.equal(*targets.shape))
+        squared = {"squared": 1.0, "pairwise_squared": float(targets.shape[1])}
+        self.aims = targets, squared.get(loss.name)
         # But for rounding a mean is within its range, on which a loss may depend.
         mean = probabilities @ targets
         self.targets = np.clip(mean, targets.min(axis=0), targets.max(axis=0))
@@ -79,6 +60,12 @@ class TargetRisk(ConditionalRisk):
     def risk(self, u):
         return self._evaluate(self.targets, u)
 
+    def gradient(self, u):
+        """Derivatives of the risk of every row of a stack of scores."""
+        targets = np.broadcast_to(self.targets, u.shape).ravel()
+        queries = Queries.equal(*u.shape)
+        return self.loss.derivatives(targets, u.ravel(), queries)[0].reshape(u.shape)
+
     def minimizer(self):
         return self._minimizers(self.targets[None])[0]
 
@@ -92,7 +79,8 @@ class TargetRisk(ConditionalRisk):
         np.put_along_axis(means, order, pooled(self.targets[order]), axis=1)
         equal = np.zeros(means.shape)
         saved = self._evaluate(means, equal) - self._infima(means)
-        return self.risk(equal) - saved, self._minimizers(means)
+        least = self.risk(equal) - saved
+        return least, least, self._minimizers(means)
 
 
 class PreferenceRisk(ConditionalRisk):
@@ -100,6 +88,7 @@ class PreferenceRisk(ConditionalRisk):
 
     def __init__(self, loss, minimise, preferences, probabilities, margin):
         self.loss, self._minimise = loss, minimise
+        self.smooth = minimise is minimize_smooth
         matrices = preferences if margin else np.tensordot(probabilities, preferences, 1)[None]
         outcome, winner, loser = np.nonzero(matrices)
         identity = np.eye(matrices.shape[1])
@@ -118,22 +107,30 @@ class PreferenceRisk(ConditionalRisk):
     def risk(self, u):
         return self.loss.terms(u @ self.ahead.T - self.margin) @ self.weight
 
+    def gradient(self, u):
+        """Derivatives of the risk of every row of a stack of scores."""
+        slopes = self.loss.slopes(u @ self.ahead.T - self.margin)
+        return (slopes * self.weight) @ self.ahead
+
     def minimizer(self):
         return self._best
 
     def least(self, positions, pred):
         scores = self._solve(sorted_cones(positions))
-        return self.risk(scores), scores
+        least = self.risk(scores)
+        return least, least, scores
 
 
 class PairRisk(ConditionalRisk):
     """Least squares on the targets of pairs: squared distance from their means."""
 
-    def __init__(self, measure, means):
-        self.measure, self.means = measure, means
+    def __init__(self, measure, targets, probabilities):
+        self.measure, self.means = measure, np.tensordot(probabilities, targets, 1)
+        means = self.means
         self.basis = measure.pair_basis(all_positions(len(means)))
         # Entries that the prediction does not depend on belong to no pair.
         self.entries = np.ptp(self.basis, axis=0) > 0
+        self.aims = targets * self.entries, 1.0
         self.error = 1e-13 * float(self.risk(np.zeros((1, *means.shape)))[0])
         self.objective = measure.objective
         self._nearest = {"exact": PairRisk.exact} | {
@@ -151,7 +148,8 @@ class PairRisk(ConditionalRisk):
 
     def least(self, positions, pred):
         nearest = np.array([self._nearest[pred](self, sigma) for sigma in positions])
-        return self.risk(nearest), nearest
+        least = self.risk(nearest)
+        return least, least, nearest
 
     def exact(self, sigma):
         """Nearest u for which no order is better than sigma."""
@@ -202,7 +200,11 @@ def _preferences(distribution, measure):
 
 
 def _of_targets(distribution, measure, loss):
-    return TargetRisk(get_loss(loss), distribution.targets(measure), distribution.probabilities)
+    loss = get_loss(loss)
+    # What theorems say of the losses of the package they do not say of others, subclasses included.
+    known = type(loss) in LOSSES.values()
+    risk = TargetRisk if known else NumericalRisk
+    return risk(loss, distribution.targets(measure), distribution.probabilities)
 
 
 def _of_preferences(distribution, measure, loss, margin):
@@ -218,7 +220,8 @@ def _of_values(distribution, measure):
 
 
 def _of_pairs(distribution, measure):
-    return PairRisk(measure, distribution.expected_targets(measure, pairs=True))
+    targets = distribution.targets(measure, pairs=True)
+    return PairRisk(measure, targets, distribution.probabilities)
 
 
 #: Every surrogate by its name: from a distribution and a measure to the conditional risk.

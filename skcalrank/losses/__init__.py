@@ -24,12 +24,14 @@ from ._preferences import (
     PreferenceLoss,
     PreferenceSquaredHinge,
 )
+from ._templates import BregmanTemplate, PairwiseTemplate
 
 __all__ = [
     "LOSSES",
     "PREFERENCE_LOSSES",
     "BregmanKL",
     "BregmanLogistic",
+    "BregmanTemplate",
     "DifferentiableHinge",
     "Exponential",
     "Logistic",
@@ -37,6 +39,7 @@ __all__ = [
     "PairwiseExponential",
     "PairwiseLogistic",
     "PairwiseSquared",
+    "PairwiseTemplate",
     "PointwiseLoss",
     "PreferenceExponential",
     "PreferenceHinge",

@@ -163,8 +163,8 @@ class PairwiseLogistic(_PairwiseLoss):
     positive target have a row in the blocks. Where a mean target is 0, the minimizer lies at
     infinity.
 
-    It is not RankNet, the logistic loss of single preferences, which is calibrated for nothing
-    (:class:`PreferenceLogistic`).
+    It is not RankNet, the logistic loss of single preferences, which is calibrated for some laws
+    only (:class:`PreferenceLogistic`).
 
     Examples
     --------

@@ -19,7 +19,8 @@ class PointwiseLoss(Loss):
 
     A subclass gives the terms with two derivatives, their smallest values, the minimizer and the
     constant of the regret bound. It is order-preserving if the terms are convex in the score and
-    affine in the target, up to a part without scores, and the minimizer increases in the target.
+    affine in the target, up to a part without scores, and the minimizer strictly increases in the
+    target; :func:`skcalrank.calibration.find_counterexample` takes none of that for granted.
 
     Examples
     --------
@@ -360,8 +361,8 @@ class DifferentiableHinge(_TwoSided):
     r"""Hinge with a rounded corner, :math:`\sum_i v_i h_a(1-s_i) + (\eta - v_i) h_a(s_i)`.
 
     :math:`h_a(x) = 0` below 0, :math:`x^2/(2a)` up to a, :math:`x - a/2` beyond;
-    :math:`c = 4\sqrt{\eta/a}` for :math:`0 < a \le 1/2` (CUG13, Table 2 prints a range on
-    another scale, on which the bound can fail).
+    :math:`c = 2\sqrt{\eta/a}` for :math:`0 < a \le 1/2`, which is sharp (CUG13, Table 2 prints
+    twice that, and a range on another scale, on which the bound can fail).
 
     Parameters
     ----------
@@ -375,6 +376,20 @@ class DifferentiableHinge(_TwoSided):
     ValueError
         If ``eta`` is not a positive number, or ``smoothing`` out of its range; in
         :meth:`scaled_to`, if ``eta`` is below a target, or a target is negative.
+
+    Notes
+    -----
+    Why :math:`c = 2\sqrt{\eta/a}`. Divide loss and targets by :math:`\eta`, so that a document of
+    mean target q has the least risk W(q). With l the smaller of q and 1 - q,
+
+    .. math:: W = l \, (1 - a/2) - \frac{a \, l^2}{2 (1 - l)}, \qquad
+        W'' = -\frac{a}{(1 - l)^3} \le -a ,
+
+    and at l = 1/2 the slope from the left, 1 - 2a, is not negative for :math:`a \le 1/2`: W is
+    concave by the modulus a. Two documents in the wrong order cost least where their scores are
+    equal, :math:`2 W((p + q)/2)`, as the risk is affine in the targets. That is at least
+    :math:`a (p - q)^2 / 4` above W(p) + W(q), so that :math:`c^2 = 4/a`, times :math:`\eta`. It is
+    reached in the limit q = 0, p -> 0.
     """
 
     name: ClassVar[str] = "differentiable_hinge"
@@ -415,7 +430,7 @@ class DifferentiableHinge(_TwoSided):
         return np.where(v < rest, near, np.where(v > rest, 1.0 - near, 0.5))
 
     def constant(self, largest: float = 1.0) -> float:
-        return 4.0 * np.sqrt(self.eta / self.smoothing)
+        return 2.0 * np.sqrt(self.eta / self.smoothing)
 
 
 def softplus(x: Floats) -> Floats:

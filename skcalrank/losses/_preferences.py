@@ -1,12 +1,16 @@
-r"""Convex losses of single preferences, which are calibrated for nothing.
+r"""Convex losses of single preferences, which are calibrated for some laws only.
 
 .. math:: \sum_{i \to j} h(y_{ij}) \, f(s_i - s_j) \quad\text{or}\quad
     \sum_{i \to j} f(s_i - s_j - h(y_{ij}))
 
-for a convex, decreasing f and h(y) = y: RankSVM and RankNet. Even where the noise is low,
-their minimizers can order documents wrongly (DMJ10, Theorems 11 and 12; DMJ13, Theorems 2
-and 3). They are here to be compared with, and for :class:`~skcalrank.DifferenceGraphRanker`, which
-gives them net preferences of many judgments and is consistent.
+for a convex, decreasing f and h(y) = y: RankSVM and RankNet. For the pairwise disagreement none is
+calibrated on all laws of low noise, hence none on P_f, on P_DAG or always (DMJ10, Theorems 11 and
+12; DMJ13, Theorems 2 and 3). The logistic and the exponential one are, in the first form, where
+the odds of preferences are those of a Bradley-Terry model, ``E[Y_ij] / E[Y_ji] = exp(r_i - r_j)``:
+they are least at r and at r/2. Binary relevances that are independent given the query are such a
+case, with ``r_i = log(p_i / (1 - p_i))``; the hinge fails there too. The losses are here to be
+compared with, and for :class:`~skcalrank.DifferenceGraphRanker`, which gives them net preferences
+of many judgments and is consistent.
 """
 
 from __future__ import annotations
@@ -182,8 +186,9 @@ class PreferenceHinge(PreferenceLoss):
 class PreferenceLogistic(PreferenceLoss):
     """Logistic, ``log(1 + exp(-x))``: the loss of RankNet [BSR05]_.
 
-    Not consistent for the pairwise disagreement even where the noise is low (DMJ10, Theorems 11
-    and 12).
+    Not consistent for the pairwise disagreement on all laws of low noise (DMJ10, Theorems 11 and
+    12). It is where preferences follow a Bradley-Terry model, whose strengths it is least at, and
+    where binary relevances are independent given the query.
 
     References
     ----------
@@ -207,8 +212,9 @@ class PreferenceLogistic(PreferenceLoss):
 class PreferenceExponential(PreferenceLoss):
     """Exponential, ``exp(-x)``.
 
-    Not consistent for the pairwise disagreement even where the noise is low (DMJ10, Theorems 11
-    and 12). A preference lost by more than 250 pays as one lost by 250.
+    Not consistent for the pairwise disagreement on all laws of low noise (DMJ10, Theorems 11 and
+    12). It is where preferences follow a Bradley-Terry model: it is least at half of its strengths.
+    A preference lost by more than 250 pays as one lost by 250.
     """
 
     name: ClassVar[str] = "exponential"

@@ -118,6 +118,11 @@ class Measure(ABC):
         """Return whether the measure has :meth:`score_targets`."""
         return cls.score_targets is not Measure.score_targets
 
+    @classmethod
+    def has_separable_targets(cls) -> bool:
+        """Return whether the measure has :meth:`separable_targets`."""
+        return cls.separable_targets is not Measure.separable_targets
+
     def same_targets_as(self, other: Measure) -> bool:
         """Return whether the best ranking for this measure is the best for another one.
 
@@ -232,6 +237,32 @@ class Measure(ABC):
         raise ValueError(
             f"{self.name} has no score-based surrogate: no theorem says what to regress."
         )
+
+    def separable_targets(self, y: Floats) -> Floats:
+        """What may be regressed in place of the score targets where relevances are independent.
+
+        Sorting by their conditional means is best for the measure where, given the query, the
+        labels of its documents are independent, and their laws stochastically ordered: of any two
+        documents, one has the higher probability of a label above each grade. Two labels always
+        are. (Of relevant documents and others it is the probability ranking principle.)
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_documents,)
+            What :meth:`labels` returned.
+
+        Returns
+        -------
+        targets : ndarray of shape (n_documents,)
+            Of each document by its own label only. Where that has a law that the row of the
+            document determines, a regressor of single rows estimates their mean.
+
+        Raises
+        ------
+        ValueError
+            If none are known for this measure.
+        """
+        raise ValueError(f"{self.name} has no separable targets.")
 
     def offset(self, y: Floats, queries: Queries) -> Floats:
         """Return ``b(y)``, the part of the measure that does not depend on the positions.

@@ -112,6 +112,9 @@ class Recall(BinaryMeasure, PositionalMeasure):
     def targets(self, y: Floats, queries: Queries) -> Floats:
         return _share(y, queries.sum(y), queries)
 
+    def separable_targets(self, y: Floats) -> Floats:
+        return y
+
     def discount(self, positions: Ints, sizes: Ints) -> Floats:
         return (positions <= (sizes if self.k is None else self.k)) * 1.0
 
@@ -222,6 +225,9 @@ class NDCG(DCG):
         gain = gains(y, self.gain)
         gain = gain / queries.repeat(scale_of(queries.max(gain)))
         return _share(gain, self.best(gain, queries), queries)
+
+    def separable_targets(self, y: Floats) -> Floats:
+        return gains(y, self.gain)
 
     def _ideal(self, gain: Floats, grades: Ints, bits: int, queries: Queries) -> Floats:
         """IDCG@k from the number of documents of each grade: half the time of sorting."""
@@ -348,6 +354,9 @@ class AUC(PositionalMeasure):
         relevant = queries.sum(y)
         negative = (1.0 - relevant) * ~self.undefined(y, queries)
         return safe_divide(negative, 2.0 * (queries.sizes - relevant))
+
+    def separable_targets(self, y: Floats) -> Floats:
+        return y
 
     def discount(self, positions: Ints, sizes: Ints) -> Floats:
         below: Floats = np.maximum(sizes - positions, 0.0)

@@ -86,6 +86,9 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
         relevant = queries.repeat(queries.sum(y))
         return safe_divide(y, relevant)
 
+    def separable_targets(self, y: Floats) -> Floats:
+        return y
+
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         queries = ranked.queries
         out = np.zeros(queries.n_queries)

@@ -163,6 +163,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             has_qid=problem.has_qid,
             alpha=self._penalty(),
             names=names,
+            targets=getattr(self, "targets", "measure"),
             score_function=getattr(self, "score_function", None),
         )
 
@@ -173,7 +174,10 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _targets(self, problem: Problem) -> np.ndarray:
         """Return the targets of the measure, in grouped order."""
         measure = problem.measure
-        return measure.score_targets(measure.labels(problem.y), problem.queries)
+        labels = measure.labels(problem.y)
+        if getattr(self, "targets", "measure") == "separable":
+            return measure.separable_targets(labels)
+        return measure.score_targets(labels, problem.queries)
 
     def _penalty(self):
         """Return the ridge penalty of the parameters; None where a regressor brings its own."""
@@ -212,7 +216,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         u : ndarray of shape (n_rows,) or (n, r)
-            Under the loss "pairwise_squared", up to a constant of each query.
+            Under the losses "centered" and "pairwise_squared", up to a constant of each query.
         """
 
     @lazy_aware
@@ -344,9 +348,10 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _why_weights_do_not_repeat(self) -> str | None:
         """Return why a weight is not a repetition of the row, or None where it is."""
-        if self._loss_in_force() == "pairwise_squared":
-            return f"pairwise squared: {COUNTS_DOCUMENTS}"
-        return None if self._measure().separable else DEPENDS_ON_LABELS
+        if self._loss_in_force() in ("centered", "pairwise_squared"):
+            return f"centered within the query: {COUNTS_DOCUMENTS}"
+        separable = getattr(self, "targets", "measure") == "separable"
+        return None if separable or self._measure().separable else DEPENDS_ON_LABELS
 
     def _scored_by(self, y):
         """Return the measure that compares predictions with y, and y as the measure reads it."""

@@ -26,7 +26,7 @@ class PairwiseHingeRanker(_PreferenceRanker):
     .. math:: \min_w \sum_{i \to j} y_{ij} \, (1 - (s_i - s_j))_+ + \alpha \|w\|^2
 
     or with ``margin=True`` :math:`\sum_{i \to j} (1 - (s_i - s_j - y_{ij}))_+`. No convex loss
-    of these forms is consistent for pairwise disagreement, not even where the noise is low
+    of these forms is consistent for pairwise disagreement on all laws, nor on all laws of low noise
     (DMJ10, Theorems 11 and 12; DMJ13, Theorems 2 and 3): where preferences disagree with each
     other, its minimizer can order documents wrongly, whatever the number of rows.
     :class:`ValueRegularizedRanker` and :class:`PairwiseDisagreementRanker` are consistent.
@@ -98,9 +98,10 @@ class PairwiseLogisticRanker(_PreferenceRanker):
 
     or with ``margin=True`` :math:`\sum_{i \to j} \log(1 + e^{-(s_i - s_j - y_{ij})})`. The same
     theorems as for :class:`PairwiseHingeRanker` say that it is not consistent for pairwise
-    disagreement. (The loss "pairwise_logistic" of :class:`OrderPreservingRanker` is another
-    one: it weighs a pair by the target of one document, and is calibrated for positional
-    measures.)
+    disagreement on all laws. It is where preferences follow Bradley and Terry, and where relevances
+    are binary and independent given the query (:ref:`ranknet`). (The loss "pairwise_logistic" of
+    :class:`OrderPreservingRanker` is another one: it weighs a pair by the target of one document,
+    and is calibrated for positional measures.)
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
         made of queries; of rows where there is one query, and in the label-ranking form. They are
         drawn by the values in X, y and `sample_weight`: they depend neither on the order of the
         rows nor on the names of the queries.
-    loss : {"squared", "pairwise_squared"}, default=None
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
         As in :class:`LeastSquaresRanker`; None is "pairwise_squared".
 
     Attributes
@@ -141,6 +141,9 @@ class LeastSquaresRankerCV(_PositionalRanker):
     def _given_regressor(self):
         return None
 
+    def _check_loss(self, regressor):
+        """Closed forms minimize every loss, without passes."""
+
     def _why_weights_do_not_repeat(self):
         return "a row that is repeated may stand in two folds"
 
@@ -213,14 +216,14 @@ class LeastSquaresRankerCV(_PositionalRanker):
         """
         self._check_params()
         measures, alphas = self._measures(), self._checked_alphas()
-        pairwise = self._loss_in_force() == "pairwise_squared"
+        loss = self._loss_in_force()
         problem = self._check_problem(X, y, qid, sample_weight)
         check_features(problem.X)
         qid = carried_qid(y, qid)
         groups = None if qid is None else check_qid(qid, problem.X.shape[0])
         splits = make_splits(self.cv, problem, groups)
         warn_of_cuts(splits, problem)
-        total, training = training_moments(problem, splits, measures.values(), pairwise)
+        total, training = training_moments(problem, splits, measures.values(), loss)
         scores = held_out_scores(problem, splits, training, list(measures.values()), alphas)
         for name, undefined in zip(measures, np.isnan(scores).all(axis=(1, 2))):
             if undefined:
@@ -235,7 +238,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
         for number, (name, measure) in enumerate(measures.items()):
             moments = total.of_targets(slice(number * r, (number + 1) * r))
             alpha = float(alphas[best[name]])
-            self.rankers_[name] = self._ranker(measure, alpha, moments, pairwise, problem)
+            self.rankers_[name] = self._ranker(measure, alpha, moments, loss, problem)
         first = next(iter(measures))
         self.estimator_ = self.rankers_[first].estimator_
         self.best_index_ = best[first]
@@ -243,11 +246,12 @@ class LeastSquaresRankerCV(_PositionalRanker):
         self.record_ = replace(self._record(problem), alpha=self.estimator_.alpha)
         return self
 
-    def _ranker(self, measure, alpha, moments, pairwise, problem):
+    def _ranker(self, measure, alpha, moments, loss, problem):
         """Return a ranker with a penalty, as if fitted to all rows."""
         ranker = LeastSquaresRanker(measure, estimator=GramRidge(alpha), loss=self.loss)
         one_target = problem.n_items is None
-        gram = GramRidge(alpha, fit_intercept=not (pairwise and one_target))
+        within = one_target and loss == "pairwise_squared"
+        gram = GramRidge(alpha, fit_intercept=not within)
         ranker.estimator_ = fit_to_moments(gram, moments, one_target)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):

@@ -19,10 +19,10 @@ class DifferenceGraphRanker(EdgeScorer):
 
     where s is the mean preference matrix of the :math:`n_q` judgments of a query, and f is convex,
     non-increasing, with :math:`f'(0) < 0`. Of two documents only the one that is preferred in the
-    mean has a term, so that the losses of RankSVM and RankNet, which are consistent for nothing
-    when given single preferences, become so: consistent for pairwise disagreement where the graph
-    of :math:`E[Y_{ij}] > E[Y_{ji}]` is acyclic and s is near its limit, i.e. where every query
-    has many judgments.
+    mean has a term. The losses of RankSVM and RankNet, which are not consistent for pairwise
+    disagreement on all laws of low noise when given single preferences, so become consistent where
+    the graph of :math:`E[Y_{ij}] > E[Y_{ji}]` is acyclic and s is near its limit, i.e. where every
+    query has many judgments.
 
     Parameters
     ----------

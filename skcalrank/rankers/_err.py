@@ -22,12 +22,12 @@ class ERRRanker(ScoreRanker):
 
     Regresses the stop probability ``(2^y - 1) / 2^max_grade`` and sorts. Calibrated
     (Fisher-consistent) for ERR when the relevances of the documents are independent
-    given the query (DMJ13, Lemma 1); no order-preserving loss is under every
-    distribution (CUG13, Theorem 3.3).
+    given the query (DMJ13, Lemma 1), and with rows also each is given by its row; no
+    order-preserving loss is under every distribution (CUG13, Theorem 3.3).
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
     max_grade : float, default=None
         Highest grade of the scale; None = the largest label seen in fit.
@@ -64,8 +64,9 @@ class ERRRanker(ScoreRanker):
         max_grade: float | None = None,
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.max_grade = max_grade
 
     _judgments = (ClickSessions,)

@@ -19,7 +19,9 @@ from sklearn.model_selection import KFold
 from .._solvers import (
     Moments,
     WithinQueries,
+    level,
     merge_all,
+    pair_weights,
     pooled_moments,
     product_of_rows,
     ridge_path,
@@ -163,7 +165,7 @@ def _disjoint_folds(splits, problem):
 # -- moments -------------------------------------------------------------------------------
 
 
-def all_moments(problem: Problem, measures, pairwise):
+def all_moments(problem: Problem, measures, loss):
     """Moments of X and the targets of the measures side by side, as a function of rows."""
     columns = []
     for measure in measures:
@@ -172,21 +174,25 @@ def all_moments(problem: Problem, measures, pairwise):
             columns.append(problem.queries.ungroup(targets)[:, None])
             continue
         targets = targets.reshape(-1, problem.n_items)
-        columns.append(targets - targets.mean(axis=1, keepdims=True) if pairwise else targets)
-    targets = np.hstack(columns)
-    if pairwise and problem.n_items is None:
-        return WithinQueries(problem.X, targets, problem.queries, problem.weight).moments
-    return partial(pooled_moments, problem.X, targets, problem.weight)
+        level_of_row = targets.mean(axis=1, keepdims=True)
+        columns.append(targets if loss == "squared" else targets - level_of_row)
+    targets, queries, weight = np.hstack(columns), problem.queries, problem.weight
+    if problem.n_items is None and loss == "pairwise_squared":
+        return WithinQueries(problem.X, targets, queries, weight).moments
+    if problem.n_items is None and loss == "centered":
+        targets = targets - np.column_stack([level(each, queries, weight) for each in targets.T])
+        weight = pair_weights(queries, weight)
+    return partial(pooled_moments, problem.X, targets, weight)
 
 
-def training_moments(problem: Problem, splits, measures, pairwise):
+def training_moments(problem: Problem, splits, measures, loss):
     """Moments of all rows, and an iterator over those of the training rows of each split."""
-    moments = all_moments(problem, measures, pairwise)
+    moments = all_moments(problem, measures, loss)
     fold = _disjoint_folds(splits, problem)
     if fold is None:
         # Targets and centres of a query that is cut are those of its training rows.
         trained = (_take(problem, _training_rows(split, problem)) for split in splits)
-        return moments(), (all_moments(part, measures, pairwise)() for part in trained)
+        return moments(), (all_moments(part, measures, loss)() for part in trained)
     by_fold = np.argsort(fold, kind="stable")
     bounds = np.searchsorted(fold[by_fold], np.arange(len(splits)))
     never, *parts = np.split(by_fold, bounds)

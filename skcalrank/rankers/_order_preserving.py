@@ -31,7 +31,8 @@ class OrderPreservingRanker(LinearScorer):
 
     Sorting by the minimizer of any of these losses is calibrated (Fisher-consistent) for the
     positional measure whose targets v it is given, under every distribution of the labels
-    (CUG13, Theorem 3.2), with the regret bound of :func:`skcalrank.calibration.regret_bound`.
+    (CUG13, Theorem 3.2), with the regret bound of :func:`skcalrank.calibration.regret_bound`; with
+    rows of documents, where :class:`LeastSquaresRanker` is.
     For MAP, pairwise disagreement and ERR the conditions of :class:`AveragePrecisionRanker` and
     :class:`PairwiseDisagreementRanker` (score form) and :class:`ERRRanker` remain.
 
@@ -162,7 +163,7 @@ class OrderPreservingRanker(LinearScorer):
         # The pairs of r items are r times the centered squares.
         alpha = self.alpha / (problem.n_items or 1) if pairwise else self.alpha
         ridge = Ridge(alpha, fit_intercept=self.fit_intercept, tol=self.tol)
-        fit_targets(ridge, problem, targets, pairwise=pairwise)
+        fit_targets(ridge, problem, targets, loss="pairwise_squared" if pairwise else "squared")
         return ScorerFit(ridge.coef_, ridge.intercept_, 1)
 
     def _solve_logistic(self, problem, targets, start):

@@ -70,8 +70,10 @@ class PairRanker(ScoreRanker):
     alpha : float, default=1.0
         Ridge penalty with ``estimator=None``, of the score surrogate as in
         :class:`LeastSquaresRanker`.
-    loss : {"squared", "pairwise_squared"}, default=None
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
+    n_passes : int, default=5
+        Fits of the score surrogate, as in :class:`LeastSquaresRanker`.
     n_jobs : int, default=None
         Processes over queries for the prediction map, as in scikit-learn: None is one, -1 all.
         They are used only where the map is estimated to take more than 2 seconds without them,
@@ -92,7 +94,7 @@ class PairRanker(ScoreRanker):
 
     # Of a subclass: whether pairs (i, i) are regressed, and parameters that one surrogate reads.
     _diagonal = False
-    _of_documents: ClassVar[tuple[str, ...]] = ("loss",)
+    _of_documents: ClassVar[tuple[str, ...]] = ("loss", "n_passes")
     _of_pairs: ClassVar[tuple[str, ...]] = ("pair_features",)
 
     _parameter_constraints: ClassVar = {
@@ -113,11 +115,12 @@ class PairRanker(ScoreRanker):
         pair_features: str | Callable[..., Any],
         alpha: float,
         loss: str | None,
+        n_passes: int,
         n_jobs: int | None,
         random_state: Seed,
         verbose: int,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.surrogate = surrogate
         self.pred = pred
         self.pair_features = pair_features

@@ -34,14 +34,20 @@ class AveragePrecisionRanker(PairRanker):
 
     With ``surrogate="score"`` it regresses ``y_i / |y|_1`` and sorts: calibrated on the same
     distributions (Corollary 5). The condition is sufficient, not necessary. No convex surrogate
-    with one score per document is calibrated for MAP under every distribution.
+    with one score per document is calibrated for MAP under every distribution. All of it is about
+    regressors of the whole query; with rows see :ref:`rows-and-context`.
 
     Parameters
     ----------
-    estimator, pair_features, alpha, loss, n_jobs, random_state, verbose
+    estimator, pair_features, alpha, loss, n_passes, n_jobs, random_state, verbose
         As in :class:`~skcalrank.rankers.PairRanker`.
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
+    targets : {"measure", "separable"}, default="measure"
+        What the score surrogate regresses: ``y_i / |y|_1``, or the relevance ``y_i`` itself. The
+        latter is calibrated where the relevances of a query are independent given the query (a part
+        of :math:`P_{reinforce}`); and where also each is given by the row alone, a regressor of
+        rows, which cannot see ``|y|_1``, attains it.
     pred : {"diagonal", "exact", "beam", "auto"}, Pred or callable, default=None
         Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.map_positions`;
         None is "auto". A callable takes the (r, r) matrix of a query and returns positions.
@@ -66,8 +72,10 @@ class AveragePrecisionRanker(PairRanker):
 
     short_names: ClassVar = {"map": {}}
     _diagonal = True
+    _of_documents = ("loss", "n_passes", "targets")
     _parameter_constraints: ClassVar = {
         **PairRanker._parameter_constraints,
+        "targets": [one_of("measure", "separable")],
         "relevance_level": [FINITE, None],
     }
 
@@ -76,18 +84,30 @@ class AveragePrecisionRanker(PairRanker):
         estimator: Any = None,
         *,
         surrogate: str = "score",
+        targets: str = "measure",
         pred: str | Pred | Callable[..., Any] | None = None,
         pair_features: str | Callable[..., Any] = "bilinear",
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
         relevance_level: float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, random_state, verbose
+            estimator,
+            surrogate,
+            pred,
+            pair_features,
+            alpha,
+            loss,
+            n_passes,
+            n_jobs,
+            random_state,
+            verbose,
         )
+        self.targets = targets
         self.relevance_level = relevance_level
 
     def _positive_only(self):
@@ -145,11 +165,12 @@ class PairwiseDisagreementRanker(PairRanker):
     (Theorem 6), a smaller set. For the net preference :math:`f_i = \sum_j (y_{ij} - y_{ji})` this
     is the surrogate of DMJ10 with the square regularizer; low noise (DMJ10, Definition 8) is
     sufficient. No convex surrogate with one score per document is calibrated under every
-    distribution.
+    distribution. All of it is about regressors of the whole query; with rows of documents, the row
+    must determine the mean of its target (:ref:`rows-and-context`).
 
     Parameters
     ----------
-    estimator, pair_features, alpha, loss, n_jobs, random_state, verbose
+    estimator, pair_features, alpha, loss, n_passes, n_jobs, random_state, verbose
         As in :class:`~skcalrank.rankers.PairRanker`.
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
@@ -185,7 +206,7 @@ class PairwiseDisagreementRanker(PairRanker):
     short_names: ClassVar = {"pd": {}, "kendall": {"weights": "unit"}}
     _judgments = (PreferenceTarget,)
     _diagonal = False
-    _of_documents = ("loss", "score_function")
+    _of_documents = ("loss", "n_passes", "score_function")
     _of_pairs = ("pair_features", "time_limit")
     _parameter_constraints: ClassVar = {
         **PairRanker._parameter_constraints,
@@ -205,13 +226,23 @@ class PairwiseDisagreementRanker(PairRanker):
         pair_features: str | Callable[..., Any] = "bilinear",
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            estimator, surrogate, pred, pair_features, alpha, loss, n_jobs, random_state, verbose
+            estimator,
+            surrogate,
+            pred,
+            pair_features,
+            alpha,
+            loss,
+            n_passes,
+            n_jobs,
+            random_state,
+            verbose,
         )
         self.score_function = score_function
         self.weights = weights

@@ -1,4 +1,4 @@
-"""Rankers of positional measures: regress the targets, sort. Calibrated without conditions."""
+"""Rankers of positional measures: regress the targets, sort."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from ._score import ScoreRanker
 _CONSTRAINTS = ScoreRanker._parameter_constraints
 _CUTOFF = [AT_LEAST_ONE, None]
 _LEVEL = [FINITE, None]
+_TARGETS = [one_of("measure", "separable")]
 _GAIN = [one_of("exponential", "linear")]
 
 
@@ -48,7 +49,11 @@ class LeastSquaresRanker(_PositionalRanker):
 
     Regresses the targets :math:`u_i(y)` of the measure and sorts by the result:
     calibrated (Fisher-consistent) for the measure under every distribution of the
-    labels (RAT13, Theorem 3; CUG13, Theorem 3.2).
+    labels (RAT13, Theorem 3; CUG13, Theorem 3.2), which is a statement about regressors
+    of the whole query. In the label-ranking form a row is the whole query. With rows of
+    documents it holds for separable measures where the row determines the law of its
+    label, and for all where the row carries the context of its query, see
+    :class:`~skcalrank.preprocessing.QueryContext` and :ref:`rows-and-context`.
 
     Parameters
     ----------
@@ -63,10 +68,18 @@ class LeastSquaresRanker(_PositionalRanker):
         Ridge penalty with ``estimator=None``; set that of another regressor on the regressor.
         Under the loss "pairwise_squared" it is added to squares summed over all pairs of
         documents, so good values are often 100 to 10,000: search them.
-    loss : {"squared", "pairwise_squared"}, default=None
-        Squared errors of the targets, or of their differences within a query, which
-        needs a regressor linear in X. None is "pairwise_squared" for ``Ridge``,
-        ``LinearRegression`` and ``GramRidge``, else "squared".
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Squared errors of the targets, or of their differences within a query. "pairwise_squared"
+        leaves a constant of each query free: in closed form for ``Ridge``, ``LinearRegression``
+        and ``GramRidge``, on centered features for other regressors linear in X, and else by
+        passes that refit on ``u - mean_q(u - f)``, where f is the fit before. "centered" is the
+        first pass by itself, from ``f = 0``: calibrated where a row carries its whole query, and
+        otherwise not, not even for measures whose targets are separable. Both weigh a query by its
+        number of documents, if the regressor takes weights. None is "pairwise_squared" for
+        ``Ridge``, ``LinearRegression`` and ``GramRidge``, else "squared".
+    n_passes : int, default=5
+        Fits that "pairwise_squared" makes where the regressor is not linear in X; more come closer
+        to its minimum. :meth:`partial_fit` makes no passes.
 
     Attributes
     ----------
@@ -104,8 +117,9 @@ class LeastSquaresRanker(_PositionalRanker):
         estimator: Any = None,
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.measure = measure
 
     def _measure(self):
@@ -135,9 +149,10 @@ class _BinaryRanker(_PositionalRanker):
         k: int | None = 10,
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
         relevance_level: float | None = None,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.k = k
         self.relevance_level = relevance_level
 
@@ -146,11 +161,12 @@ class PrecisionRanker(_BinaryRanker):
     """Precision at k; k = 1 is "winner takes all" (RAT13, section 4).
 
     Regresses the relevance itself and sorts: calibrated (Fisher-consistent) for P@k
-    under every distribution of the labels.
+    under every distribution of the labels, with rows where the row determines the
+    probability of its relevance (:ref:`rows-and-context`).
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff of `score`; the surrogate is the same for every k. None = all.
@@ -173,13 +189,18 @@ class RecallRanker(_BinaryRanker):
     """Recall at k.
 
     Regresses ``y_i / |y|_1`` and sorts: calibrated (Fisher-consistent) for R@k under
-    every distribution of the labels (CUG13, Table 1). The target is 0 on a query
-    without a relevant document.
+    every distribution of the labels (CUG13, Table 1), as a regressor of the whole query;
+    with rows, where they carry its context (:ref:`rows-and-context`). The target is 0 on
+    a query without a relevant document.
 
     Parameters
     ----------
-    estimator, k, alpha, loss, relevance_level
+    estimator, k, alpha, loss, n_passes, relevance_level
         As in :class:`PrecisionRanker`.
+    targets : {"measure", "separable"}, default="measure"
+        What is regressed: ``y_i / |y|_1``, or the relevance ``y_i`` itself. The latter is
+        calibrated where the relevances of a query are independent given the query; and where also
+        each is given by the row alone, a regressor of rows, which cannot see ``|y|_1``, attains it.
 
     Examples
     --------
@@ -191,17 +212,40 @@ class RecallRanker(_BinaryRanker):
 
     short_names: ClassVar = {"recall": {}}
     _kind = Recall
+    _parameter_constraints: ClassVar = {**_BinaryRanker._parameter_constraints, "targets": _TARGETS}
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        k: int | None = 10,
+        targets: str = "measure",
+        alpha: float = 1.0,
+        loss: str | None = None,
+        n_passes: int = 5,
+        relevance_level: float | None = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            k=k,
+            alpha=alpha,
+            loss=loss,
+            n_passes=n_passes,
+            relevance_level=relevance_level,
+        )
+        self.targets = targets
 
 
 class DCGRanker(_PositionalRanker):
     """Discounted cumulative gain.
 
     Regresses the gain and sorts: calibrated (Fisher-consistent) for DCG@k under every
-    distribution of the labels (CUG13, Table 1).
+    distribution of the labels (CUG13, Table 1), with rows where the row determines its
+    mean gain (:ref:`rows-and-context`).
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
     k : int, default=None
         Cutoff of `score`; the surrogate is the same for every k. None = all.
@@ -228,8 +272,9 @@ class DCGRanker(_PositionalRanker):
         gain: str = "exponential",
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.k = k
         self.gain = gain
 
@@ -238,17 +283,25 @@ class NDCGRanker(_PositionalRanker):
     """Normalized discounted cumulative gain.
 
     Regresses ``G(y_i) / IDCG@k(y)`` and sorts: calibrated (Fisher-consistent) for
-    NDCG@k under every distribution of the labels (CUG13, Table 1; DMJ13, eq. 28). The
-    target is 0 on a query without a relevant document.
+    NDCG@k under every distribution of the labels (CUG13, Table 1; DMJ13, eq. 28), as a
+    regressor of the whole query; with rows, where they carry its context
+    (:ref:`rows-and-context`). The target is 0 on a query without a relevant document.
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff; None = all documents.
     gain : {"exponential", "linear"}, default="exponential"
         ``2^y - 1`` or ``y``.
+    targets : {"measure", "separable"}, default="measure"
+        What is regressed: ``G(y_i) / IDCG@k(y)``, or the gain ``G(y_i)`` itself. The latter is
+        calibrated where the labels of a query are independent given the query and their laws
+        stochastically ordered (of two documents, one has the higher probability of a label above
+        each grade, as two labels always have it and cumulative models do; a document that is
+        seldom excellent against one that is always fair is not in such an order). Where also each
+        label is given by the row alone, a regressor of rows, which cannot see IDCG, attains it.
 
     Examples
     --------
@@ -261,7 +314,12 @@ class NDCGRanker(_PositionalRanker):
 
     short_names: ClassVar = {"ndcg": {}}
     _kind = NDCG
-    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "gain": _GAIN}
+    _parameter_constraints: ClassVar = {
+        **_CONSTRAINTS,
+        "k": _CUTOFF,
+        "gain": _GAIN,
+        "targets": _TARGETS,
+    }
 
     def __init__(
         self,
@@ -269,23 +327,27 @@ class NDCGRanker(_PositionalRanker):
         *,
         k: int | None = 10,
         gain: str = "exponential",
+        targets: str = "measure",
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.k = k
         self.gain = gain
+        self.targets = targets
 
 
 class ExpectedRankUtilityRanker(_PositionalRanker):
     """Expected rank utility (RAT13, section 5).
 
     Regresses ``max(y_i - neutral, 0)`` and sorts: calibrated (Fisher-consistent) for
-    ERU under every distribution of the labels.
+    ERU under every distribution of the labels, with rows where the row determines its
+    mean target (:ref:`rows-and-context`).
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
     neutral : float, default=0.0
         Label that is worth nothing.
@@ -316,8 +378,9 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
         half_life: float = 5.0,
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
         self.neutral = neutral
         self.half_life = half_life
 
@@ -326,15 +389,19 @@ class AUCRanker(_PositionalRanker):
     """Area under the ROC curve within the query.
 
     Regresses ``y_i / (|y|_1 (r - |y|_1))`` and sorts: calibrated (Fisher-consistent)
-    for the AUC under every distribution of the labels (CUG13, Table 1). The target is
-    0 on a query with one class only.
+    for the AUC under every distribution of the labels (CUG13, Table 1), as a regressor of
+    the whole query; with rows, where they carry its context (:ref:`rows-and-context`).
+    The target is 0 on a query with one class only.
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant; None requires labels 0 and 1.
+    targets : {"measure", "separable"}, default="measure"
+        What is regressed: ``y_i / (|y|_1 (r - |y|_1))``, or the relevance ``y_i`` itself, under the
+        condition of :class:`RecallRanker`.
 
     Examples
     --------
@@ -346,17 +413,24 @@ class AUCRanker(_PositionalRanker):
 
     short_names: ClassVar = {"auc": {}}
     _kind = AUC
-    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "relevance_level": _LEVEL}
+    _parameter_constraints: ClassVar = {
+        **_CONSTRAINTS,
+        "relevance_level": _LEVEL,
+        "targets": _TARGETS,
+    }
 
     def __init__(
         self,
         estimator: Any = None,
         *,
+        targets: str = "measure",
         alpha: float = 1.0,
         loss: str | None = None,
+        n_passes: int = 5,
         relevance_level: float | None = None,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss)
+        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
+        self.targets = targets
         self.relevance_level = relevance_level
 
 
@@ -365,11 +439,13 @@ class SpearmanRanker(_PositionalRanker):
 
     Regresses ``r - position_i`` (mid-ranks of the labels) and sorts: calibrated
     (Fisher-consistent) for Spearman's rho under every distribution of the labels
-    (CUG13, Table 1). In the label-ranking form it is the regression of Borda counts.
+    (CUG13, Table 1), as a regressor of the whole query; with rows, where they carry its
+    context (:ref:`rows-and-context`). In the label-ranking form it is the regression of
+    Borda counts.
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
 
     Examples

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._solvers import fit_centred, fit_outputs, fit_regressor
+from .._solvers import (
+    fit_centered,
+    fit_outputs,
+    fit_pairwise,
+    fit_pairwise_outputs,
+    fit_regressor,
+)
 from ..data import Queries
 from ..measures import Measure
 
@@ -42,19 +49,26 @@ class Problem(NamedTuple):
     of_clicks: bool = False
 
 
-def fit_targets(regressor, problem: Problem, targets, *, pairwise, method="fit"):
-    """Fit a regressor to targets in grouped order, or update it."""
-    X, queries, weight = problem.X, problem.queries, problem.weight
+def fit_targets(regressor, problem: Problem, targets, *, loss, n_passes=1, method="fit"):
+    """Fit a regressor to targets in grouped order under a loss of ``SQUARED_LOSSES``."""
+    X, queries, weight, named = problem.X, problem.queries, problem.weight, problem.has_qid
     if problem.n_items is not None:
         targets = targets.reshape(-1, problem.n_items)
-        if pairwise:
+        if loss == "pairwise_squared":
+            return fit_pairwise_outputs(
+                regressor, X, targets, weight, n_passes=n_passes, method=method
+            )
+        if loss == "centered":
             targets = targets - targets.mean(axis=1, keepdims=True)
         return fit_outputs(regressor, X, targets, weight, method=method)
     targets = queries.ungroup(targets)
-    if pairwise:
-        return fit_centred(regressor, X, targets, queries, weight, method=method)
-    codes = queries.codes if problem.has_qid else None
-    return fit_regressor(regressor, X, targets, weight, codes=codes, method=method)
+    if loss == "squared":
+        codes = queries.codes if named else None
+        return fit_regressor(regressor, X, targets, weight, codes=codes, method=method)
+    fit = fit_centered
+    if loss == "pairwise_squared":
+        fit = partial(fit_pairwise, n_passes=n_passes)
+    return fit(regressor, X, targets, queries, weight, named=named, method=method)
 
 
 def names_of(queries: Queries) -> frozenset:

@@ -83,6 +83,8 @@ class FitRecord:
         documents would mean that nothing was learned.
     hashes : ndarray of uint64, sorted
         The same of queries whose names a model file did not keep.
+    targets : {"measure", "separable"}
+        Whether the targets of the measure were regressed, or those of single labels.
     score_function : str or callable, or None
         The score of preferences that was regressed, of rankers that have that parameter.
     """
@@ -96,6 +98,7 @@ class FitRecord:
     alpha: float | None = None
     names: Set[Any] = frozenset()
     varied: bool = False
+    targets: str = "measure"
     score_function: Any = None
     hashes: np.ndarray = field(default_factory=_NONE.copy, compare=False, repr=False)
 
@@ -152,7 +155,7 @@ class FitRecord:
 
     def _check_settings(self, other: FitRecord, who: str) -> None:
         """Raise where statistics of different settings would be added up."""
-        for name in ("kind", "measure", "loss", "surrogate", "score_function"):
+        for name in ("kind", "measure", "loss", "surrogate", "targets", "score_function"):
             own, given = getattr(self, name), getattr(other, name)
             if own != given:
                 raise ValueError(

@@ -20,11 +20,13 @@ from .._solvers import (
     SQUARED_LOSSES,
     effective_loss,
     is_closed_form,
+    needs_non_negative,
     predict_rows,
     takes_nan,
     takes_sparse,
 )
 from ..data import (
+    AT_LEAST_ONE,
     NON_NEGATIVE,
     REGRESSOR,
     ArrayLike,
@@ -37,6 +39,7 @@ from ..data import (
     check_regressor,
     one_of,
     refuse_second_penalty,
+    refuse_unread,
     warn,
 )
 from ._base import BaseRanker
@@ -121,7 +124,7 @@ class ScoreRanker(BaseRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss
+    estimator, alpha, loss, n_passes
         As in :class:`LeastSquaresRanker`.
     """
 
@@ -137,14 +140,21 @@ class ScoreRanker(BaseRanker):
         "estimator": [REGRESSOR, None],
         "alpha": [NON_NEGATIVE],
         "loss": [one_of(*SQUARED_LOSSES), None],
+        "n_passes": [AT_LEAST_ONE],
     }
 
     def __init__(
-        self, estimator: Any = None, *, alpha: float = 1.0, loss: str | None = None
+        self,
+        estimator: Any = None,
+        *,
+        alpha: float = 1.0,
+        loss: str | None = None,
+        n_passes: int = 5,
     ) -> None:
         self.estimator = estimator
         self.alpha = alpha
         self.loss = loss
+        self.n_passes = n_passes
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -265,11 +275,15 @@ class ScoreRanker(BaseRanker):
         varied = bool((queries.max(targets) + queries.max(-targets) > 0).any())
         record = replace(self._record(problem, self._names(queries)), varied=varied)
         record = self.record_.add(record) if goes_on else record
-        pairwise = self._loss_in_force() == "pairwise_squared"
+        loss = self._loss_in_force()
+        # The search over penalties has no passes: it is in closed form.
+        n_passes = getattr(self, "n_passes", 1)
         regressor = self._new_regressor()
         if goes_on:
             regressor = self._goes_on(_own_copy(self.estimator_), regressor)
-        self.estimator_ = fit_targets(regressor, problem, targets, pairwise=pairwise, method=method)
+        self.estimator_ = fit_targets(
+            regressor, problem, targets, loss=loss, n_passes=n_passes, method=method
+        )
         self.record_ = record
         return self
 
@@ -316,6 +330,21 @@ class ScoreRanker(BaseRanker):
         check_params(self)
         if regressor is not None:
             refuse_second_penalty(self)
+        self._check_loss(regressor)
+
+    def _check_loss(self, regressor):
+        """Raise for a loss that the regressor cannot minimize, and for passes that none makes."""
+        loss = self._loss_in_force()
+        if loss != "squared" and needs_non_negative(regressor):
+            raise ValueError(
+                f"loss={loss!r} centers targets, so that some are negative, and {regressor!r} "
+                "refuses those: set loss='squared', or another estimator."
+            )
+        if loss != "pairwise_squared":
+            refuse_unread(self, ["n_passes"], f"loss={loss!r}: set loss='pairwise_squared'")
+        elif is_closed_form(regressor):
+            own = f"estimator={regressor!r}, which is fitted in closed form: set another one"
+            refuse_unread(self, ["n_passes"], own)
 
     def _loss_in_force(self):
         return effective_loss(self.loss, self._given_regressor())

@@ -1,0 +1,326 @@
+"""Calibration functions: how little surrogate regret a target regret can have."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog, minimize, nnls
+
+from ..data import ArrayLike, Floats, Queries, as_array, check_count
+from ..losses import Loss
+from ..measures import Measure, get_measure
+from ..preds import Pred
+from ._cones import algorithm_cones
+from ._distribution import LabelDistribution
+from ._gap import check_pred
+from ._orders import all_positions
+from ._surrogates import conditional_risk
+
+# The method of multipliers: what a violated constraint may cost, one after the other where the
+# program is not solved, and when constraints are met.
+_COSTS, _MET, _ROUNDS = (1e4, 1e6, 1e5, 1e3), 1e-10, 50
+
+# Squared distances below this share of the squared targets are those of rounding.
+_NOTHING = 1e-18
+
+# Starts of the search over laws, for surrogates that are not least squares.
+_STARTS = 4
+_FAR = 30.0
+
+
+def calibration_function(
+    surrogate: str | Loss,
+    pred: str | Pred,
+    measure: str | Measure,
+    r: int,
+    eps: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+) -> float | Any:
+    r"""Smallest surrogate regret from which a target regret of eps is possible.
+
+    .. math:: H(\varepsilon) = \inf_{p, u} \big\{ E_p \psi(Y, u) - \inf_{u'} E_p \psi(Y, u') :
+        \text{target regret of } \mathrm{pred}(u) \text{ under } p \ge \varepsilon \big\}
+
+    over all laws p of the labels of r documents and all surrogate values u (DMJ10, eq. 3; DMJ13,
+    eq. 8; CUG13, section 4). A pair is uniformly calibrated when it is positive for every
+    :math:`\varepsilon > 0`, and the largest convex function below it bounds the target regret: no
+    bound that holds for all laws is sharper. Of a pair that is not calibrated it is 0 up to its
+    level of inconsistency (Struminsky et al., 2018; :func:`inconsistency_level`).
+
+    For least squares ("squared", "pairwise_squared", "value_regularized", "pairs") it is the
+    smallest of convex quadratic programs, one for every pair of an order that is predicted and an
+    order that is better (Osokin et al., 2017). For other losses of targets laws are searched from
+    several starts: what is found is not below H, and nearly always H.
+
+    Parameters
+    ----------
+    surrogate, pred, measure
+        As in :func:`calibration_gap`; no losses of single preferences.
+    r : int
+        Number of documents: 2, 3 or 4, and 5 takes minutes.
+    eps : float or array-like
+        Target regrets, from 0.
+    labels : array-like of shape (m, r) or (m, r, r), default=None
+        What the labels can be. None = all relevances 0 and 1, or all preferences of full orders
+        for the pairwise disagreement.
+
+    Returns
+    -------
+    h : float or ndarray
+        Of the shape of `eps`; infinite where no law has such a regret.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`calibration_gap`, and for a surrogate of single preferences, or an `eps`
+        below 0.
+
+    Examples
+    --------
+    Half the square for precision at 1, as in the regret bound; with a sort, MAP has a level below
+    which a regret costs nothing:
+
+    >>> from skcalrank.calibration import calibration_function
+    >>> calibration_function("squared", "sort", "precision@1", 3, [0.1, 0.2]).round(4)
+    array([0.005, 0.02 ])
+    >>> calibration_function("squared", "sort", "map", 3, [0.03, 0.1]).round(4)
+    array([0.    , 0.0022])
+    >>> calibration_function("pairs", "exact", "map", 3, [0.03, 0.1]).round(4)
+    array([0.001 , 0.0106])
+    """
+    given = as_array(eps, "eps").astype(float)
+    if not ((given >= 0) & (given < np.inf)).all():
+        raise ValueError(f"eps must hold finite numbers from 0, got {eps!r}.")
+    family = _Family(surrogate, pred, measure, r, labels)
+    out = np.array([family.least(one) for one in given.ravel()])
+    # What has a larger regret has a smaller one too.
+    order = np.argsort(given.ravel())[::-1]
+    out[order] = np.minimum.accumulate(out[order])
+    return out.reshape(given.shape) if given.ndim else float(out[0])
+
+
+def inconsistency_level(
+    surrogate: str | Loss,
+    pred: str | Pred,
+    measure: str | Measure,
+    r: int,
+    *,
+    labels: ArrayLike | None = None,
+) -> float:
+    """Largest target regret that is possible without any surrogate regret.
+
+    The level below which :func:`calibration_function` is 0 (Struminsky et al., 2018): 0 for a
+    calibrated pair. A linear program for every pair of an order that is predicted and one that
+    is better.
+
+    Parameters
+    ----------
+    surrogate, pred, measure, r, labels
+        As in :func:`calibration_function`; of losses those in ``LOSSES``.
+
+    Returns
+    -------
+    level : float
+
+    Examples
+    --------
+    >>> from skcalrank.calibration import inconsistency_level
+    >>> inconsistency_level("logistic", "sort", "ndcg@2", 3)
+    0.0
+    >>> round(inconsistency_level("logistic", "sort", "map", 3), 4)
+    0.0556
+    """
+    family = _Family(surrogate, pred, measure, r, labels)
+    if not family.keeps_order:
+        raise ValueError(
+            f"surrogate must be least squares or one of LOSSES, got {surrogate!r}: which laws "
+            "another minimizes without regret is no polytope."
+        )
+    return family.level()
+
+
+class _Family:
+    """All laws on some labels, by what an order is worth and what a surrogate aims at."""
+
+    def __init__(self, surrogate, pred, measure, r, labels):
+        check_count("r", r, least=2, most=6)
+        measure = get_measure(measure)
+        whole = LabelDistribution(_labels(measure, r) if labels is None else labels)
+        if whole.n_documents != r:
+            raise ValueError(f"labels must be of r={r} documents, got {whole.n_documents}.")
+        self.measure = whole.resolve(measure)
+        risk = conditional_risk(surrogate, whole, self.measure)
+        self.pred = check_pred(pred, risk)
+        if risk.aims is None:
+            raise ValueError(
+                f"surrogate must aim at targets, got {surrogate!r}: losses of single preferences "
+                "have no calibration function here."
+            )
+        self.targets, self.scale = risk.aims
+        self.loss = risk.loss if self.scale is None else None
+        self.keeps_order = risk.certificate == "exact"
+        self.risk, self.whole = risk, whole
+        each = [LabelDistribution(y[None]).order_values(self.measure) for y in whole.labels]
+        self.values = np.array(each).T
+        # All documents are alike where the labels are, and then so are the orders predicted.
+        self.predicted = range(1) if labels is None else range(len(self.values))
+        self.positions = all_positions(r)
+
+    def cones(self, sigma):
+        """Rows with no negative product with the surrogate values that give an order."""
+        order = np.argsort(sigma)
+        if self.pred == "exact":
+            basis = self.measure.pair_basis(all_positions(len(sigma)))
+            better = self.measure.pair_basis(sigma) - basis
+            yield better[np.abs(better).max(axis=(1, 2)) > 0].reshape(-1, len(sigma) ** 2)
+        elif self.pred == "topological":
+            for cone in algorithm_cones(sigma):
+                yield cone.reshape(len(cone), -1)
+        else:
+            places = order if self.pred == "sort" else order * (len(order) + 1)
+            size = len(order) ** (1 if self.pred == "sort" else 2)
+            entries = np.eye(size)[places]
+            yield entries[:-1] - entries[1:]
+
+    def pairs(self, eps):
+        """Cones of predicted orders, with what some other order gains under each label."""
+        for number in self.predicted:
+            gains = self.values - self.values[number]
+            gains = gains[gains.max(axis=1) >= eps * (1 - 1e-12)]
+            for cone in self.cones(self.positions[number]):
+                for gain in gains:
+                    yield number, cone, gain
+
+    def least(self, eps):
+        """Smallest surrogate regret of laws and values whose target regret is eps or more."""
+        if eps == 0:
+            return 0.0
+        if self.scale is not None:
+            targets, scale = self.targets.reshape(len(self.targets), -1), self.scale
+            found = (_nearest(targets, cone, gain, eps) for _, cone, gain in self.pairs(eps))
+            return scale * min(found, default=np.inf)
+        rng = np.random.RandomState(0)
+        found = [self._search(number, gain, eps, rng) for number, _, gain in self.pairs(eps)]
+        return max(min(found, default=np.inf), 0.0)
+
+    def level(self):
+        """Largest gain of a law whose mean targets are in the cone of a worse order."""
+        targets = self.targets.reshape(len(self.targets), -1)
+        largest = 0.0
+        for _, cone, gain in self.pairs(0.0):
+            found = linprog(
+                -gain,
+                A_ub=-cone @ targets.T,
+                b_ub=np.zeros(len(cone)),
+                A_eq=np.ones((1, len(gain))),
+                b_eq=[1.0],
+            )
+            if found.status == 0:
+                largest = max(largest, -found.fun)
+        return largest if largest > 1e-9 * np.ptp(self.values) else 0.0
+
+    def _search(self, number, gain, eps, rng):
+        """Smallest regret on the cone of one order, over laws on which another gains eps."""
+        positions = self.positions[number][None]
+
+        def regret(p):
+            p = np.maximum(p, 0.0)
+            law = LabelDistribution(self.whole.labels, p / p.sum())
+            risk = type(self.risk)(self.loss, self.targets, law.probabilities)
+            u = np.array([risk.least(positions, self.pred)[2][0], risk.minimizer()])
+            u = np.clip(u, -_FAR, _FAR)
+            # At the best values the slope in the law is that of the risk with these values.
+            return self._excess(u) @ law.probabilities, self._excess(u)
+
+        best = np.inf
+        ways = [
+            {"type": "eq", "fun": lambda p: p.sum() - 1.0, "jac": np.ones_like},
+            {"type": "ineq", "fun": lambda p: gain @ p - eps, "jac": lambda _: gain},
+        ]
+        for _ in range(_STARTS):
+            start = _feasible(gain, eps, rng)
+            bounds = [(0.0, 1.0)] * len(gain)
+            found = minimize(
+                regret, start, jac=True, bounds=bounds, constraints=ways, method="SLSQP"
+            )
+            for p in (start, found.x):
+                p = np.maximum(p, 0.0) / np.maximum(p, 0.0).sum()
+                if gain @ p >= eps * (1 - 1e-7):
+                    best = min(best, float(regret(p)[0]))
+        return best
+
+    def _excess(self, u):
+        """By how much the first values cost more than the second, under each label."""
+        m = len(self.targets)
+        queries = Queries.equal(m, self.whole.n_documents)
+        v = self.targets.ravel()
+        first, second = (self.loss.evaluate(v, np.tile(one, m), queries) for one in u)
+        return first - second
+
+
+def _labels(measure, r):
+    """All labels that there are: relevances 0 and 1, or preferences of full orders."""
+    if not measure.reads_preferences:
+        return np.array(list(product((0, 1), repeat=r)))
+    positions = all_positions(r)
+    return 1.0 * (positions[:, :, None] < positions[:, None, :])
+
+
+def _feasible(gain, eps, rng) -> Floats:
+    """A random law on which the gain is at least eps."""
+    p = rng.dirichlet(np.full(len(gain), 0.5))
+    at = np.eye(len(gain))[rng.choice(np.flatnonzero(gain == gain.max()))]
+    lacking = eps - gain @ p
+    share = np.clip(lacking / max(gain.max() - gain @ p, 1e-300), 0.0, 1.0)
+    return (1 - share) * p + share * at
+
+
+def _nearest(targets, cone, gain, eps):
+    """Smallest squared distance of mean targets from a cone, where the gain is eps or more.
+
+    A quadratic program in the law p and the way d from the mean targets: least ``|d|^2`` with
+    ``cone @ (targets.T @ p + d) >= 0`` and ``gain @ p >= eps``.
+    """
+    n, k = len(gain), len(cone)
+    # Columns: the law, by how much each row of the cone is above 0, and the gain above eps.
+    equal = np.zeros((k + 2, n + k + 1))
+    equal[:k, :n] = cone @ targets.T
+    equal[:k, n : n + k] = -np.eye(k)
+    equal[k, :n] = 1.0
+    equal[k + 1, :n], equal[k + 1, n + k] = gain, -1.0
+    value = np.append(np.zeros(k), [1.0, eps])
+    for cost in _COSTS:
+        way = _multiplied(cone, equal, value, cost)
+        if way is not None:
+            break
+    else:
+        raise RuntimeError("A quadratic program of non-negative least squares was not solved.")
+    apart = float(way @ way)
+    return apart if apart > _NOTHING * np.abs(targets).max() ** 2 else 0.0
+
+
+def _multiplied(cone, equal, value, cost):
+    """Least d with ``equal @ x + cone @ d == value``, x >= 0; None where it is not found.
+
+    The method of multipliers: each round is a problem of non-negative least squares, in which d is
+    eliminated. The last two rows are without d.
+    """
+    k = len(cone)
+    inner = np.linalg.inv(np.eye(k) / cost + cone @ cone.T)
+    weight = np.zeros((k + 2, k + 2))
+    weight[:k, :k] = np.linalg.cholesky(inner).T
+    weight[k, k] = weight[k + 1, k + 1] = np.sqrt(cost)
+    multiplier = np.zeros(k + 2)
+    for _ in range(_ROUNDS):
+        aim = value + multiplier
+        x, _ = nnls(weight @ equal, weight @ aim, maxiter=100 * equal.shape[1])
+        way = cone.T @ (inner @ (aim - equal @ x)[:k])
+        missing = value - equal @ x
+        missing[:k] -= cone @ way
+        multiplier += missing
+        if np.abs(missing).max() <= _MET:
+            return way
+    return None

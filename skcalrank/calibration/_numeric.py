@@ -1,0 +1,239 @@
+"""The conditional risk of any loss, from its values on the outcomes alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ..data import Queries
+from ._cones import largest, newton_steps, projected_newton, sorted_cones
+from ._risk import ConditionalRisk
+
+# A gap up to this share of the size of the risk is none.
+_ERROR = 1e-10
+_ROUNDING = 1e-13
+
+# Tangents that leave more of it open are those at a corner.
+_CORNER = 1e-5
+
+# Scores up to so many times those of a solution are what its tangent bounds the risk on.
+_BOX = 10.0
+
+# Starts where a loss is not convex, and how far out they are.
+_STARTS = np.array([0.0, 0.1, 0.3, 1.0, 1.0, 3.0, 3.0, 10.0])
+
+# Pairs of scores on which convexity is tried, and scores at which slopes are.
+_PAIRS, _POINTS = 60, 8
+
+
+class NumericalRisk(ConditionalRisk):
+    """A loss of which nothing is known: neither affine, nor convex, nor order-preserving.
+
+    The risk is the mean over the outcomes. A minimum on a cone is certified by the tangent
+    there: a convex risk is nowhere below it. A loss that is not convex on scores that are tried
+    is minimized from several starts, and nothing is certified of it.
+    """
+
+    certificate = "tangents"
+
+    def __init__(self, loss, targets, probabilities):
+        self.loss = loss.scaled_to(targets.ravel(), Queries.equal(*targets.shape))
+        self.aims = targets, None
+        self.targets, which = np.unique(targets, axis=0, return_inverse=True)
+        self.probabilities = np.bincount(which.ravel(), probabilities)
+        self.n_documents = targets.shape[1]
+        rng = np.random.RandomState(0)
+        self._random = rng.normal(size=(len(_STARTS), self.n_documents))
+        self._scale = self._size()
+        self.error = _ERROR * self._scale
+        self._check_slopes(rng)
+        self.convex = self.smooth = self._looks_convex(rng)
+        u = rng.normal(size=(_POINTS, self.n_documents))
+        moved = np.abs(self.risk(u + 1.0) - self.risk(u))
+        # Where all scores can be shifted alike there is nothing to be found that way.
+        self._shifts = bool((moved > self.error).any())
+        steps = np.triu(np.ones((self.n_documents, self.n_documents)))
+        value, lower, u = self._solve(steps[None], np.full(self.n_documents, -np.inf))
+        self.infimum, self._lowest, self._best = float(value[0]), float(lower[0]), u[0]
+        if not self.infimum > -1e9 * self._scale:
+            raise ValueError(
+                f"The loss {self.loss.name!r} has no minimum: it must be bounded below, got "
+                f"{self.infimum:g} at scores {self._best}."
+            )
+
+    @property
+    def lowest(self):
+        return self._lowest
+
+    # -- values -------------------------------------------------------------------
+
+    def _by_outcome(self, u, function):
+        """Apply a function of targets, scores and queries to every score and outcome."""
+        n, m = len(u), len(self.targets)
+        scores = np.repeat(u, m, axis=0)
+        with np.errstate(all="ignore"):
+            out = function(np.tile(self.targets, (n, 1)).ravel(), scores.ravel(), n * m)
+        return np.asarray(out, dtype=float).reshape(n, m, -1)
+
+    def _losses(self, u):
+        def evaluate(v, s, n):
+            return self.loss.evaluate(v, s, Queries.equal(n, self.n_documents))
+
+        return self._by_outcome(u, evaluate)[:, :, 0]
+
+    def risk(self, u):
+        risk = self._losses(u) @ self.probabilities
+        return np.where(np.isnan(risk), np.inf, risk)
+
+    def gradient(self, u):
+        """Derivatives of the risk of every row of a stack of scores."""
+
+        def slopes(v, s, n):
+            return self.loss.derivatives(v, s, Queries.equal(n, self.n_documents))[0]
+
+        return np.einsum("nmi,m->ni", self._by_outcome(u, slopes), self.probabilities)
+
+    def minimizer(self):
+        return self._best
+
+    def least(self, positions, pred):
+        steps = sorted_cones(positions)
+        level = np.ones((len(steps), 1, self.n_documents))
+        lowest = np.append(-np.inf, np.zeros(self.n_documents - 1))
+        return self._solve(np.concatenate([level, steps], axis=1), lowest)
+
+    # -- what is tried of the loss ------------------------------------------------
+
+    def _size(self):
+        """Size of the losses where scores are small."""
+        losses = self._losses(np.linspace(-1, 1, 5)[:, None] * np.ones(self.n_documents))
+        if not np.isfinite(losses).all():
+            raise ValueError(
+                f"The loss {self.loss.name!r} must be finite for all finite scores, got "
+                f"{losses[~np.isfinite(losses)][0]} for scores from -1 to 1."
+            )
+        return float((np.abs(losses) @ self.probabilities).max()) or 1.0
+
+    def _check_slopes(self, rng):
+        """Raise unless slopes are those of the values, where the values have any."""
+        u = rng.normal(size=(_POINTS, self.n_documents))
+        width = 1e-5
+        moved = u[:, None] + width * np.eye(self.n_documents)
+        back = u[:, None] - width * np.eye(self.n_documents)
+        ahead, here, behind = (self.risk(x.reshape(-1, self.n_documents)) for x in (moved, u, back))
+        here = np.repeat(here, self.n_documents)
+        right, left = (ahead - here) / width, (here - behind) / width
+        slopes = self.gradient(u).ravel()
+        scale = np.abs(slopes) + np.abs(right) + self._scale
+        with np.errstate(invalid="ignore"):
+            wrong = np.abs((right + left) / 2 - slopes) > 1e-3 * scale
+            wrong &= np.abs(right - left) < 1e-3 * scale
+        if wrong.any():
+            at = int(wrong.argmax())
+            raise ValueError(
+                f"The derivatives of the loss {self.loss.name!r} must be those of its values, got "
+                f"{slopes[at]:g} for {(right + left)[at] / 2:g} in document "
+                f"{at % self.n_documents} of scores {u[at // self.n_documents]}."
+            )
+
+    def _looks_convex(self, rng):
+        ends = rng.normal(size=(2, _PAIRS, self.n_documents))
+        ends *= 10.0 ** rng.uniform(-1, 1, size=(2, _PAIRS, 1))
+        first, second, between = (self.risk(x) for x in (*ends, ends.mean(axis=0)))
+        above = between - (first + second) / 2
+        return bool((above <= 1e-10 * (np.abs(first) + np.abs(second) + self._scale)).all())
+
+    # -- minimization -------------------------------------------------------------
+
+    def _solve(self, bases, lowest):
+        """Smallest risk of ``steps @ basis``, what it is above for certain, and the scores."""
+        starts = self._random[:, None, : bases.shape[1]] * _STARTS[:, None, None]
+        starts = np.where(lowest < 0, starts, np.abs(starts))
+        best = slack = u = None
+        for start in starts if not self.convex else starts[:1]:
+            start = np.repeat(start, len(bases), axis=0)
+            # Of a loss that is not bounded below, or not finite, scores go far.
+            with np.errstate(all="ignore"):
+                steps, loose = self._descend(bases, lowest, start)
+            value = self.risk(_scores(steps, bases))
+            if best is None:
+                best, slack, u = value, loose, steps
+            better = value < best
+            best[better], slack[better], u[better] = value[better], loose[better], steps[better]
+        for at in np.flatnonzero(~(slack <= _CORNER * self._scale)):
+            u[at] = self._search(bases[at], lowest, u[at])
+        scores = _scores(u, bases)
+        best = self.risk(scores)
+        return best, best - (slack if self.convex else np.inf), scores
+
+    def _descend(self, bases, lowest, steps):
+        """Newton's method on every cone, and how far tangents leave the risk open."""
+
+        def risk(steps):
+            return self.risk(_scores(steps, bases))
+
+        def derivatives(steps):
+            gradient, hessian = self._derivatives(_scores(steps, bases))
+            inner = np.einsum("nki,nij,nlj->nkl", bases, hessian, bases)
+            return np.einsum("nki,ni->nk", bases, gradient), inner
+
+        def model(steps):
+            gradient, hessian = derivatives(steps)
+            if not self._shifts:
+                gradient[:, 0] = hessian[:, 0] = hessian[:, :, 0] = 0.0
+                hessian[:, 0, 0] = 1.0
+            return gradient, hessian
+
+        def reach(steps, towards):
+            ends = _scores(towards, bases), _scores(steps, bases)
+            return largest(ends[0]) / (2.0 * (1.0 + largest(ends[1])))
+
+        def loose(steps):
+            gradient, hessian = derivatives(steps)
+            held = (steps <= lowest) & (gradient > 0)
+            box = _BOX * (1.0 + largest(_scores(steps, bases)))
+            open_ = box * np.where(held, 0.0, np.abs(gradient)).sum(axis=1)
+            held[:, 0] |= not self._shifts
+            return open_, (gradient, hessian, held)
+
+        steps = projected_newton(risk, model, reach, steps, lowest, self._scale)
+        slack, at = loose(steps)
+        # Where values do not tell any more whether a full step leads nearer slopes do.
+        for _ in range(2):
+            trial = np.maximum(steps - newton_steps(*at), lowest)
+            nearer, there = loose(trial)
+            better = nearer < slack
+            steps[better], slack[better] = trial[better], nearer[better]
+            for old, new in zip(at, there):
+                old[better] = new[better]
+        return steps, slack + _ROUNDING * self._scale
+
+    def _derivatives(self, u):
+        """Gradients, and Hessians by differences of them, made positive semidefinite."""
+        width = 1e-6 * (1.0 + np.abs(u))
+        moved = u[:, None] + width[:, :, None] * np.eye(self.n_documents)
+        gradient = self.gradient(u)
+        ahead = self.gradient(moved.reshape(-1, self.n_documents)).reshape(moved.shape)
+        with np.errstate(all="ignore"):
+            hessian = (ahead - gradient[:, None]) / width[:, :, None]
+        hessian = np.nan_to_num(hessian + hessian.transpose(0, 2, 1), posinf=0.0, neginf=0.0) / 2
+        size, axes = np.linalg.eigh(hessian)
+        bent = np.einsum("nik,nk,njk->nij", axes, np.abs(size), axes)
+        return np.nan_to_num(gradient), bent
+
+    def _search(self, basis, lowest, start):
+        """Steps found by values alone, for a loss with corners."""
+
+        def inside(steps):
+            return np.where(lowest < 0, steps, np.abs(steps))
+
+        def risk(steps):
+            return self.risk(inside(steps)[None] @ basis)[0]
+
+        options = {"xatol": 1e-9, "fatol": 1e-13 * self._scale, "maxfev": 300 * len(start)}
+        found = minimize(risk, start, method="Nelder-Mead", options=options)
+        return inside(found.x) if found.fun < risk(start) else start
+
+
+def _scores(steps, bases):
+    return np.einsum("nk,nki->ni", steps, bases)

@@ -1,0 +1,251 @@
+"""Queries that share rows: what a regressor of one row can know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ..data import Array, ArrayLike, Floats, Queries, as_array
+from ..losses import LOSSES, Loss, get_loss
+from ..measures import Measure, get_measure
+from ._cones import largest, projected_newton
+from ._distribution import LabelDistribution
+from ._surrogates import conditional_risk
+
+# Scores that differ by less, relative to the largest, are the same, and slopes up to this none.
+_EQUAL = 1e-6
+
+# Curvatures below this share of the largest are those of shifts, and of minima at infinity.
+_FLAT = 1e-8
+
+
+class SharedRows:
+    """Queries whose documents are rows of a few kinds, with laws of their labels.
+
+    A regressor of rows gives all rows of one kind one score, in every query. The theorems on
+    calibration are about functions of the whole query; what stays for functions of one row,
+    however rich, can be computed here.
+
+    Parameters
+    ----------
+    documents : array-like of int of shape (n_queries, r)
+        The kinds of the documents of each query, numbered from 0.
+    laws : sequence of LabelDistribution
+        Of the labels of each query, as relevances.
+    probabilities : array-like of shape (n_queries,), default=None
+        How often each query is asked; None = all the same.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or probabilities are no non-negative numbers that sum to 1.
+
+    Examples
+    --------
+    Relevances are independent, and documents are relevant with the probabilities .9, .5, 1 and 0
+    of their kind. Least squares on the targets of recall sees them through their rivals:
+
+    >>> from skcalrank.calibration import SharedRows
+    >>> queries = SharedRows.independent(
+    ...     [[0, 2, 2, 2], [1, 3, 3, 3], [0, 1, 3, 3]], [0.9, 0.5, 1.0, 0.0], [0.4, 0.4, 0.2]
+    ... )
+    >>> scores = queries.minimizer("squared", "recall@1")
+    >>> bool(scores[1] > scores[0])
+    True
+    >>> round(queries.regret("recall@1", scores), 4)
+    0.0933
+    >>> queries.regret("recall@1", queries.minimizer("squared", "precision@1"))
+    0.0
+    """
+
+    def __init__(
+        self,
+        documents: ArrayLike,
+        laws: Sequence[LabelDistribution],
+        probabilities: ArrayLike | None = None,
+    ) -> None:
+        kinds = np.atleast_2d(as_array(documents, "documents"))
+        if kinds.ndim != 2 or kinds.dtype.kind not in "iu" or not kinds.size or kinds.min() < 0:
+            raise ValueError(
+                f"documents must be kinds from 0, one row for each query, got {documents!r}."
+            )
+        if len(laws) != len(kinds) or any(law.labels.shape[1:] != kinds.shape[1:] for law in laws):
+            raise ValueError(
+                "laws must hold one law of relevances for each query, of as many documents, got "
+                f"{len(laws)} for documents of shape {kinds.shape}."
+            )
+        share = LabelDistribution(np.zeros((len(kinds), 2)), probabilities).probabilities
+        self.documents, self.laws, self.probabilities = kinds, tuple(laws), share
+
+    @classmethod
+    def independent(
+        cls, documents: ArrayLike, relevance: ArrayLike, probabilities: ArrayLike | None = None
+    ) -> SharedRows:
+        """Queries whose documents are relevant independently of each other.
+
+        Parameters
+        ----------
+        documents : array-like of int of shape (n_queries, r)
+        relevance : array-like of shape (n_kinds,)
+            How probably a row of each kind is relevant.
+        probabilities : array-like of shape (n_queries,), default=None
+        """
+        p = as_array(relevance, "relevance").astype(float)
+        kinds = np.atleast_2d(as_array(documents, "documents"))
+        if not ((p >= 0) & (p <= 1)).all() or not kinds.size or kinds.max() >= len(p):
+            raise ValueError(
+                f"relevance must be a probability for each kind of document, got {relevance!r}."
+            )
+        labels = np.array(list(product((0, 1), repeat=kinds.shape[1])))
+        laws = []
+        for row in kinds:
+            chance = np.where(labels == 1, p[row], 1 - p[row]).prod(axis=1)
+            laws.append(LabelDistribution(labels[chance > 0], chance[chance > 0]))
+        return cls(kinds, laws, probabilities)
+
+    def __repr__(self) -> str:
+        laws = ", ".join(map(repr, self.laws))
+        return f"SharedRows({self.documents.tolist()}, [{laws}], {self.probabilities.tolist()})"
+
+    @property
+    def n_kinds(self) -> int:
+        """Number of kinds of rows."""
+        return int(self.documents.max()) + 1
+
+    def data(self) -> tuple[Array, Array, Array, Floats]:
+        """The population as rows to be fitted to, a query for each outcome.
+
+        Returns
+        -------
+        X : ndarray of shape (n_rows, n_kinds)
+            One column for each kind.
+        y, qid : ndarray of shape (n_rows,)
+        sample_weight : ndarray of shape (n_rows,)
+            Probability of query and outcome, of mean 1.
+        """
+        counts = [len(law.labels) for law in self.laws]
+        kinds = np.repeat(self.documents, counts, axis=0)
+        chance = np.concatenate(
+            [p * law.probabilities for p, law in zip(self.probabilities, self.laws)]
+        )
+        y = np.concatenate([law.labels for law in self.laws])
+        r = self.documents.shape[1]
+        weight = np.repeat(chance * len(chance), r)
+        return np.eye(self.n_kinds)[kinds.ravel()], y.ravel(), np.arange(len(y)).repeat(r), weight
+
+    def minimizer(self, surrogate: str | Loss, measure: str | Measure) -> Floats:
+        """Scores of the kinds of the smallest risk: the exact fit of a function of one row.
+
+        Parameters
+        ----------
+        surrogate : str or Loss
+            As in :func:`calibration_gap`, of scores and without corners.
+        measure : str or Measure
+
+        Returns
+        -------
+        scores : ndarray of shape (n_kinds,)
+            Far out where there is no minimum.
+
+        Raises
+        ------
+        ValueError
+            For a surrogate of pairs, and where no minimum is found: the loss has corners, or is
+            not convex.
+        """
+        risks = self._risks(surrogate, get_measure(measure))
+        share = self.probabilities
+
+        def risk(scores):
+            return sum(
+                p * one.risk(scores[:, d]) for p, one, d in zip(share, risks, self.documents)
+            )
+
+        def gradient(scores):
+            out = np.zeros(scores.shape)
+            for p, one, d in zip(share, risks, self.documents):
+                np.add.at(out, (slice(None), d), p * one.gradient(scores[:, d]))
+            return out
+
+        def derivatives(scores):
+            width = 1e-6 * (1.0 + np.abs(scores))
+            moved = scores + width[0][:, None] * np.eye(self.n_kinds)
+            slopes = gradient(scores)
+            hessian = (gradient(moved) - slopes) / width[0][:, None]
+            size, axes = np.linalg.eigh((hessian + hessian.T) / 2)
+            size = np.abs(size)
+            top = size.max() or 1.0
+            return slopes, ((axes * np.where(size > _FLAT * top, size, top)) @ axes.T)[None]
+
+        def reach(scores, towards):
+            return largest(towards) / (2.0 * (1.0 + largest(scores)))
+
+        start = np.zeros((1, self.n_kinds))
+        scale = float(np.abs(risk(np.eye(self.n_kinds))).max()) or 1.0
+        scores = projected_newton(risk, derivatives, reach, start, -np.inf, scale)
+        if not np.abs(gradient(scores)).max() <= _EQUAL * scale:
+            raise ValueError(
+                "surrogate must be convex and without corners, got one without a minimum that "
+                f"Newton's method finds: {surrogate!r}."
+            )
+        return scores[0]
+
+    def _risks(self, surrogate, measure):
+        """Conditional risk of each query, with one loss for all of them."""
+        if not isinstance(surrogate, str) or surrogate in LOSSES:
+            targets = [law.targets(measure).ravel() for law in self.laws]
+            sizes = Queries.equal(
+                sum(len(law.labels) for law in self.laws), self.documents.shape[1]
+            )
+            surrogate = get_loss(surrogate).scaled_to(np.concatenate(targets), sizes)
+        risks = [conditional_risk(surrogate, law, measure) for law in self.laws]
+        if not all(one.smooth for one in risks):
+            raise ValueError(
+                "surrogate must be a convex one of scores, and not 'preference_hinge' or "
+                f"'margin_hinge', got {surrogate!r}: of queries that share rows the minimum of "
+                "others is not known."
+            )
+        return risks
+
+    def regret(self, measure: str | Measure, scores: ArrayLike, *, ties: str = "best") -> float:
+        """Best expected value minus the one of the scores, over all queries.
+
+        Parameters
+        ----------
+        measure : str or Measure
+        scores : array-like of shape (n_kinds,)
+        ties : {"average", "stable", "worst", "best"}, default="best"
+            As in :meth:`LabelDistribution.value`, also of scores that are equal up to rounding.
+        """
+        scores = as_array(scores, "scores").astype(float)
+        unit = _EQUAL * max(np.abs(scores).max(), 1e-300)
+        scores = np.round(scores / unit)
+        regrets = [
+            law.target_regret(measure, scores[row], ties=ties)
+            for law, row in zip(self.laws, self.documents)
+        ]
+        return float(self.probabilities @ regrets)
+
+
+def random_rows(rng: Any, r: int) -> SharedRows:
+    """A few queries whose relevances are independent, of documents of four kinds."""
+    n_queries = rng.randint(2, 4)
+    share = 1 + rng.multinomial(100 - n_queries, rng.dirichlet(np.ones(n_queries)))
+    documents = rng.randint(4, size=(n_queries, r))
+    return SharedRows.independent(documents, rng.randint(11, size=4) / 10, share / 100)
+
+
+def regret_stays(queries: SharedRows, surrogate: Any, measure: Measure) -> bool:
+    """Whether another function of one row is best, and the fitted one is worse."""
+    kinds = queries.documents
+    counts = np.bincount(kinds.ravel())
+    means = np.concatenate([law.expected_targets("dcg") for law in queries.laws])
+    means = np.bincount(kinds.ravel(), means) / np.maximum(counts, 1)
+    ranges = [np.ptp(law.order_values(measure)) for law in queries.laws]
+    span = float(queries.probabilities @ ranges)
+    if queries.regret(measure, means) > 1e-9 * span:
+        return False
+    return queries.regret(measure, queries.minimizer(surrogate, measure)) > 0.01 * span

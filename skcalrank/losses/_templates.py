@@ -1,0 +1,219 @@
+r"""Templates of order-preserving losses, around functions of one's own (CUG13, eq. 4 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ..data import Floats, Queries
+from ._base import Loss
+from ._pointwise import PointwiseLoss
+
+Function = Callable[[Any], Any]
+
+# Scores at which functions are tried.
+_GRID = np.linspace(-5.0, 5.0, 41)
+_STEP = 1e-5
+
+
+@dataclass(frozen=True)
+class PairwiseTemplate(Loss):
+    r"""Pairwise loss :math:`\sum_{i<j} v_i \varphi(s_i - s_j) + v_j \varphi(s_j - s_i)`.
+
+    Order-preserving for every convex, non-increasing :math:`\varphi` with
+    :math:`\varphi'(0) < 0` where the minimum is attained (CUG13, section 3). The first three are
+    checked at scores from -5 to 5. No regret bound is claimed.
+
+    Parameters
+    ----------
+    phi : callable
+        From an array of differences to one of losses.
+    slope, curvature : callable
+        Its first and second derivative.
+    name : str, default="pairwise_template"
+
+    Raises
+    ------
+    ValueError
+        If a condition fails, or the derivatives are not those of `phi`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank.calibration import LabelDistribution
+    >>> from skcalrank.losses import PairwiseTemplate
+    >>> loss = PairwiseTemplate(
+    ...     lambda x: np.exp(-2 * x), lambda x: -2 * np.exp(-2 * x), lambda x: 4 * np.exp(-2 * x)
+    ... )
+    >>> law = LabelDistribution([[0, 1, 1], [1, 0, 1]], [0.75, 0.25])
+    >>> law.surrogate_minimizer(loss, "precision@1").argsort()
+    array([0, 1, 2])
+    """
+
+    needs_intercept: ClassVar[bool] = False
+
+    phi: Function
+    slope: Function
+    curvature: Function
+    name: str = "pairwise_template"  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        slopes, curvatures = self.slope(_GRID), self.curvature(_GRID)
+        _check_derivative("slope", self.phi, slopes)
+        _check_derivative("curvature", self.slope, curvatures)
+        if (slopes > 1e-12).any() or (np.diff(slopes) < -1e-9).any() or not slopes[20] < 0:
+            raise ValueError(
+                "phi must be convex and non-increasing with a negative slope at 0, got the slopes "
+                f"{slopes[0]:g}, {slopes[20]:g} and {slopes[-1]:g} at -5, 0 and 5."
+            )
+
+    def _pairs(self, v, s, queries, weight):
+        """Queries side by side: targets and differences of every pair, and its weight."""
+        weights = np.ones(len(s)) if weight is None else weight
+        share = 1.0 if weight is None else queries.repeat(1.0 / queries.mean_weight(weight))
+        extended = [queries.extend(x) for x in (v, s, weights, weights * share)]
+        for bucket in queries.pair_buckets():
+            present = np.arange(bucket.width) < bucket.sizes
+            target, score, first, second = (bucket.pad(x, 0.0) for x in extended)
+            pair = (first * present)[:, :, None] * (second * present)[:, None, :]
+            pair[:, np.arange(bucket.width), np.arange(bucket.width)] = 0.0
+            documents = (bucket.first + np.arange(bucket.width))[present]
+            ahead = (score[:, :, None] - score[:, None, :]) * (pair > 0)
+            yield bucket.ids, present, documents, pair * target[:, :, None], ahead
+
+    def evaluate(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> Floats:
+        out = np.zeros(queries.n_queries)
+        for ids, _, _, paid, ahead in self._pairs(v, s, queries, weight):
+            out[ids] = (paid * self.phi(ahead)).sum(axis=(1, 2))
+        return out
+
+    def value_and_gradient(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[float, Floats]:
+        value = float(self.evaluate(v, s, queries, weight).sum())
+        return value, self.derivatives(v, s, queries, weight)[0]
+
+    def derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        gradient, curvature = np.empty(len(s)), np.empty(len(s))
+        for _, present, documents, paid, ahead in self._pairs(v, s, queries, weight):
+            slopes, curves = paid * self.slope(ahead), paid * self.curvature(ahead)
+            gradient[documents] = (slopes.sum(axis=2) - slopes.sum(axis=1))[present]
+            curvature[documents] = (curves.sum(axis=2) + curves.sum(axis=1))[present]
+        return gradient, curvature
+
+    def infimum(self, v: Floats, queries: Queries) -> Floats:
+        return self.evaluate(v, self.minimizer(v, queries), queries)
+
+    def minimizer(self, v: Floats, queries: Queries) -> Floats:
+        def risk(s):
+            return self.value_and_gradient(v, s, queries)
+
+        return minimize(risk, np.zeros(len(v)), jac=True, method="L-BFGS-B", tol=1e-14).x
+
+    def constant(self, largest: float = 1.0) -> float:
+        return np.inf
+
+
+@dataclass(frozen=True)
+class BregmanTemplate(PointwiseLoss):
+    r"""Bregman divergence :math:`\sum_i \psi(v_i) - \psi(g_i) - \psi'(g_i)(v_i - g_i)`.
+
+    With :math:`g_i = g(s_i)`. Order-preserving for every strictly convex :math:`\psi` and every
+    increasing, invertible link g whose closure holds all targets (CUG13, eq. 5); with a potential
+    that is :math:`\mu`-strongly convex :math:`c = 2/\sqrt\mu` (Theorem 5.3). As a function of the
+    scores it need not be convex. Conditions are checked at scores from -5 to 5.
+
+    Parameters
+    ----------
+    potential : tuple of three callables
+        :math:`\psi, \psi', \psi''`, from array to array.
+    link : tuple of three callables
+        :math:`g, g', g^{-1}`.
+    mu : float, default=None
+        Strong convexity of the potential on the targets; None = no regret bound is claimed.
+    name : str, default="bregman_template"
+
+    Raises
+    ------
+    ValueError
+        If a condition fails, or a derivative is not the one of its function.
+
+    Examples
+    --------
+    The squared loss of scores on a logarithmic scale:
+
+    >>> import numpy as np
+    >>> from skcalrank.calibration import LabelDistribution
+    >>> from skcalrank.losses import BregmanTemplate
+    >>> loss = BregmanTemplate(
+    ...     (lambda v: v**2, lambda v: 2 * v, lambda v: 2 + 0 * v), (np.exp, np.exp, np.log), mu=2.0
+    ... )
+    >>> loss.minimizer(np.array([0.5, 1.0]), None).round(3)
+    array([-0.693,  0.   ])
+    """
+
+    potential: tuple[Function, Function, Function]
+    link: tuple[Function, Function, Function]
+    mu: float | None = None
+    name: str = "bregman_template"  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        psi, first, second = self.potential
+        g, rise, inverse = self.link
+        reached = g(_GRID)
+        _check_derivative("the second of link", g, rise(_GRID))
+        _check_derivative("the second of potential", psi, first(reached), reached)
+        _check_derivative("the third of potential", first, second(reached), reached)
+        if not (np.diff(reached) > 0).all() or not np.allclose(inverse(reached), _GRID):
+            raise ValueError("link must increase, and its third function must be its inverse.")
+        if not (second(reached) > 0).all():
+            raise ValueError("potential must be strictly convex on the values of the link.")
+        if self.mu is not None and not 0 < self.mu <= second(reached).min() * (1 + 1e-9):
+            raise ValueError(
+                f"mu must be positive and at most the smallest curvature of the potential, got "
+                f"{self.mu!r} above {second(reached).min():g}."
+            )
+
+    def terms(self, v: Floats, s: Floats) -> Floats:
+        psi, first, _ = self.potential
+        at = self.link[0](s)
+        return psi(v) - psi(at) - first(at) * (v - at)
+
+    def slopes(self, v: Floats, s: Floats) -> Floats:
+        at = self.link[0](s)
+        return self.potential[2](at) * self.link[1](s) * (at - v)
+
+    def curvatures(self, v: Floats, s: Floats) -> Floats:
+        return self.potential[2](self.link[0](s)) * self.link[1](s) ** 2
+
+    def least(self, v: Floats) -> Floats:
+        return np.zeros(np.shape(v))
+
+    def minimizer(self, v: Floats, queries: Queries) -> Floats:
+        with np.errstate(divide="ignore"):
+            return self.link[2](v)
+
+    def constant(self, largest: float = 1.0) -> float:
+        return np.inf if self.mu is None else 2.0 / np.sqrt(self.mu)
+
+
+def _check_derivative(name, function, values, at=_GRID):
+    width = _STEP * (1.0 + np.abs(at))
+    # Only points inside of the range are sure to be in the domain of the function.
+    right, left = function(at + width), function(at - width)
+    differences = (right - left) / (2 * width)
+    wrong = ~(np.abs(values - differences) <= 1e-3 * (1.0 + np.abs(values)))
+    if wrong.sum() > 2:
+        where = int(wrong.argmax())
+        raise ValueError(
+            f"{name} must be the derivative, got {values[where]:g} for {differences[where]:g} at "
+            f"{at[where]:g}."
+        )

@@ -1,0 +1,254 @@
+"""What a row cannot see of its query, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..data import (
+    OWN_ERROR,
+    ArrayLike,
+    Floats,
+    Labels,
+    Matrix,
+    MissingQidError,
+    OneQueryWarning,
+    Queries,
+    all_or_nothing,
+    carried_qid,
+    check_queries,
+    refuse_lazy,
+    refuse_masked,
+    warn,
+    x_checks,
+)
+
+STATISTICS = ("mean", "std", "min", "max", "size")
+
+
+class QueryContext(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Columns about the query of a row: means, spreads and extremes of its documents.
+
+    A regressor of rows sees a document without its rivals, and targets that are normalized by the
+    query, such as those of NDCG, recall, AUC and MAP, depend on the rivals: see
+    :ref:`rows-and-context`. Behind the features stand those of the query as a whole, equal in all
+    of its rows; as far as they tell which documents it has, an exact fit is calibrated.
+
+    Nothing is learned from other queries, so that new ones are transformed as those of fit were.
+    Sums of a query are rounded in the order of its rows; otherwise that order changes nothing.
+
+    Parameters
+    ----------
+    statistics : sequence of {"mean", "std", "min", "max", "size"}, default=("mean", "std", "max", \
+"size")
+        Of each feature over the documents of the query, in this order; "size" is one column, the
+        number of documents. Missing values (NaN) are left out, and where all are missing the
+        statistic is.
+
+    Attributes
+    ----------
+    has_qid_ : bool
+        Whether fit had a qid, which `transform` then requires.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    Examples
+    --------
+    >>> from skcalrank.preprocessing import QueryContext
+    >>> X, qid = [[1.0], [3.0], [5.0]], ["a", "a", "b"]
+    >>> context = QueryContext(statistics=["mean", "size"])
+    >>> context.fit_transform(X, qid=qid)
+    array([[1., 2., 2.],
+           [3., 2., 2.],
+           [5., 5., 1.]])
+    >>> context.get_feature_names_out()
+    array(['x0', 'query_mean_x0', 'query_size'], dtype=object)
+
+    In a pipeline the qid goes to every step that asks for it, under metadata routing:
+
+    >>> import sklearn
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skcalrank import NDCGRanker, load_digits_queries
+    >>> X, y, qid = load_digits_queries(n_queries=20, n_documents=10)
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     pipe = make_pipeline(QueryContext(), NDCGRanker(loss="squared")).fit(X, y, qid=qid)
+    ...     scores = pipe.predict(X, qid=qid)
+    >>> scores.shape
+    (200,)
+    """
+
+    __metadata_request__fit = {"qid": True}
+    __metadata_request__transform = {"qid": True}
+
+    _parameter_constraints: ClassVar[dict] = {"statistics": OWN_ERROR}
+
+    def __init__(self, statistics: Sequence[str] = ("mean", "std", "max", "size")) -> None:
+        self.statistics = statistics
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @all_or_nothing
+    def fit(self, X: Matrix, y: Labels | None = None, qid: ArrayLike | None = None) -> QueryContext:
+        """Check the features, and note whether queries are named.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, d)
+            Documents.
+        y : array-like, default=None
+            Ignored, but for the queries that it may carry.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row, of any hashable type, in any order; None: one query.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If `statistics` names none, or one that there is not, or X and qid do not fit.
+
+        Warns
+        -----
+        OneQueryWarning
+            If several rows have no qid.
+        """
+        self._check(X, carried_qid(y, qid), reset=True)
+        self.has_qid_ = carried_qid(y, qid) is not None
+        return self
+
+    def transform(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
+        """Put the columns of the query behind the features.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
+
+        Raises
+        ------
+        MissingQidError
+            If fit had a qid and there is none here.
+
+        Warns
+        -----
+        OneQueryWarning
+            If several rows have no qid.
+        """
+        check_is_fitted(self)
+        if qid is None and self.has_qid_:
+            raise MissingQidError(
+                "QueryContext was fitted with a qid, and transform got none: pass qid=qid. In a "
+                "pipeline, set sklearn.set_config(enable_metadata_routing=True) and pass qid to "
+                "its predict and score."
+            )
+        return self._with_context(*self._check(X, qid, reset=False))
+
+    @all_or_nothing
+    def fit_transform(
+        self, X: Matrix, y: Labels | None = None, qid: ArrayLike | None = None
+    ) -> Any:
+        """Fit and transform the same rows.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
+        """
+        checked = self._check(X, carried_qid(y, qid), reset=True)
+        self.has_qid_ = carried_qid(y, qid) is not None
+        return self._with_context(*checked)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Any:
+        """Names of the columns of :meth:`transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the features; None: those of fit, or x0, x1 and so on.
+
+        Returns
+        -------
+        names : ndarray of str
+            The features themselves, ``query_mean_x0`` and so on, and ``query_size``.
+        """
+        names = super().get_feature_names_out(input_features)
+        columns = [
+            ["query_size"] if statistic == "size" else [f"query_{statistic}_{x}" for x in names]
+            for statistic in self.statistics
+        ]
+        return np.concatenate([names, *columns]).astype(object)
+
+    def _check(self, X, qid, reset):
+        """Return validated rows and their queries."""
+        name = type(self).__name__
+        known = isinstance(self.statistics, (list, tuple)) and self.statistics
+        if not known or not set(map(str, self.statistics)) <= set(STATISTICS):
+            raise ValueError(
+                f"statistics must be a list of {', '.join(map(repr, STATISTICS))}, one at least, "
+                f"got {self.statistics!r}."
+            )
+        refuse_lazy(name, "Its columns are not computed by partitions.", X=X, qid=qid)
+        refuse_masked(X=X)
+        X = validate_data(self, X, reset=reset, **x_checks(self))
+        if qid is None and len(X) > 1:
+            warn(
+                f"{name} got X of {len(X)} rows and no qid, so all rows count as one query. Pass "
+                "qid=qid; pass qid=np.zeros(len(X)) if they are one query.",
+                OneQueryWarning,
+            )
+        return X, check_queries(qid, len(X))
+
+    def _with_context(self, X, queries: Queries):
+        found = _statistics(queries.group(X).astype(float), queries, self.statistics)
+        columns = [queries.ungroup(_spread(each, queries)) for each in found]
+        return np.hstack([X, *(column.astype(X.dtype) for column in columns)])
+
+
+def _spread(per_query: Floats, queries: Queries) -> Floats:
+    """Give every row the statistics of its query."""
+    return np.repeat(per_query, queries.sizes, axis=0)
+
+
+def _statistics(X, queries: Queries, names) -> list[Floats]:
+    """Statistics of each query, of shape (n_queries, d), of rows in grouped order."""
+    first = queries.ptr[:-1]
+    known = ~np.isnan(X)
+    count = np.add.reduceat(known, first, axis=0, dtype=float)
+    found = {"size": queries.sizes[:, None].astype(float)}
+    found["min"] = np.fmin.reduceat(X, first, axis=0)
+    found["max"] = np.fmax.reduceat(X, first, axis=0)
+
+    def total(values):
+        return np.add.reduceat(np.where(known, values, 0.0), first, axis=0)
+
+    if {"mean", "std"} & set(names):
+        # From the least value on, so that the mean of equal values is that value.
+        with np.errstate(invalid="ignore"):
+            parts = (X - _spread(found["min"], queries)) / _spread(count, queries)
+        found["mean"] = found["min"] + total(parts)
+    if "std" in names:
+        away = X - _spread(found["mean"], queries)
+        # In units of the largest, so that squares stay in range.
+        unit = np.fmax.reduceat(np.abs(away), first, axis=0)
+        unit = np.where(unit > 0, unit, 1.0)
+        with np.errstate(invalid="ignore"):
+            squares = (away / _spread(unit, queries)) ** 2 / _spread(count, queries)
+        found["std"] = np.where(count > 0, unit * np.sqrt(total(squares)), np.nan)
+    return [found[name] for name in names]

@@ -1,0 +1,94 @@
+"""Losses around functions of one's own: those of the package are cases, conditions are checked."""
+
+import numpy as np
+import pytest
+
+from skcalrank import OrderPreservingRanker
+from skcalrank.calibration import (
+    LabelDistribution,
+    calibration_gap,
+    find_counterexample,
+    regret_bound,
+)
+from skcalrank.data import Queries
+from skcalrank.losses import BregmanTemplate, PairwiseTemplate, get_loss
+
+EXPONENTIAL = PairwiseTemplate(
+    lambda x: np.exp(-x), lambda x: -np.exp(-x), lambda x: np.exp(-x), name="own"
+)
+SQUARE = (lambda v: v**2, lambda v: 2 * v, lambda v: 2 + 0 * v)
+IDENTITY = (lambda s: s, lambda s: 1 + 0 * s, lambda v: v)
+SQUARED = BregmanTemplate(SQUARE, IDENTITY, mu=2.0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("own", "loss"), [(EXPONENTIAL, "pairwise_exponential"), (SQUARED, "squared")]
+)
+def test_losses_of_the_package_are_cases(own, loss, weighted, rng):
+    queries = Queries(np.array([0, 3, 4, 9]))
+    v, s = rng.random(9), rng.normal(size=9)
+    weight = 0.5 + rng.random(9) if weighted else None
+    theirs = get_loss(loss)
+    np.testing.assert_allclose(
+        own.evaluate(v, s, queries, weight), theirs.evaluate(v, s, queries, weight), atol=1e-12
+    )
+    for ours, others in zip(
+        own.derivatives(v, s, queries, weight), theirs.derivatives(v, s, queries, weight)
+    ):
+        np.testing.assert_allclose(ours, others, atol=1e-12)
+    value, gradient = own.value_and_gradient(v, s, queries, weight)
+    assert value == pytest.approx(theirs.evaluate(v, s, queries, weight).sum())
+    np.testing.assert_allclose(gradient, theirs.derivatives(v, s, queries, weight)[0], atol=1e-12)
+    np.testing.assert_allclose(own.infimum(v, queries), theirs.infimum(v, queries), atol=1e-7)
+
+
+@pytest.mark.parametrize("own", [EXPONENTIAL, SQUARED])
+def test_templates_are_calibrated(own):
+    assert find_counterexample(own, "sort", "dcg@2", n_tries=10, random_state=0) is None
+    law = LabelDistribution([[0, 1, 1], [1, 0, 1]], [0.7, 0.3])
+    assert calibration_gap(own, "sort", "precision@1", law).calibrated
+
+
+def test_templates_are_fitted(rng):
+    X = rng.normal(size=(60, 2))
+    y, qid = (X[:, 0] + rng.normal(size=60) > 0).astype(int), np.arange(60) // 6
+    for own, loss in ((EXPONENTIAL, "pairwise_exponential"), (SQUARED, "squared")):
+        fits = [OrderPreservingRanker("precision@1", loss=x).fit(X, y, qid) for x in (own, loss)]
+        np.testing.assert_allclose(fits[0].coef_, fits[1].coef_, rtol=1e-3)
+
+
+def test_bound_of_a_bregman_template():
+    assert regret_bound("precision@1", SQUARED, 0.01, r=5) == pytest.approx(np.sqrt(0.02))
+    assert regret_bound("precision@1", BregmanTemplate(SQUARE, IDENTITY), 0.0, r=5) == np.inf
+    assert EXPONENTIAL.constant() == np.inf
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: PairwiseTemplate(np.exp, np.exp, np.exp), "convex and non-increasing"),
+        (
+            lambda: PairwiseTemplate(lambda x: -(x**3), lambda x: -3 * x**2, lambda x: -6 * x),
+            "convex and non-increasing",
+        ),
+        (
+            lambda: PairwiseTemplate(lambda x: np.exp(-x), np.exp, np.exp),
+            "slope must be the derivative",
+        ),
+        (
+            lambda: BregmanTemplate(SQUARE, (lambda s: -s, lambda s: -1 + 0 * s, lambda v: -v)),
+            "link must increase",
+        ),
+        (
+            lambda: BregmanTemplate(
+                (lambda v: -(v**2), lambda v: -2 * v, lambda v: -2 + 0 * v), IDENTITY
+            ),
+            "potential must be strictly convex",
+        ),
+        (lambda: BregmanTemplate(SQUARE, IDENTITY, mu=3.0), "mu must be positive and at most"),
+    ],
+)
+def test_conditions_of_templates_are_checked(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

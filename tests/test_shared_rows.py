@@ -1,0 +1,135 @@
+"""Queries that share rows: what a function of one row, fitted exactly, loses."""
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.tree import DecisionTreeRegressor
+
+from skcalrank import AUCRanker, NDCGRanker, PrecisionRanker, RecallRanker
+from skcalrank.calibration import LabelDistribution, SharedRows, find_counterexample
+from skcalrank.losses import LOSSES, get_loss
+from skcalrank.metrics import measure_score
+
+RELEVANCE = [0.9, 0.5, 1.0, 0.0]
+QUERIES = SharedRows.independent(
+    [[0, 2, 2, 2], [1, 3, 3, 3], [0, 1, 3, 3]], RELEVANCE, [0.4, 0.4, 0.2]
+)
+
+
+@pytest.mark.parametrize(
+    ("measure", "ranker", "expected"),
+    [
+        ("recall@1", RecallRanker(DecisionTreeRegressor(), k=1), 0.0933),
+        ("auc", AUCRanker(DecisionTreeRegressor()), 0.0667),
+        ("ndcg", NDCGRanker(DecisionTreeRegressor()), 0.0107),
+        ("precision@1", PrecisionRanker(DecisionTreeRegressor(), k=1), 0.0),
+    ],
+)
+def test_what_stays_is_what_a_saturated_regressor_keeps(measure, ranker, expected):
+    X, y, qid, weight = QUERIES.data()
+    ranker.set_params(loss="squared").fit(X, y, qid, sample_weight=weight)
+    fitted = ranker.predict(np.eye(4), [0] * 4)
+    scores = QUERIES.minimizer("squared", measure)
+    np.testing.assert_allclose(fitted, scores, atol=1e-7)
+    assert QUERIES.regret(measure, scores) == pytest.approx(expected, abs=6e-5)
+    assert QUERIES.regret(measure, RELEVANCE) == 0
+
+
+def test_regret_by_definition(rng):
+    # Over all outcomes and all orders of every query.
+    scores, total = rng.normal(size=4), 0.0
+    for kinds, share in zip(QUERIES.documents, QUERIES.probabilities):
+        values = {}
+        for order in permutations(range(4)):
+            values[order] = 0.0
+            for y in product((0, 1), repeat=4):
+                p = np.prod([RELEVANCE[k] if b else 1 - RELEVANCE[k] for k, b in zip(kinds, y)])
+                recall = y[order[0]] / sum(y) if any(y) else 0.0
+                values[order] += p * recall
+        ranked = [o for o in values if (np.diff(scores[kinds][list(o)]) <= 0).all()]
+        total += share * (max(values.values()) - max(values[o] for o in ranked))
+    assert QUERIES.regret("recall@1", scores) == pytest.approx(total)
+
+
+def test_data_are_the_population():
+    X, y, qid, weight = QUERIES.data()
+    scores = np.array([0.3, 0.2, 0.1, 0.4])
+    values = measure_score("dcg@1", y, X @ scores, qid=qid, average=False)
+    expected = [law.value("dcg@1", scores[d]) for d, law in zip(QUERIES.documents, QUERIES.laws)]
+    assert (weight[::4] * values).mean() == pytest.approx(QUERIES.probabilities @ expected)
+
+
+@pytest.mark.parametrize(
+    "surrogate", [*LOSSES, "preference_logistic", "preference_squared_hinge", "margin_exponential"]
+)
+def test_no_other_scores_have_less_risk(surrogate):
+    queries = SharedRows.independent([[0, 1, 2], [0, 2, 2]], [0.8, 0.5, 0.3], [0.6, 0.4])
+
+    def risk(scores):
+        total = 0.0
+        for share, law, row in zip(queries.probabilities, queries.laws, queries.documents):
+            given = get_loss(surrogate) if surrogate in LOSSES else surrogate
+            if surrogate in LOSSES:
+                given = given.scaled_to(law.targets("recall@1").ravel(), law.queries)
+            total += share * law.surrogate_regret(given, "recall@1", scores[row])
+        return total
+
+    scores = queries.minimizer(surrogate, "recall@1")
+    other = minimize(risk, np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-6})
+    assert risk(scores) <= other.fun + 1e-9
+
+
+def test_a_loss_of_ones_own_has_the_same_minimizer():
+    own = type("Own", (LOSSES["pairwise_squared"],), {})()
+    closed, found = (QUERIES.minimizer(s, "ndcg@2") for s in ("pairwise_squared", own))
+    np.testing.assert_allclose(found - found[0], closed - closed[0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "measure"),
+    [
+        ("squared", "recall@1"),
+        ("squared", "map"),
+        ("logistic", "auc"),
+        ("squared", "ndcg"),
+        pytest.param("pairwise_squared", "recall@1", marks=pytest.mark.slow),
+    ],
+)
+def test_counterexamples_of_rows_are_found(surrogate, measure):
+    options = {"form": "rows", "r": 4, "random_state": 0}
+    queries = find_counterexample(surrogate, "sort", measure, **options)
+    scores = queries.minimizer(surrogate, measure)
+    assert queries.regret(measure, scores) > 0.001
+    relevance = queries.minimizer("squared", "precision@1")
+    assert queries.regret(measure, relevance) == pytest.approx(0, abs=1e-12)
+    assert repr(find_counterexample(surrogate, "sort", measure, **options)) == repr(queries)
+
+
+@pytest.mark.parametrize("measure", ["precision@2", "dcg@2"])
+def test_none_is_found_for_separable_measures(measure):
+    options = {"form": "rows", "r": 3, "n_tries": 30, "random_state": 0}
+    for loss in ("squared", "logistic"):
+        assert find_counterexample(loss, "sort", measure, **options) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: SharedRows([[0, -1]], [LabelDistribution([[0, 1]])]), "kinds from 0"),
+        (lambda: SharedRows([[0, 1]], []), "one law of relevances for each"),
+        (lambda: SharedRows.independent([[0, 1]], [0.5]), "a probability for each kind"),
+        (lambda: QUERIES.minimizer("preference_hinge", "ndcg"), "convex one of scores"),
+        (lambda: QUERIES.minimizer("pairs", "map"), "convex one of scores"),
+        (lambda: find_counterexample("squared", "sort", "ndcg", form="row"), "form"),
+        (
+            lambda: find_counterexample("squared", "sort", "map", form="rows", condition="dag"),
+            "condition must be None",
+        ),
+        (lambda: find_counterexample("pairs", "exact", "map", form="rows"), "must be 'sort'"),
+    ],
+)
+def test_bad_arguments_of_rows_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
