@@ -4,9 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -103,15 +102,14 @@ def test_scorers_ask_for_what_they_need():
     assert requests == {"qid": True, "sample_weight": True}
 
 
-@pytest.mark.parametrize("container", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("sign", [-1, 1])
-def test_the_largest_feature_of_single_precision_may_be_negative(sign, container, rng):
+def test_the_largest_feature_of_single_precision_may_be_negative(sign, rng):
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)
     X[:, 1] = sign * 1e25 * np.abs(X[:, 1])
     qid, X = np.repeat(np.arange(12), 5), X.astype("f")
-    coef = NDCGRanker(LinearRegression()).fit(container(X), y, qid).coef_
-    expected = NDCGRanker(LinearRegression()).fit(X.astype(float), y, qid).coef_
-    np.testing.assert_allclose(coef, expected, rtol=1e-4)
+    ranker = NDCGRanker(Ridge(solver="svd"), loss="squared")
+    expected = ranker.fit(X.astype(float), y, qid).coef_
+    np.testing.assert_allclose(ranker.fit(X, y, qid).coef_, expected, rtol=1e-4)
 
 
 def test_weights_go_to_the_last_step_of_a_pipeline(rng):
