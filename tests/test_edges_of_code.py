@@ -4,17 +4,24 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skcalrank import (
+    NDCGRanker,
     PairwiseDisagreementRanker,
     PairwiseLogisticRanker,
     PreferenceTarget,
     get_scorer,
 )
 from skcalrank._solvers import AveragedDescent, check_features
+from skcalrank._solvers._bilinear import fit_bilinear
 from skcalrank.aggregation import mean_log_odds
+from skcalrank.calibration._cones import _newton_steps
 from skcalrank.data import Queries
-from skcalrank.losses import SquaredHinge
+from skcalrank.losses import PreferenceHinge, SquaredHinge
 from skcalrank.metrics import kendall_score, spearman_score
 
 
@@ -93,3 +100,56 @@ def test_measures_of_the_whole_order_take_no_cutoff(metric):
 def test_scorers_ask_for_what_they_need():
     requests = get_scorer("ndcg").get_metadata_routing().score.requests
     assert requests == {"qid": True, "sample_weight": True}
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_the_largest_feature_of_single_precision_may_be_negative(sign, rng):
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)
+    X[:, 1] = sign * 1e25 * np.abs(X[:, 1])
+    qid, X = np.repeat(np.arange(12), 5), X.astype("f")
+    ranker = NDCGRanker(Ridge(solver="svd"), loss="squared")
+    expected = ranker.fit(X.astype(float), y, qid).coef_
+    np.testing.assert_allclose(ranker.fit(X, y, qid).coef_, expected, rtol=1e-4)
+
+
+def test_weights_go_to_the_last_step_of_a_pipeline(rng):
+    X, y, qid = rng.normal(size=(60, 2)), rng.integers(0, 3, 60), np.repeat(np.arange(12), 5)
+    weight = np.repeat(rng.uniform(0.1, 5, 12), 5)
+    # The scaler takes weights, too.
+    found = NDCGRanker(make_pipeline(StandardScaler(), Ridge())).fit(X, y, qid, weight)
+    plain = NDCGRanker(Ridge(), loss="squared")
+    expected = plain.fit(StandardScaler().fit_transform(X), y, qid, weight)
+    np.testing.assert_allclose(found.estimator_[-1].coef_, expected.coef_)
+
+
+def test_a_bilinear_fit_without_any_curvature_ends_at_zero():
+    problem = {"diagonal": False, "weight": np.array([2.0**60, 1.0]), "tol": 1e-10, "max_iter": 9}
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations"):
+        fit = fit_bilinear(
+            np.ones((2, 1)), Queries.equal(1, 2), lambda i, j: 1.0 * (i != j), 0.0, **problem
+        )
+    assert fit.coef == 0
+
+
+def test_a_bilinear_fit_is_done_at_its_tolerance(rng):
+    X, queries, table = rng.normal(size=(12, 3)), Queries.equal(3, 4), rng.normal(size=(12, 12))
+    problem = (X, queries, lambda i, j: table[i, j], 0.1)
+    fixed = {"diagonal": True, "weight": None}
+    with pytest.warns(ConvergenceWarning):
+        first = fit_bilinear(*problem, **fixed, tol=1e-12, max_iter=2)
+    again = fit_bilinear(*problem, **fixed, tol=first.residual, max_iter=9)
+    assert again.n_iter == 2
+
+
+def test_the_corner_of_a_hinge_is_curved_between_its_ends():
+    loss = PreferenceHinge(corner_width=0.5)
+    assert loss.curvatures(np.array([0.5, 0.75, 1.0])).tolist() == [0, 2, 0]
+
+
+def test_newton_steps_go_uphill_where_little_or_nothing_is_curved(rng):
+    root = rng.normal(size=(20, 3, 2)) * np.logspace(-155, 0, 20)[:, None, None]
+    hessian = np.append(root @ root.transpose(0, 2, 1), np.zeros((1, 3, 3)), axis=0)
+    gradient = np.append(root.sum(axis=2), np.full((1, 3), 1e-300), axis=0)
+    held = np.zeros(gradient.shape, dtype=bool)
+    steps = _newton_steps(gradient, hessian, held)
+    assert ((steps * gradient).sum(axis=1) > 0).all()

@@ -421,6 +421,8 @@ def test_positions_of_a_callable_are_checked(found):
 def test_bad_preds():
     with pytest.raises(ValueError, match="objective='mrr': choose one of 'positional'"):
         Pred("mine", "mrr", copeland)
+    with pytest.raises(ValueError, match="objective='mrr': choose one of 'positional'"):
+        Pred.from_positions(copeland, "mrr")
     with pytest.raises(ValueError, match="objective=None: choose one of"):
         get_pred("exact", None)
     with pytest.raises(TypeError, match="solve must be callable, got 'exact'"):

@@ -16,7 +16,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeCV, SGDRegressor
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import NDCGRanker, PreferenceTarget, RankingTarget
@@ -305,6 +305,7 @@ LINEAR_REGRESSORS = [
     GramRidge(),
     Lasso(1e-3),
     make_pipeline(StandardScaler(), Ridge()),
+    make_pipeline(MinMaxScaler(), Ridge()),  # zeros are not where zeros were
 ]
 
 

@@ -77,7 +77,7 @@ OPERATORS = {
 }
 #: Functions whose arguments cannot change places, or may without effect.
 IN_ORDER = {"isinstance", "issubclass", "getattr", "hasattr", "setattr", "cast"}
-SYMMETRIC = {"max", "min", "maximum", "minimum", "array_equal"}
+SYMMETRIC = {"max", "min", "maximum", "minimum", "multiply", "array_equal"}
 
 
 def changed(node, **fields):
@@ -120,7 +120,7 @@ def replacements(node, parent):
             if not any(isinstance(each, ast.Starred) for each in args):
                 for i in range(len(args) - 1):
                     yield changed(node, args=[*args[:i], args[i + 1], args[i], *args[i + 2 :]])
-        case ast.Return(value=ast.expr()):
+        case ast.Return(value=ast.expr()) if ast.unparse(node) != "return None":
             yield ast.Return(ast.Constant(None))
         case ast.AugAssign():
             yield from [ast.Pass(), *with_operator(node)]
