@@ -220,6 +220,7 @@ TESTED_INSIDE = {
     "_solvers._bilinear.fit_bilinear": "no ranker tells its iterations",
     "aggregation._judgments.random_subsets": "their mean hides which subsets are drawn",
     "boosting._objectives.LONGEST_STEP": "a bound that no option sets",
+    "calibration._cones.newton_steps": "a step that no public number shows by itself",
     "calibration._orders.pooled": "the regression within the gap, against scikit-learn's",
     "calibration._surrogates.conditional_risk": "what the gap is the least value of",
     "metrics._metric.metric_function": "what the metrics are made by",

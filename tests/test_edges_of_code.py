@@ -19,7 +19,7 @@ from skcalrank import (
 from skcalrank._solvers import AveragedDescent, check_features
 from skcalrank._solvers._bilinear import fit_bilinear
 from skcalrank.aggregation import mean_log_odds
-from skcalrank.calibration._cones import _newton_steps
+from skcalrank.calibration._cones import newton_steps
 from skcalrank.data import Queries
 from skcalrank.losses import PreferenceHinge, SquaredHinge
 from skcalrank.metrics import kendall_score, spearman_score
@@ -146,10 +146,10 @@ def test_the_corner_of_a_hinge_is_curved_between_its_ends():
     assert loss.curvatures(np.array([0.5, 0.75, 1.0])).tolist() == [0, 2, 0]
 
 
-def test_newton_steps_go_uphill_where_little_or_nothing_is_curved(rng):
+def testnewton_steps_go_uphill_where_little_or_nothing_is_curved(rng):
     root = rng.normal(size=(20, 3, 2)) * np.logspace(-155, 0, 20)[:, None, None]
     hessian = np.append(root @ root.transpose(0, 2, 1), np.zeros((1, 3, 3)), axis=0)
     gradient = np.append(root.sum(axis=2), np.full((1, 3), 1e-300), axis=0)
     held = np.zeros(gradient.shape, dtype=bool)
-    steps = _newton_steps(gradient, hessian, held)
+    steps = newton_steps(gradient, hessian, held)
     assert ((steps * gradient).sum(axis=1) > 0).all()
