@@ -46,7 +46,8 @@ def fit_centered(regressor, X, targets, queries: Queries, weight=None, *, named,
 
     Arrays are in row order. `named` tells whether the queries have names.
     """
-    codes = queries.codes if named else None
+    # A closed form holds out nothing, and needs no array more.
+    codes = queries.codes if named and not is_closed_form(regressor) else None
     centered = targets - level(targets, queries, weight)
     weight = _weights_taken(regressor, queries, weight)
     return fit_regressor(regressor, X, centered, weight, codes=codes, method=method)
