@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import get_tags
 from sklearn.utils.fixes import parse_version
 
 from skcalrank import (
@@ -35,6 +37,10 @@ FIXED = {"max_grade": 2}
 holds_generator = pytest.mark.skipif(
     parse_version(np.__version__) < parse_version("1.25"),
     reason="skops writes random generators of numpy 1.25 and later",
+)
+tags_sparse = pytest.mark.skipif(
+    not get_tags(DecisionTreeRegressor()).input_tags.sparse,
+    reason="scikit-learn 1.6.0 does not say of regressors that they take sparse X",
 )
 
 

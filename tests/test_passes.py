@@ -5,7 +5,7 @@ from functools import wraps
 
 import numpy as np
 import pytest
-from cases import make_data
+from cases import make_data, tags_sparse
 from row_laws import FOUR_KINDS
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
@@ -158,6 +158,7 @@ def test_weights_of_the_user_need_a_regressor_that_takes_them(data):
     assert not has_fit_parameter(KNeighborsRegressor(), "sample_weight")
 
 
+@tags_sparse
 def test_missing_values_and_sparse_features(data):
     X, y, qid = data
     sparse = NDCGRanker(TREE, loss="pairwise_squared")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import first_of_each_class, make_data, ranker_id
+from cases import first_of_each_class, make_data, ranker_id, tags_sparse
 from fits import EVERY, fitted
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
@@ -155,6 +155,7 @@ def test_linear_regressors_without_closed_form(regressor, data):
 
 
 @pytest.mark.filterwarnings("ignore::skcalrank.NotAMeanWarning")
+@tags_sparse
 def test_sparse_coefficients(data):
     X, y, qid = data
     ranker = NDCGRanker(SVR(kernel="linear")).fit(csr_matrix(X), y, qid)

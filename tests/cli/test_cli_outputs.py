@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cases import holds_generator
 from commands import COLUMNS, fail, run
 
 from skcalrank._cli import main
@@ -118,6 +119,7 @@ def with_hole(files, number, old, new):
     return first + 2
 
 
+@holds_generator
 @pytest.mark.parametrize("more", [[], ["--chunk-rows", "20"]])
 def test_a_missing_feature_of_a_line(capsys, files, new, more):
     line, train = with_hole(files, 50, " 3:", " 3:nan"), str(files["TRAIN"])
@@ -135,6 +137,7 @@ def test_a_missing_feature_of_a_line(capsys, files, new, more):
     assert "nan" not in run(capsys, "predict", new, train)
 
 
+@holds_generator
 @pytest.mark.parametrize("more", [[], ["--chunk-rows", "20"]])
 def test_a_missing_feature_of_a_table(capsys, frames, new, model, tmp_path, more):
     file, frame = str(tmp_path / "t.csv"), frames["train"].copy()
