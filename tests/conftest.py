@@ -15,8 +15,8 @@ else:
     # Not the phase that explains, which traces every line.
     phases = (Phase.explicit, Phase.generate, Phase.shrink)
     every = {"deadline": None, "database": None, "print_blob": True, "phases": phases}
-    settings.register_profile("default", max_examples=20, derandomize=True, **every)
-    settings.register_profile("slow", max_examples=200, **every)
+    settings.register_profile("default", max_examples=15, derandomize=True, **every)
+    settings.register_profile("slow", max_examples=150, **every)
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
