@@ -153,7 +153,7 @@ def test_a_chunk_that_fails_changes_no_prediction(rng):
 def test_which_rankers_add_chunks(rng):
     X, y, _, _ = make(rng)
     assert hasattr(aggregated(), "partial_fit")
-    assert not hasattr(AggregatedRanker(), "partial_fit")
+    assert hasattr(AggregatedRanker(), "partial_fit")
     assert not hasattr(AggregatedRanker(ranker="ndcg"), "partial_fit")
     assert not hasattr(aggregated(estimator=Ridge()), "partial_fit")
     assert not hasattr(AggregatedRanker(ranker=OrderPreservingRanker()), "partial_fit")

@@ -128,7 +128,7 @@ def test_regressors_without_statistics(rng):
 def test_single_precision(loss, rng):
     X, y, qid = sorted_data(rng)
     X = X.astype(np.float32)
-    local = NDCGRanker(GramRidge(), loss=loss).fit(X, y, qid)
+    local = NDCGRanker(loss=loss).fit(X, y, qid)
     dX, dy, dq = as_dask(whole_queries(qid), X, y, qid)
     ours = NDCGRanker(loss=loss).fit(dX, dy, dq)
     np.testing.assert_allclose(ours.coef_, local.coef_, rtol=1e-4, atol=1e-6)
@@ -193,7 +193,7 @@ def test_rows_without_weight_are_validated(spoil, rng):
 def test_chunks_in_memory_after_a_fit_by_partitions(rng):
     X, y, qid = sorted_data(rng)
     n = sum(whole_queries(qid)[:3])
-    ranker = NDCGRanker(GramRidge()).fit(*as_dask(whole_queries(qid[:n]), X[:n], y[:n], qid[:n]))
+    ranker = NDCGRanker().fit(*as_dask(whole_queries(qid[:n]), X[:n], y[:n], qid[:n]))
     with pytest.raises(ValueError, match="Query 11 was in an earlier chunk"):
         ranker.partial_fit(X[qid == 11], y[qid == 11], qid[qid == 11])
     ranker.partial_fit(X[n:], y[n:], qid[n:])

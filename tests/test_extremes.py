@@ -171,10 +171,10 @@ def test_coefficients_are_in_proportion_to_the_labels(name, size, data):
 @pytest.mark.parametrize(
     "ranker",
     [
-        PairwiseLogisticRanker(),
-        PairwiseHingeRanker(),
-        DifferenceGraphRanker(edge_loss="squared_hinge"),
-        OrderPreservingRanker("eru", loss="pairwise_logistic"),
+        PairwiseLogisticRanker(alpha=1.0),
+        PairwiseHingeRanker(alpha=1.0),
+        DifferenceGraphRanker(edge_loss="squared_hinge", alpha=1.0),
+        OrderPreservingRanker("eru", loss="pairwise_logistic", alpha=1.0),
     ],
     ids=lambda ranker: type(ranker).__name__,
 )

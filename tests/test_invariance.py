@@ -183,9 +183,9 @@ def test_parameters_are_left_alone(data):
 @every_ranker
 def test_constant_weight_changes_nothing(ranker, data):
     X, y, qid = data
-    plain = fitted(ranker, X, y, qid)
     regressor = regressor_of(ranker)
     penalty = f"{regressor}__alpha" if regressor else "alpha"
+    plain = fitted(clone(ranker).set_params(**{penalty: 1.0}), X, y, qid)
     for c in (7.0, 0.3):
         # The penalty stands against a sum: c times both is the same problem.
         ranker = clone(ranker).set_params(**{penalty: c})

@@ -166,7 +166,7 @@ def test_an_item_that_is_always_relevant(rng):
     # With an intercept nothing is left to the features; without one they do what they can.
     X = rng.normal(size=(40, 3)) + 1.0
     y = np.column_stack([np.ones(40), X[:, 0] > 1, np.zeros(40)])
-    ranker = OrderPreservingRanker("precision@1", loss="logistic").fit(X, y)
+    ranker = OrderPreservingRanker("precision@1", loss="logistic", alpha=1.0).fit(X, y)
     assert not ranker.coef_[[0, 2]].any()
     assert ranker.intercept_[0] > 10 > -10 > ranker.intercept_[2]
     ranker.set_params(fit_intercept=False, tol=1e-10).fit(X, y)

@@ -27,7 +27,7 @@ from ._pairs import PAIR_FEATURES, fit_pairs
 from ._passes import fit_centered, fit_pairwise, fit_pairwise_outputs, level, pair_weights
 from ._regressors import needs_non_negative
 from ._ridge import ridge, ridge_path
-from ._scorer import ScorerFit, fit_scorer
+from ._scorer import ScorerFit, Units, fit_scorer, penalty_scale
 from ._stochastic import AveragedDescent
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "AveragedDescent",
     "Moments",
     "ScorerFit",
+    "Units",
     "WithinQueries",
     "as_dense",
     "check_features",
@@ -54,6 +55,7 @@ __all__ = [
     "merge_all",
     "needs_non_negative",
     "pair_weights",
+    "penalty_scale",
     "pooled_moments",
     "predict_rows",
     "product_of_rows",

@@ -190,6 +190,9 @@ def _unit_of(root):
 
 def fit_pooled(regressor, moments, one_target):
     """Fit a regressor that sees moments only, with the intercept that it asks for."""
+    add = getattr(regressor, "_add_moments", None)
+    if add is not None:
+        return add(moments, one_target, first=True)
     fit_intercept = regressor.fit_intercept
     regressor.set_params(fit_intercept=False)
     fit_moments(regressor, moments, one_target, fit_intercept=fit_intercept)

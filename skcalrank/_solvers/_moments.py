@@ -32,6 +32,9 @@ _SAMPLED = 8
 # Means of a query are off by a few times the machine precision; this much is taken for nothing.
 _ROUNDING = 64
 
+# Squares within queries count as this share of all at least, so that divisions stay in range.
+_LEAST_SQUARES = 1e-6
+
 # Where centering leaves less than this share of a feature's squares, it is done before squaring.
 _CANCELLED = 1e-6
 
@@ -47,6 +50,8 @@ class Moments(NamedTuple):
     level: np.ndarray  # mean of the targets, (n_targets,)
     gram: np.ndarray  # products of the features, (d, d)
     moment: np.ndarray  # products of features and targets, (d, n_targets)
+    # Squares of the features that penalties are counted in, (d,); None are those of the gram.
+    squares: np.ndarray | None = None
 
     def merge(self, other: Moments) -> Moments:
         """Return the moments of the rows of both, by sums only (Chan, Golub and LeVeque 1983)."""
@@ -61,7 +66,19 @@ class Moments(NamedTuple):
             self.level + share * rise,
             self.gram + other.gram + np.outer(self.total * share * step, step),
             self.moment + other.moment + np.outer(self.total * share * step, rise),
+            None if self.squares is None else self.squares + other.squares,
         )
+
+    def penalty_scale(self, fit_intercept: bool = True) -> np.ndarray:
+        """Return units of the penalties of features, so that their own units do not matter.
+
+        They are sums of squares. One that is nothing beside the squares that are regressed is
+        raised a little, and of a feature without any it is 1: its coefficient is zero anyway.
+        """
+        diagonal = self.normal(fit_intercept)[0].diagonal()
+        squares = diagonal if self.squares is None else self.squares
+        least = np.maximum(_LEAST_SQUARES * diagonal, np.finfo(float).tiny)
+        return np.where(diagonal > 0.0, np.maximum(squares, least), 1.0)
 
     def normal(self, fit_intercept: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Return both sides of the normal equations, about the means or about zero."""
@@ -154,6 +171,7 @@ class WithinQueries:
         grouped = np.ones(queries.n_rows) if weight is None else queries.group(weight)
         total = queries.sum(grouped)
         share = safe_divide(grouped, queries.repeat(total))
+        del grouped
         self.X, self.targets = X, targets
         self.codes = queries.codes
         self.means = queries.indicator(share if issparse(X) else share.astype(X.dtype)) @ X
@@ -182,6 +200,30 @@ class WithinQueries:
         _drop_constants(gram, moment, totals, self.means, self.X.dtype)
         zeros = np.zeros(len(gram)), np.zeros(moment.shape[1])
         return Moments(float(totals.sum()), *zeros, gram, moment)
+
+    def squares(self, weight=None, rows=None) -> np.ndarray:
+        """Return sums of squares of the centered features over rows, with weights or 1."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self._squares(weight, rows)
+        _check_squares(found)
+        return found
+
+    def _squares(self, weight, rows):
+        n_rows = len(self.codes) if rows is None else len(rows)
+        if issparse(self.X):
+            pick = slice(None) if rows is None else rows
+            X, of_row = self.X[pick], np.ones(n_rows) if weight is None else weight[pick]
+            totals = np.bincount(self.codes[pick], of_row, len(self.means))
+            raw = X.power(2, dtype=float).T @ of_row
+            return np.maximum(raw - totals @ np.square(self.means, dtype=float), 0.0)
+        out, step = np.zeros(self.X.shape[1]), max(CACHE_CELLS // self.X.shape[1], 1)
+        for start in range(0, n_rows, step):
+            pick = slice(start, start + step)
+            pick = pick if rows is None else _as_slice(rows[pick])
+            centered = self.X[pick] - self.means.take(self.codes[pick], axis=0)
+            of_row = np.ones(len(centered)) if weight is None else weight[pick]
+            out += of_row @ np.square(centered, dtype=float)
+        return out
 
     def _dense_products(self, rows):
         def centred(pick, chunk):

@@ -18,23 +18,23 @@ _ROUNDING = 1e-12
 _WELL_CONDITIONED = 1e-8
 
 
-def ridge(moments: Moments, alpha, fit_intercept=True) -> np.ndarray:
+def ridge(moments: Moments, alpha, fit_intercept=True, scale=None) -> np.ndarray:
     """Return coefficients of ridge regression, of shape (d, n_targets).
 
-    The penalty is one number or one for each target; the norm is the least where several
-    coefficients are best.
+    The penalty is one number or one for each target, in units of `scale`, a positive number for
+    each feature; None are ones. The norm is the least where several coefficients are best.
     """
     coef = None
     if np.ndim(alpha) == 0:
-        coef = _solve(*moments.normal(fit_intercept), alpha)
+        coef = _solve(*moments.normal(fit_intercept), alpha * (1.0 if scale is None else scale))
     if coef is None:
-        return ridge_path(moments, np.asarray(alpha)[None], fit_intercept)[0]
+        return ridge_path(moments, np.asarray(alpha)[None], fit_intercept, scale)[0]
     return coef
 
 
-def _solve(gram, moment, alpha):
+def _solve(gram, moment, penalty):
     """By Cholesky's factors; None where that is not safe."""
-    scale = np.sqrt(gram.diagonal() + alpha)
+    scale = np.sqrt(gram.diagonal() + penalty)
     if not (scale > 0.0).all():
         return None
     # On columns of one scale, so that the condition is not one of units.
@@ -48,19 +48,21 @@ def _solve(gram, moment, alpha):
     return coef / scale[:, None]
 
 
-def ridge_path(moments: Moments, alphas, fit_intercept=True) -> np.ndarray:
+def ridge_path(moments: Moments, alphas, fit_intercept=True, scale=None) -> np.ndarray:
     """Return coefficients (n_alphas, d, n_targets) of many penalties from one decomposition.
 
-    Penalties have shape (n_alphas,) or (n_alphas, n_targets).
+    Penalties have shape (n_alphas,) or (n_alphas, n_targets), in units of `scale` as in `ridge`.
     """
     root, right = square_root(moments, fit_intercept)
-    left, values, directions = svd(root, full_matrices=False)
+    unit = 1.0 if scale is None else np.sqrt(scale)
+    left, values, directions = svd(root / unit, full_matrices=False)
     values = values[:, None]
     penalty = np.reshape(alphas, (len(alphas), 1, -1))
     # What is left out is nothing but rounding.
     kept = values > max(root.shape) * _EPS * values.max()
     squares = np.where(kept, values**2, np.inf)
-    return directions.T @ (values / (squares + penalty) * (left.T @ right))
+    coefs = directions.T @ (values / (squares + penalty) * (left.T @ right))
+    return coefs / np.reshape(unit, (-1, 1))
 
 
 def square_root(moments: Moments, fit_intercept=True) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ sphere: features of any scale, and correlated ones, take few iterations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial, wraps
 from itertools import count
 from typing import NamedTuple
@@ -36,11 +37,27 @@ _MOST_FEATURES = 2000
 
 
 class ScorerFit(NamedTuple):
-    """A linear scorer; coefficients of shape (d,) or (n_outputs, d)."""
+    """A linear scorer; coefficients of shape (d,) or (n_outputs, d).
+
+    The penalty of each feature is in units of `penalty_scale`.
+    """
 
     coef: np.ndarray
     intercept: float | np.ndarray
     n_iter: int
+    penalty_scale: np.ndarray
+
+
+class Units(NamedTuple):
+    """What penalties are counted in.
+
+    The squares of the features; weights of the rows in them, and the function that centers scores
+    of shape (n_rows, n_outputs) as these squares center features.
+    """
+
+    squares: np.ndarray
+    weight: np.ndarray
+    center: Callable[[np.ndarray], np.ndarray]
 
 
 def _in_range(fit):
@@ -66,6 +83,8 @@ def fit_scorer(
     X,
     *,
     alpha,
+    units=None,
+    curved=None,
     queries: Queries | None = None,
     n_outputs=None,
     fit_intercept=True,
@@ -81,17 +100,26 @@ def fit_scorer(
     within these queries alone, and `n_outputs` is the number of items of the label-ranking form,
     each with coefficients of its own. The gradient, in the coordinates of the solver, must be `tol`
     times that of all scores zero. `start` is a pair of coefficients and intercept; None is zero.
+
+    With `units`, a ``Units``, the penalty is in units of half the curvature along each feature
+    where all scores are zero, as penalties of squared losses are: of the objective, or of another
+    one that is `curved`.
     """
     rows = _Rows(X, queries, fit_intercept)
     shape = (X.shape[1] + fit_intercept, n_outputs or 1)
-    penalized = partial(_penalized, objective, rows, alpha)
-    at_zero = penalized(np.zeros(shape))[1]
-    basis = _basis(rows, objective, alpha, at_zero)
+    at_zero = _value_and_gradient(objective, rows, np.zeros(shape))[1]
+    curvature, scale = _curvature(rows, objective, at_zero), np.ones(rows.d)
+    if units is not None:
+        measured = objective if curved is None else curved
+        scale = penalty_scale(measured, units, rows.scores, rows.back, shape)
+    penalty = alpha * scale
+    penalized = partial(_penalized, objective, rows, penalty[:, None])
+    basis = _basis(rows, curvature, penalty)
     steepest = basis.T @ at_zero
     size = float(np.linalg.norm(steepest))
     if not _SMALLEST < size < np.inf:
         # So flat that one step of Newton's method is the solution.
-        return _result(-(basis @ np.nan_to_num(steepest)), rows, n_outputs, 0)
+        return _result(-(basis @ np.nan_to_num(steepest)), rows, n_outputs, 0, scale)
 
     def scaled(z):
         value, gradient = penalized(basis @ z.reshape(-1, shape[1]) * size)
@@ -109,16 +137,45 @@ def fit_scorer(
         options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, **_OPTIONS},
     )
     _warn_if_unfinished(found, tol)
-    return _result(basis @ found.x.reshape(-1, shape[1]) * size, rows, n_outputs, found.nit)
+    best = basis @ found.x.reshape(-1, shape[1]) * size
+    return _result(best, rows, n_outputs, found.nit, scale)
 
 
-def _penalized(objective, rows, alpha, w):
+def _value_and_gradient(objective, rows, w):
     """Value and gradient in the coefficients; the last row is the intercept."""
-    coef = w[: rows.d]
     value, slope = objective(rows.scores(w).ravel())
-    gradient = rows.back(slope.reshape(-1, w.shape[1]))
-    gradient[: rows.d] += 2.0 * alpha * coef
-    return value + alpha * np.sum(coef**2), gradient
+    return value, rows.back(slope.reshape(-1, w.shape[1]))
+
+
+def _penalized(objective, rows, penalty, w):
+    """Value and gradient with a penalty of each feature."""
+    coef = w[: rows.d]
+    value, gradient = _value_and_gradient(objective, rows, w)
+    gradient[: rows.d] += 2.0 * penalty * coef
+    return value + np.sum(penalty * coef**2), gradient
+
+
+def penalty_scale(objective, units: Units, scores, back, shape):
+    """Return the units of the penalty of each feature; 1 where it does not vary.
+
+    The curvature is told from one direction, as the same for all features beside their squares.
+    `scores` and `back` take coefficients of a shape to scores, and a slope in these to one in the
+    coefficients.
+    """
+    squares, zero = units.squares, np.zeros(shape)
+    flat = scores(zero)
+    start = back(objective(flat.ravel())[1].reshape(flat.shape))
+    zero[: len(squares)] = safe_divide(-start[: len(squares)].T, squares).T
+    step = units.center(scores(zero))
+    furthest = np.abs(step[units.weight > 0.0]).max(initial=0.0)
+    seen = told = 0.0
+    if 0.0 < furthest < np.inf:
+        step /= furthest
+        slopes = [objective(each)[1] for each in (step.ravel(), flat.ravel())]
+        seen = (slopes[0] - slopes[1]) @ step.ravel()
+        told = float((units.weight @ np.square(step)).sum())
+    curvature = seen / told if told > 0.0 and 0.0 < seen < np.inf else 2.0
+    return np.where(squares > 0.0, curvature / 2.0 * squares, 1.0)
 
 
 def _warn_if_unfinished(found, tol):
@@ -156,14 +213,14 @@ def _coordinates(basis, w):
     return np.linalg.solve(basis, w)
 
 
-def _result(w, rows, n_outputs, n_iter):
+def _result(w, rows, n_outputs, n_iter, scale):
     coef = w[: rows.d].T
     shift = -(coef @ rows.mean)
     intercept = shift + w[-1] if rows.fit_intercept else np.zeros(len(coef))
     n_iter = max(int(n_iter), 1)
     if n_outputs is None:
-        return ScorerFit(coef[0], float(intercept[0]), n_iter)
-    return ScorerFit(np.ascontiguousarray(coef), intercept, n_iter)
+        return ScorerFit(coef[0], float(intercept[0]), n_iter, scale)
+    return ScorerFit(np.ascontiguousarray(coef), intercept, n_iter, scale)
 
 
 class _Rows:
@@ -177,10 +234,14 @@ class _Rows:
         self.X, self.d, self.queries, self.fit_intercept = X, X.shape[1], queries, fit_intercept
         self.mean = np.zeros(self.d)
         self.gram = self._learn_gram()
-        diagonal = self.gram if self.gram.ndim == 1 else self.gram.diagonal()
+        diagonal = self.diagonal()
         # There scores would be differences of large numbers, unless rows are centered first.
         far = (diagonal > 0) & (X.shape[0] * self.mean**2 > _FAR * diagonal)
         self.is_far = bool(far.any()) and not issparse(X)
+
+    def diagonal(self):
+        """Sums of squares of the features, centered as the objective sees them."""
+        return self.gram if self.gram.ndim == 1 else self.gram.diagonal()
 
     def _chunks(self):
         n = self.X.shape[0]
@@ -241,19 +302,16 @@ class _Rows:
         return moments.normal(self.fit_intercept)[0]
 
 
-def _basis(rows, objective, alpha, at_zero):
+def _basis(rows, curvature, penalty):
     """Columns in which the Hessian of the objective is about the identity.
 
     The Hessian is taken for a multiple of the Gram matrix, plus that of the penalty.
     """
-    full = _with_intercept(rows)
-    diagonal = full if full.ndim == 1 else full.diagonal()
-    direction = safe_divide(-at_zero.T, np.maximum(diagonal, 0.0))
-    full = full * _curvature(rows, objective, direction.T, full)
-    penalty = np.append(np.full(rows.d, 2.0 * alpha), [0.0] * rows.fit_intercept)
+    full = curvature * _with_intercept(rows)
+    added = np.append(2.0 * penalty, [0.0] * rows.fit_intercept)
     if full.ndim == 1:
-        return diags(_inverse_root(full + penalty))
-    full[np.diag_indices_from(full)] += penalty
+        return diags(_inverse_root(full + added))
+    full[np.diag_indices_from(full)] += added
     # On one scale first, so that a feature of large values does not drown the others.
     scale = _inverse_root(full.diagonal())
     values, vectors = eigh(scale[:, None] * full * scale)
@@ -279,8 +337,11 @@ def _inverse_root(values):
     return 1.0 / np.sqrt(np.maximum(values, least))
 
 
-def _curvature(rows, objective, direction, gram):
+def _curvature(rows, objective, at_zero):
     """Mean curvature beside the Gram matrix, over a step that changes one score by 1."""
+    gram = _with_intercept(rows)
+    diagonal = gram if gram.ndim == 1 else gram.diagonal()
+    direction = safe_divide(-at_zero.T, np.maximum(diagonal, 0.0)).T
     step = rows.scores(direction).ravel()
     furthest = np.abs(step).max()
     if not 0.0 < furthest < np.inf:

@@ -19,7 +19,6 @@ from ..data import (
     carried_qid,
     check_queries,
     check_sample_weight,
-    default_of,
     is_lazy,
     query_weights,
     warn,
@@ -82,9 +81,7 @@ def fit_by_partition(ranker, X, y, qid, sample_weight):
     inner = check_partitions(ranker)
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
     _check_named(parts, y, qid)
-    template = clone(ranker).set_params(
-        estimator=_statistics(inner, ranker.alpha), alpha=default_of(ranker, "alpha")
-    )
+    template = clone(ranker).set_params(estimator=_statistics(inner))
     grows = hasattr(ranker, "partial_fit")
     found = compute(delayed(_found)(tree(parts.map(_fit_part, template), _merge), grows))
     if found.ranker is None:
@@ -92,11 +89,7 @@ def fit_by_partition(ranker, X, y, qid, sample_weight):
     params = ranker.get_params(deep=False)
     learned = {k: v for k, v in vars(found.ranker).items() if k not in params}
     learned["estimator_"] = _regressor_of(inner, learned["estimator_"])
-    learned["record_"] = replace(
-        learned["record_"],
-        names=frozenset(found.owners),
-        alpha=float(ranker.alpha) if inner is None else None,
-    )
+    learned["record_"] = replace(learned["record_"], names=frozenset(found.owners))
     # From here on nothing can fail.
     vars(ranker).pop("feature_names_in_", None)
     vars(ranker).update(learned)
@@ -108,11 +101,11 @@ def _found(fitted, grows):
     return fitted if grows else fitted._replace(owners={})
 
 
-def _statistics(inner, alpha):
-    """Return a regressor that keeps the statistics that another one sees."""
-    if isinstance(inner, GramRidge):
-        return clone(inner)
-    return GramRidge(alpha, fit_intercept=getattr(inner, "fit_intercept", True))
+def _statistics(inner):
+    """Return a regressor that keeps the statistics that another one sees; None does."""
+    if inner is None or isinstance(inner, GramRidge):
+        return clone(inner, safe=False)
+    return GramRidge(fit_intercept=inner.fit_intercept)
 
 
 def _regressor_of(inner, gram: GramRidge):

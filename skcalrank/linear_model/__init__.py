@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._gram_ridge import GramRidge
-from ._gram_ridge import fit_to_moments as fit_to_moments
+from ._gram_ridge import add_moments as add_moments
 from ._gram_ridge import refit as refit
 
 __all__ = ["GramRidge"]

@@ -30,6 +30,7 @@ from ..data import (
     checked_array,
     checked_features,
     lazy_property,
+    one_of,
     refuse_lazy,
 )
 
@@ -63,9 +64,15 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         several are best, those of least norm.
     fit_intercept : bool, default=True
         Whether there is an intercept, which is not penalized.
+    penalty_scale : {"squares"}, default=None
+        Units of the penalty. With "squares" the penalty of a feature is `alpha` times its sum of
+        squares about the mean (about zero without an intercept), so that predictions do not depend
+        on the units of the features; None is `alpha` itself, as `Ridge` has it.
 
     Attributes
     ----------
+    penalty_scale_ : ndarray of shape (d,)
+        Units of the penalty of each feature; ones with ``penalty_scale=None``.
     coef_ : ndarray of shape (d,) or (n_targets, d)
         In double precision. After :meth:`partial_fit` it is solved for when first asked for,
         with the `alpha` of that moment.
@@ -102,11 +109,19 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "alpha": [NON_NEGATIVE, "array-like"],
         "fit_intercept": ["boolean"],
+        "penalty_scale": [one_of("squares"), None],
     }
 
-    def __init__(self, alpha: ArrayLike = 1.0, *, fit_intercept: bool = True) -> None:
+    def __init__(
+        self,
+        alpha: ArrayLike = 1.0,
+        *,
+        fit_intercept: bool = True,
+        penalty_scale: str | None = None,
+    ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.penalty_scale = penalty_scale
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -168,10 +183,14 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         weight = check_sample_weight(sample_weight, X.shape[0])
         targets = y.reshape(len(y), -1)
         self._check_alpha(targets.shape[1])
-        moments = pooled_moments(X, targets, weight)
+        return self._add_moments(pooled_moments(X, targets, weight), y.ndim == 1, first=first)
+
+    def _add_moments(self, moments: Moments, one_target: bool, first: bool):
+        """Take in the rows that moments were made of: beside those seen, or as the first."""
+        self.n_features_in_ = len(moments.mean)
         if first:
-            return self._learn(moments, one_target=y.ndim == 1)
-        self._check_targets(moments, y.ndim == 1)
+            return self._learn(moments, one_target)
+        self._check_targets(moments, one_target)
         return self._learn(self._moments.merge(moments), self._one_target)
 
     def _check_alpha(self, n_targets):
@@ -259,8 +278,21 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Coefficients."""
         check_is_fitted(self, "_moments")
         alpha = np.asarray(self.alpha, dtype=float)
-        coef = ridge(self._moments, alpha, self.fit_intercept)
+        coef = ridge(self._moments, alpha, self.fit_intercept, self._scale())
         return coef[:, 0] if self._one_target else coef.T
+
+    def _scale(self):
+        """Return the units of the penalties; None are ones."""
+        if self.penalty_scale is None:
+            return None
+        return self._moments.penalty_scale(self.fit_intercept)
+
+    @property
+    def penalty_scale_(self) -> Floats:
+        """Units of the penalty of each feature."""
+        check_is_fitted(self, "_moments")
+        scale = self._scale()
+        return np.ones(len(self._moments.mean)) if scale is None else scale
 
     @lazy_property
     def intercept_(self) -> float | Any:
@@ -309,7 +341,8 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"alphas has shape {alphas.shape}: give a list of penalties.")
         for alpha in alphas.tolist():
             check_alpha(alpha)
-        coefs = ridge_path(self._moments, alphas.astype(float), self.fit_intercept)
+        penalties = alphas.astype(float)
+        coefs = ridge_path(self._moments, penalties, self.fit_intercept, self._scale())
         coefs = coefs[:, :, 0] if self._one_target else coefs.transpose(0, 2, 1)
         return coefs, self._intercept_of(coefs)
 
@@ -330,13 +363,15 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return product_of_rows(X, self.coef_.T) + self.intercept_
 
 
-def fit_to_moments(model: GramRidge, moments: Moments, one_target: bool) -> GramRidge:
-    """Fit a model, in place, to all rows that moments were made of.
+def add_moments(model: GramRidge, moments: Moments, one_target: bool, *, goes_on=False):
+    """Take the rows that moments were made of into a model, in place, and solve.
 
-    ``one_target`` says whether y was one-dimensional.
+    They come beside the rows seen where it `goes_on`. ``one_target`` says whether y was
+    one-dimensional.
     """
-    model.n_features_in_ = len(moments.mean)
-    return model._learn(moments, one_target)._solve()
+    check_params(model)
+    model._check_alpha(moments.moment.shape[1])
+    return model._add_moments(moments, one_target, first=not goes_on)._solve()
 
 
 def refit(model: GramRidge, regressor=None):

@@ -37,6 +37,7 @@ from ..data import (
 from ..measures import Measure
 from ..metrics import measure_score
 from ._lazy import lazy_aware
+from ._penalty import seen_in
 from ._problem import Problem
 from ._record import FitRecord
 
@@ -162,6 +163,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             n_items=problem.n_items,
             has_qid=problem.has_qid,
             alpha=self._penalty(),
+            seen=seen_in(problem),
             names=names,
             targets=getattr(self, "targets", "measure"),
             score_function=getattr(self, "score_function", None),

@@ -72,7 +72,7 @@ class PairwiseHingeRanker(_PreferenceRanker):
     def __init__(
         self,
         *,
-        alpha: float = 1.0,
+        alpha: float | str = "auto",
         margin: bool = False,
         weights: str = "difference",
         corner_width: float = 1e-3,
@@ -130,7 +130,7 @@ class PairwiseLogisticRanker(_PreferenceRanker):
     def __init__(
         self,
         *,
-        alpha: float = 1.0,
+        alpha: float | str = "auto",
         margin: bool = False,
         weights: str = "difference",
         fit_intercept: bool = True,

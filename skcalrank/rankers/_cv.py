@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.ma import MaskedArray
 from scipy.stats import rankdata
+from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .._solvers import check_features
@@ -23,11 +24,13 @@ from ..data import (
     scale_of,
     warn,
 )
-from ..linear_model import GramRidge, fit_to_moments
+from ..linear_model import GramRidge, add_moments
 from ._folds import held_out_scores, make_splits, training_moments, warn_of_cuts
+from ._penalty import AUTO, penalty, seen_in
 from ._positional import LeastSquaresRanker, _PositionalRanker
 
-_ALPHAS = np.logspace(-2, 6, 17)
+# Multiples of the penalty that a ranker chooses by itself.
+_MULTIPLES = np.logspace(-2, 2, 17)
 
 
 class LeastSquaresRankerCV(_PositionalRanker):
@@ -47,9 +50,9 @@ class LeastSquaresRankerCV(_PositionalRanker):
         As in :class:`LeastSquaresRanker`. A list, or a dict from names to measures, fits a ranker
         for each of them jointly.
     alphas : array-like of shape (n_alphas,), default=None
-        Penalties to try; of several that score the same the first is taken. None is 0.01 to
-        1,000,000, two to each power of ten. Squares of the loss "pairwise_squared" are summed over
-        pairs of documents, so the good ones are often large.
+        Penalties to try, as `Ridge` counts them; of several that score the same the first is
+        taken. None is multiples .01 to 100, four to each power of ten, of the penalty that
+        ``alpha="auto"`` is in :class:`LeastSquaresRanker`, in the same units.
     cv : int, splitter or iterable of (train, test), default=None
         A number of folds, or what gives rows to train on and to test; a splitter is asked
         ``split(X, y, groups=qid)``. None is five folds, or as many as there are queries. Folds are
@@ -63,6 +66,8 @@ class LeastSquaresRankerCV(_PositionalRanker):
     ----------
     alpha_ : float
         The penalty chosen for the first measure, as all attributes down to `estimator_`.
+    penalty_scale_ : ndarray of shape (d,)
+        The units that ``alpha_`` is counted in; ones if `alphas` are given.
     best_score_ : float
         Its mean score over the splits.
     best_index_ : int
@@ -141,6 +146,9 @@ class LeastSquaresRankerCV(_PositionalRanker):
     def _given_regressor(self):
         return None
 
+    def _can_add_chunks(self):
+        return False
+
     def _check_loss(self, regressor):
         """Closed forms minimize every loss, without passes."""
 
@@ -172,7 +180,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
         return any(LeastSquaresRanker(measure=m)._positive_only() for m in names)
 
     def _checked_alphas(self):
-        alphas = _ALPHAS if self.alphas is None else np.asarray(self.alphas)
+        alphas = _MULTIPLES if self.alphas is None else np.asarray(self.alphas)
         one_list = alphas.ndim == 1 and len(alphas) and alphas.dtype.kind in "iuf"
         if not one_list or not ((alphas >= 0) & (alphas < np.inf)).all():
             raise ValueError(
@@ -215,7 +223,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
             If a measure is undefined on the test part of every split; the first penalty is taken.
         """
         self._check_params()
-        measures, alphas = self._measures(), self._checked_alphas()
+        measures, alphas, relative = self._measures(), self._checked_alphas(), self.alphas is None
         loss = self._loss_in_force()
         problem = self._check_problem(X, y, qid, sample_weight)
         check_features(problem.X)
@@ -224,7 +232,11 @@ class LeastSquaresRankerCV(_PositionalRanker):
         splits = make_splits(self.cv, problem, groups)
         warn_of_cuts(splits, problem)
         total, training = training_moments(problem, splits, measures.values(), loss)
-        scores = held_out_scores(problem, splits, training, list(measures.values()), alphas)
+        if relative:
+            alphas = alphas * penalty(AUTO, seen_in(problem), problem.n_items)
+        scores = held_out_scores(
+            problem, splits, training, list(measures.values()), alphas, relative
+        )
         for name, undefined in zip(measures, np.isnan(scores).all(axis=(1, 2))):
             if undefined:
                 warn(
@@ -238,7 +250,8 @@ class LeastSquaresRankerCV(_PositionalRanker):
         for number, (name, measure) in enumerate(measures.items()):
             moments = total.of_targets(slice(number * r, (number + 1) * r))
             alpha = float(alphas[best[name]])
-            self.rankers_[name] = self._ranker(measure, alpha, moments, loss, problem)
+            gram = GramRidge(alpha, penalty_scale="squares" if relative else None)
+            self.rankers_[name] = self._ranker(measure, gram, moments, loss, problem)
         first = next(iter(measures))
         self.estimator_ = self.rankers_[first].estimator_
         self.best_index_ = best[first]
@@ -246,13 +259,14 @@ class LeastSquaresRankerCV(_PositionalRanker):
         self.record_ = replace(self._record(problem), alpha=self.estimator_.alpha)
         return self
 
-    def _ranker(self, measure, alpha, moments, loss, problem):
+    def _ranker(self, measure, gram, moments, loss, problem):
         """Return a ranker with a penalty, as if fitted to all rows."""
-        ranker = LeastSquaresRanker(measure, estimator=GramRidge(alpha), loss=self.loss)
+        ranker = LeastSquaresRanker(measure, estimator=clone(gram), loss=self.loss)
         one_target = problem.n_items is None
         within = one_target and loss == "pairwise_squared"
-        gram = GramRidge(alpha, fit_intercept=not within)
-        ranker.estimator_ = fit_to_moments(gram, moments, one_target)
+        ranker.estimator_ = add_moments(
+            gram.set_params(fit_intercept=not within), moments, one_target
+        )
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(ranker, name, getattr(self, name))

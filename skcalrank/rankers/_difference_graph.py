@@ -61,7 +61,7 @@ class DifferenceGraphRanker(EdgeScorer):
         self,
         *,
         edge_loss: str = "logistic",
-        alpha: float = 1.0,
+        alpha: float | str = "auto",
         weights: str = "difference",
         fit_intercept: bool = True,
         max_iter: int = 1000,

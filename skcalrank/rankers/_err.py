@@ -62,7 +62,7 @@ class ERRRanker(ScoreRanker):
         estimator: Any = None,
         *,
         max_grade: float | None = None,
-        alpha: float = 1.0,
+        alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
     ) -> None:
@@ -73,6 +73,10 @@ class ERRRanker(ScoreRanker):
 
     def _positive_only(self):
         return True
+
+    def _can_add_chunks(self):
+        # As it comes, the scale of its labels is that of all rows.
+        return super()._can_add_chunks() and (self.max_grade, self.estimator) != (None, None)
 
     def _check_chunks(self):
         if self.max_grade is None:

@@ -7,7 +7,6 @@ pass over the rows; a penalty then costs a matrix product, and the measure.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import chain
 from numbers import Integral
 from typing import NamedTuple
@@ -18,16 +17,12 @@ from sklearn.model_selection import KFold
 
 from .._solvers import (
     Moments,
-    WithinQueries,
-    level,
     merge_all,
-    pair_weights,
-    pooled_moments,
     product_of_rows,
     ridge_path,
 )
 from ..data import KEPT_CELLS, PART_CELLS, CutQueriesWarning, Queries, Ranked, warn
-from ._problem import Problem
+from ._problem import Problem, moments_of
 
 
 class Split(NamedTuple):
@@ -172,17 +167,9 @@ def all_moments(problem: Problem, measures, loss):
         targets = measure.score_targets(measure.labels(problem.y), problem.queries)
         if problem.n_items is None:
             columns.append(problem.queries.ungroup(targets)[:, None])
-            continue
-        targets = targets.reshape(-1, problem.n_items)
-        level_of_row = targets.mean(axis=1, keepdims=True)
-        columns.append(targets if loss == "squared" else targets - level_of_row)
-    targets, queries, weight = np.hstack(columns), problem.queries, problem.weight
-    if problem.n_items is None and loss == "pairwise_squared":
-        return WithinQueries(problem.X, targets, queries, weight).moments
-    if problem.n_items is None and loss == "centered":
-        targets = targets - np.column_stack([level(each, queries, weight) for each in targets.T])
-        weight = pair_weights(queries, weight)
-    return partial(pooled_moments, problem.X, targets, weight)
+        else:
+            columns.append(targets.reshape(-1, problem.n_items))
+    return moments_of(problem, np.hstack(columns), loss)
 
 
 def training_moments(problem: Problem, splits, measures, loss):
@@ -241,16 +228,19 @@ def _take(problem: Problem, rows) -> Problem:
 # -- held-out scores -----------------------------------------------------------------------
 
 
-def held_out_scores(problem: Problem, splits, training, measures, alphas) -> np.ndarray:
+def held_out_scores(
+    problem: Problem, splits, training, measures, alphas, relative=False
+) -> np.ndarray:
     """Return the mean of each measure on test rows, for the models that regress its targets.
 
-    ``training`` has the moments of each split. The result is of shape (n_measures, n_alphas,
+    ``training`` has the moments of each split, and `relative` penalties are in units of the
+    squares of the features. The result is of shape (n_measures, n_alphas,
     n_splits), NaN where a measure is undefined on every query.
     """
     gained = np.zeros((len(measures), len(alphas), len(splits)))
     counted = np.zeros_like(gained)
     y = problem.queries.ungroup(problem.y)
-    for pieces in _batches(_parts(problem, splits, training, alphas)):
+    for pieces in _batches(_parts(problem, splits, training, alphas, relative)):
         weight, values = _values(problem, y, pieces, measures)
         weight = np.where(np.isnan(values), 0.0, weight)
         values = weight * np.nan_to_num(values)
@@ -272,10 +262,11 @@ class _Piece(NamedTuple):
     scores: np.ndarray
 
 
-def _parts(problem, splits, training, alphas) -> Iterator[_Piece]:
+def _parts(problem, splits, training, alphas, relative) -> Iterator[_Piece]:
     codes = problem.queries.codes if problem.n_items is None else None
     for number, (split, moments) in enumerate(zip(splits, training)):
-        coefs = ridge_path(moments, alphas)
+        scale = moments.penalty_scale() if relative else None
+        coefs = ridge_path(moments, alphas, scale=scale)
         levels = (moments.level - moments.mean @ coefs).ravel()
         coefs = coefs.transpose(1, 0, 2).reshape(len(moments.mean), -1)
         test = split.test

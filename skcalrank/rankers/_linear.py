@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._solvers import ScorerFit, fit_scorer, product_of_rows
 from ..data import (
     AT_LEAST_ONE,
-    NON_NEGATIVE,
     POSITIVE,
     ArrayLike,
     Floats,
@@ -21,7 +20,8 @@ from ..data import (
     check_params,
 )
 from ._base import COUNTS_DOCUMENTS, BaseRanker
-from ._problem import Problem
+from ._penalty import ALPHA, AUTO, penalty, seen_in
+from ._problem import Problem, units_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -34,8 +34,10 @@ class LinearScorer(BaseRanker):
 
     Parameters
     ----------
-    alpha : float, default=1.0
+    alpha : float or "auto", default="auto"
         Ridge penalty of the coefficients, added to a sum over documents or pairs and not to a mean.
+        "auto" is that of :class:`LeastSquaresRanker`, in units of half the curvature of the loss
+        where all scores are zero, so that it means the same for every loss.
     fit_intercept : bool, default=True
         Ignored where only differences of scores within a query matter, except for one intercept
         per item in the label-ranking form.
@@ -57,10 +59,14 @@ class LinearScorer(BaseRanker):
         Intercept, of each item in the label-ranking form.
     n_iter_ : int
         Number of iterations of the solver; 1 in closed form.
+    alpha_ : float
+        The penalty that was used.
+    penalty_scale_ : ndarray of shape (d,)
+        The units that ``alpha_`` is counted in; ones for a number.
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "alpha": [NON_NEGATIVE],
+        "alpha": ALPHA,
         "fit_intercept": ["boolean"],
         "max_iter": [AT_LEAST_ONE],
         "tol": [POSITIVE],
@@ -70,7 +76,7 @@ class LinearScorer(BaseRanker):
 
     def __init__(
         self,
-        alpha: float = 1.0,
+        alpha: float | str = "auto",
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float = 1e-6,
@@ -138,9 +144,22 @@ class LinearScorer(BaseRanker):
     def _check_params(self):
         check_params(self)
 
+    def _penalty(self):
+        return self.alpha
+
+    def _alpha(self, problem):
+        """Return the penalty as a number."""
+        return penalty(self.alpha, seen_in(problem), problem.n_items)
+
+    @property
+    def alpha_(self) -> float:
+        """Ridge penalty that was used."""
+        found: Any = self.record_.penalty
+        return float(found)
+
     def _keep(self, problem, found: ScorerFit):
         """Assign what a solver found."""
-        self.coef_, self.intercept_, self.n_iter_ = found
+        self.coef_, self.intercept_, self.n_iter_, self.penalty_scale_ = found
         self.record_ = self._record(problem)
         return self
 
@@ -153,22 +172,31 @@ class LinearScorer(BaseRanker):
             return self.coef_, self.intercept_
         return None
 
-    def _descend(self, objective, problem: Problem, start, *, sees_shift) -> ScorerFit:
+    def _descend(self, objective, problem: Problem, start, *, sees_shift, curved=None) -> ScorerFit:
         """L-BFGS on a function of the grouped scores that returns value and gradient.
 
-        ``sees_shift`` tells whether a number added to all scores of a query changes it.
+        ``sees_shift`` tells whether a number added to all scores of a query changes it; ``curved``
+        is another such function, by which the penalty is measured.
         """
         queries = problem.queries
 
-        def in_row_order(scores):
-            value, slope = objective(queries.group(scores))
-            return value, queries.ungroup(slope)
+        def in_row_order(function):
+            def value_and_gradient(scores):
+                value, slope = function(queries.group(scores))
+                return value, queries.ungroup(slope)
+
+            return value_and_gradient
 
         within = problem.n_items is None and not sees_shift
+        units = None
+        if self.alpha == AUTO:
+            units = units_of(problem, "squared" if sees_shift else "pairwise_squared")
         return fit_scorer(
-            in_row_order,
+            in_row_order(objective),
             problem.X,
-            alpha=self.alpha,
+            alpha=self._alpha(problem),
+            units=units,
+            curved=None if curved is None else in_row_order(curved),
             queries=queries if within else None,
             n_outputs=problem.n_items,
             fit_intercept=bool(self.fit_intercept) and not within,
@@ -181,9 +209,11 @@ class LinearScorer(BaseRanker):
     def _descend_along(self, losses, objective, problem: Problem, start) -> ScorerFit:
         """Minimize one loss of preferences after the other, each from where the last led to."""
         n_iter = 0
+        # The first loss has the widest corners, so that its curvature is everywhere.
+        options = {"sees_shift": False, "curved": partial(objective, loss=losses[0])}
         # A warm start is near already.
         for loss in losses if start is None else losses[-1:]:
-            found = self._descend(partial(objective, loss=loss), problem, start, sees_shift=False)
+            found = self._descend(partial(objective, loss=loss), problem, start, **options)
             start, n_iter = found[:2], n_iter + found.n_iter
         return found._replace(n_iter=n_iter)
 

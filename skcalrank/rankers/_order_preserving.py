@@ -8,17 +8,19 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgWarning
-from scipy.sparse import issparse
+from scipy.sparse import diags, issparse
 from scipy.sparse import vstack as sparse_vstack
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 
-from .._solvers import ScorerFit, fit_regressor
+from .._solvers import ScorerFit, fit_regressor, penalty_scale
 from ..data import NON_NEGATIVE, OWN_ERROR, POSITIVE, Interval
+from ..linear_model import GramRidge
 from ..losses import Loss, get_loss
 from ..measures import Measure, get_measure
 from ._base import DEPENDS_ON_LABELS
 from ._linear import LinearScorer, document_weights
-from ._problem import fit_targets
+from ._penalty import AUTO
+from ._problem import fit_ridge, units_of
 
 # Up to here Newton's method is cheap.
 _NEWTON_FEATURES = 500
@@ -100,7 +102,7 @@ class OrderPreservingRanker(LinearScorer):
         measure: str | Measure = "ndcg@10",
         *,
         loss: str | Loss = "pairwise_squared",
-        alpha: float = 1.0,
+        alpha: float | str = "auto",
         eta: float | None = None,
         threshold: float | None = None,
         smoothing: float | None = None,
@@ -159,12 +161,16 @@ class OrderPreservingRanker(LinearScorer):
         )
 
     def _solve_squares(self, problem, targets):
-        pairwise = not self.loss_.separable
+        pairwise, relative = not self.loss_.separable, self.alpha == AUTO
         # The pairs of r items are r times the centered squares.
-        alpha = self.alpha / (problem.n_items or 1) if pairwise else self.alpha
-        ridge = Ridge(alpha, fit_intercept=self.fit_intercept, tol=self.tol)
-        fit_targets(ridge, problem, targets, loss="pairwise_squared" if pairwise else "squared")
-        return ScorerFit(ridge.coef_, ridge.intercept_, 1)
+        unit = (problem.n_items or 1) if pairwise else 1
+        alpha = self._alpha(problem) / (1 if relative else unit)
+        scale = "squares" if relative else None
+        ridge = GramRidge(alpha, fit_intercept=self.fit_intercept, penalty_scale=scale)
+        loss = "pairwise_squared" if pairwise else "squared"
+        ridge = fit_ridge(ridge, problem, targets, loss=loss)
+        scale = ridge.penalty_scale_ * (unit if relative else 1)
+        return ScorerFit(ridge.coef_, ridge.intercept_, 1, scale)
 
     def _solve_logistic(self, problem, targets, start):
         """By Newton's method; None where the Hessian is singular, or next to it."""
@@ -177,31 +183,58 @@ class OrderPreservingRanker(LinearScorer):
                 return None
 
     def _classify_items(self, problem, targets, start):
+        alpha, scale = self._alpha(problem), np.ones(problem.X.shape[1])
+        if self.alpha == AUTO:
+            scale = self._scale_of_items(problem, targets)
+        unit = np.sqrt(scale)
+        X = problem.X @ diags(1.0 / unit) if issparse(problem.X) else problem.X / unit
+        if start is not None:
+            start = (start[0] * unit, start[1])
+        problem = problem._replace(X=X)
+        fit = self._classify_each(problem, targets, start, alpha)
+        return fit._replace(coef=fit.coef / unit, penalty_scale=scale)
+
+    def _scale_of_items(self, problem, targets):
+        """Return the units of penalties, as :meth:`_descend` finds them."""
+        X, queries, weight = problem.X, problem.queries, document_weights(problem)
+
+        def objective(scores):
+            grouped = queries.group(scores)
+            value, slope = self.loss_.value_and_gradient(targets, grouped, queries, weight)
+            return value, queries.ungroup(slope)
+
+        def back(slope):
+            return X.T @ (slope - slope.mean(axis=0) if self.fit_intercept else slope)
+
+        shape = X.shape[1], problem.n_items or 1
+        return penalty_scale(objective, units_of(problem, "squared"), lambda w: X @ w, back, shape)
+
+    def _classify_each(self, problem, targets, start, alpha):
         X, n_items = problem.X, problem.n_items
         weight = np.ones(X.shape[0]) if problem.weight is None else problem.weight
         if n_items is None:
-            return self._classify(X, problem.queries.ungroup(targets), weight, start)
+            return self._classify(X, problem.queries.ungroup(targets), weight, start, alpha)
         starts = [None] * n_items if start is None else list(zip(*start))
         fits = [
-            self._classify(X, column, weight, begin)
+            self._classify(X, column, weight, begin, alpha)
             for column, begin in zip(targets.reshape(-1, n_items).T, starts)
         ]
-        coef, intercept, n_iter = zip(*fits)
-        return ScorerFit(np.array(coef), np.array(intercept), max(n_iter))
+        coef, intercept, n_iter, scale = zip(*fits)
+        return ScorerFit(np.array(coef), np.array(intercept), max(n_iter), scale[0])
 
-    def _classify(self, X, targets, weight, start):
+    def _classify(self, X, targets, weight, start, alpha):
         """Logistic regression with every document once in each class."""
         shares = (weight * (self.loss_.eta - targets), weight * targets)
-        rows = [np.flatnonzero(share > 0) for share in shares]
+        rows, ones = [np.flatnonzero(share > 0) for share in shares], np.ones(X.shape[1])
         if not all(map(len, rows)) and self.fit_intercept:
             # One class only: the intercept goes to infinity, and no slope is told.
             far = -np.log(self.tol) if len(rows[1]) else np.log(self.tol)
-            return ScorerFit(np.zeros(X.shape[1]), float(far), 1)
+            return ScorerFit(np.zeros(X.shape[1]), float(far), 1, ones)
         if not all(map(len, rows)):
             # scikit-learn requires both classes: one of them weighs nothing.
             rows = [np.arange(X.shape[0])] * 2
         classifier = LogisticRegression(
-            C=np.inf if self.alpha == 0 else 1.0 / (2.0 * self.alpha),
+            C=np.inf if alpha == 0 else 1.0 / (2.0 * alpha),
             fit_intercept=self.fit_intercept,
             solver="newton-cholesky",
             tol=self.tol,
@@ -225,4 +258,5 @@ class OrderPreservingRanker(LinearScorer):
             classifier.coef_[0].astype(float),
             float(classifier.intercept_[0]),
             int(classifier.n_iter_.max()),
+            ones,
         )

@@ -13,7 +13,6 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,7 +31,10 @@ from ..data import (
     refuse_unread,
     warn,
 )
+from ..linear_model import GramRidge
 from ..preds import Pred, PredResult, get_pred, solve_with_ties
+from ._penalty import AUTO, penalty, seen_in
+from ._problem import fit_ridge
 from ._score import ScoreRanker
 from ._stacks import distinct_rows, rows_of, solve_task, stacks
 
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
 # Estimated seconds of work: for which processes are worth their start, and of one task.
 _WORTH_PROCESSES = 2.0
 _TASK = 0.2
+
+# The penalty "auto" of pair features whose d x d moments are not at hand.
+_OF_BILINEAR = 1.0
 
 
 class PairRanker(ScoreRanker):
@@ -54,8 +59,8 @@ class PairRanker(ScoreRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``. Must be None for the pair
-        features "bilinear".
+        Any regressor of scikit-learn; None is ridge regression with the penalty `alpha`. Must be
+        None for the pair features "bilinear".
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
     pred : str, Pred or callable, default=None
@@ -67,9 +72,9 @@ class PairRanker(ScoreRanker):
         linear in "concat" or "difference" every pred collapses to a sort; linear in "difference"
         it is refused where targets are symmetric, as for MAP: they average to a constant. Ignored
         in the label-ranking form, which regresses the pairs of items on X.
-    alpha : float, default=1.0
-        Ridge penalty with ``estimator=None``, of the score surrogate as in
-        :class:`LeastSquaresRanker`.
+    alpha : float or "auto", default="auto"
+        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`; of the pair
+        features "bilinear", whose squares are not at hand, "auto" is 1.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
@@ -113,7 +118,7 @@ class PairRanker(ScoreRanker):
         surrogate: str,
         pred: str | Pred | Callable[..., Any] | None,
         pair_features: str | Callable[..., Any],
-        alpha: float,
+        alpha: float | str,
         loss: str | None,
         n_passes: int,
         n_jobs: int | None,
@@ -219,20 +224,29 @@ class PairRanker(ScoreRanker):
         targets = values((start + i).ravel(), (start + j).ravel()).reshape(-1, len(i))
         # Rounding may tell predictions of equal targets apart: those of the first stand for all.
         self._first_alike = first_equal_rows(targets.T)
-        # An ensemble that is not fitted has no truth value, so None is asked for by name.
-        regressor = Ridge(self.alpha) if self.estimator is None else self._regressor()
-        return fit_outputs(regressor, problem.X, targets, problem.weight)
+        if self.estimator is not None:
+            return fit_outputs(clone(self.estimator), problem.X, targets, problem.weight)
+        of_pairs = problem._replace(n_items=len(i))
+        return fit_ridge(self._ridge(problem), of_pairs, targets.ravel(), loss="squared")
+
+    def _ridge(self, problem):
+        scale = "squares" if self.alpha == AUTO else None
+        alpha = penalty(self.alpha, seen_in(problem), problem.n_items)
+        return GramRidge(alpha, penalty_scale=scale)
 
     def _fit_documents(self, problem, values):
         queries = problem.queries
         weight = None if problem.weight is None else queries.group(problem.weight)
+        regressor = None if self.estimator is None else clone(self.estimator)
+        if regressor is None and not self._is_bilinear():
+            regressor = self._ridge(problem)
         model = fit_pairs(
             queries.group(as_dense(problem.X)),
             queries,
             values,
             self.pair_features,
-            self._regressor(),
-            alpha=self.alpha,
+            regressor,
+            alpha=_OF_BILINEAR if self.alpha == AUTO else self.alpha,
             diagonal=self._diagonal,
             weight=weight,
             verbose=self.verbose,
@@ -241,8 +255,22 @@ class PairRanker(ScoreRanker):
             self.n_iter_ = model.n_iter_
         return model
 
-    def _regressor(self):
-        return None if self.estimator is None else clone(self.estimator)
+    def _is_bilinear(self):
+        # Callables may compare equal to anything.
+        return isinstance(self.pair_features, str) and self.pair_features == "bilinear"
+
+    def _penalty(self):
+        found = super()._penalty()
+        bilinear = self.surrogate == "pairwise" and self._is_bilinear()
+        return _OF_BILINEAR if found == AUTO and bilinear else found
+
+    @property
+    def penalty_scale_(self) -> Floats:
+        """Units that ``alpha_`` is counted in, one per feature that is regressed on."""
+        _ = self.alpha_
+        model = getattr(self.estimator_, "regressor", self.estimator_)
+        scale: Floats = getattr(model, "penalty_scale_", np.ones(self.n_features_in_))
+        return scale
 
     def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
         """Surrogate values: scores of documents, or matrices of pairs.

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import diags, issparse
+from sklearn.linear_model import Ridge
 
 from .._solvers import (
+    Moments,
+    Units,
+    WithinQueries,
+    check_features,
     fit_centered,
     fit_outputs,
     fit_pairwise,
     fit_pairwise_outputs,
     fit_regressor,
+    level,
+    pair_weights,
+    pooled_moments,
 )
-from ..data import Queries
+from ..data import MOST_CELLS, Queries
+from ..linear_model import GramRidge, add_moments
 from ..measures import Measure
+
+# Up to here a d x d matrix costs nothing worth mentioning.
+_FEW_FEATURES = 1000
 
 
 class Problem(NamedTuple):
@@ -52,6 +66,8 @@ class Problem(NamedTuple):
 def fit_targets(regressor, problem: Problem, targets, *, loss, n_passes=1, method="fit"):
     """Fit a regressor to targets in grouped order under a loss of ``SQUARED_LOSSES``."""
     X, queries, weight, named = problem.X, problem.queries, problem.weight, problem.has_qid
+    if isinstance(regressor, GramRidge):
+        return _fit_moments(regressor, problem, targets, loss, method)
     if problem.n_items is not None:
         targets = targets.reshape(-1, problem.n_items)
         if loss == "pairwise_squared":
@@ -69,6 +85,104 @@ def fit_targets(regressor, problem: Problem, targets, *, loss, n_passes=1, metho
     if loss == "pairwise_squared":
         fit = partial(fit_pairwise, n_passes=n_passes)
     return fit(regressor, X, targets, queries, weight, named=named, method=method)
+
+
+def _fit_moments(regressor: GramRidge, problem: Problem, targets, loss, method):
+    check_features(problem.X)
+    one_target = problem.n_items is None
+    if one_target and loss == "pairwise_squared":
+        # Centered rows have no intercept.
+        regressor.set_params(fit_intercept=False)
+    moments = moments_of(problem, _columns(problem, targets), loss)()
+    goes_on = method == "partial_fit" and hasattr(regressor, "coef_")
+    return add_moments(regressor, moments, one_target, goes_on=goes_on)
+
+
+def _columns(problem: Problem, targets):
+    """Return targets in grouped order as columns in row order."""
+    if problem.n_items is None:
+        return problem.queries.ungroup(targets)[:, None]
+    return targets.reshape(-1, problem.n_items)
+
+
+def moments_of(problem: Problem, targets, loss) -> Callable[..., Moments]:
+    """Return the moments that a loss of the targets depends on, as a function of rows.
+
+    Targets of several measures may stand side by side, in row order: of shape (n_rows, m), or in
+    the label-ranking form (n, m * r).
+    """
+    queries, weight = problem.queries, problem.weight
+    if problem.n_items is not None:
+        if loss != "squared":
+            by_item = targets.reshape(len(targets), -1, problem.n_items)
+            targets = (by_item - by_item.mean(axis=2, keepdims=True)).reshape(targets.shape)
+        return partial(pooled_moments, problem.X, targets, weight)
+    if loss == "pairwise_squared":
+        return WithinQueries(problem.X, targets, queries, weight).moments
+    of_rows = weight
+    if loss == "centered":
+        targets = targets - np.column_stack([level(each, queries, weight) for each in targets.T])
+        of_rows = pair_weights(queries, weight)
+
+    def moments(rows=None):
+        pooled = pooled_moments(problem.X, targets, of_rows, rows)
+        # What all documents of a query share does not rank them: penalties do not count it.
+        within = WithinQueries(problem.X, targets[:, :0], queries, weight)
+        return pooled._replace(squares=within.squares(of_rows, rows))
+
+    return moments
+
+
+def is_wide(problem: Problem, loss) -> bool:
+    """Return whether a d x d matrix takes more than the rows themselves."""
+    n, d = problem.X.shape
+    if issparse(problem.X) and (problem.n_items is not None or loss != "pairwise_squared"):
+        n = min(n, _FEW_FEATURES)
+    return d > max(n, _FEW_FEATURES) or d * d > MOST_CELLS
+
+
+def fit_ridge(model: GramRidge, problem: Problem, targets, *, loss):
+    """Return a model fitted to targets in grouped order, or `Ridge` of the same penalty."""
+    fit = fit_wide if is_wide(problem, loss) else fit_targets
+    return fit(model, problem, targets, loss=loss)
+
+
+def fit_wide(model: GramRidge, problem: Problem, targets, *, loss):
+    """Return `Ridge` with the penalty of a model, fitted without a d x d matrix."""
+    squares = np.ones(problem.X.shape[1])
+    if model.penalty_scale is not None:
+        squares = squares_of_features(problem, loss)
+    unit = np.sqrt(np.where(squares > 0.0, squares, 1.0)).astype(problem.X.dtype)
+    scaled = problem.X @ diags(1.0 / unit) if issparse(problem.X) else problem.X / unit
+    ridge = Ridge(model.alpha, fit_intercept=model.fit_intercept)
+    ridge = fit_targets(ridge, problem._replace(X=scaled), targets, loss=loss)
+    ridge.coef_ = ridge.coef_ / unit
+    ridge.penalty_scale_ = unit.astype(float) ** 2
+    return ridge
+
+
+def squares_of_features(problem: Problem, loss):
+    """Return the squares that penalties are counted in, as :func:`moments_of` has them."""
+    return units_of(problem, loss).squares
+
+
+def units_of(problem: Problem, loss) -> Units:
+    """Return what penalties beside a loss are counted in.
+
+    Features are centered within queries, or in the label-ranking form about their means.
+    """
+    queries, weight, n = problem.queries, problem.weight, problem.X.shape[0]
+    if problem.n_items is not None:
+        queries = Queries.equal(1, n)
+
+    def center(scores):
+        return scores - np.column_stack([level(each, queries, weight) for each in scores.T])
+
+    within = WithinQueries(problem.X, np.zeros((n, 0)), queries, weight)
+    if problem.n_items is None and loss != "squared":
+        weight = within.weight()
+    of_row = np.ones(n) if weight is None else weight
+    return Units(within.squares(weight), of_row, center)
 
 
 def names_of(queries: Queries) -> frozenset:

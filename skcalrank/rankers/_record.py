@@ -12,6 +12,7 @@ import numpy as np
 from ..data import MissingQidError
 from ..measures import Measure
 from ._names import hashed
+from ._penalty import NOTHING_SEEN, Seen, penalty
 
 _NONE = np.array([], dtype=np.uint64)
 
@@ -74,8 +75,10 @@ class FitRecord:
         Number of items of the label-ranking form.
     has_qid : bool
         Whether fit had a qid.
-    alpha : float or None
-        Ridge penalty that was used; None where the regressor brought its own.
+    alpha : float, "auto" or None
+        Ridge penalty as it was asked for; None where the regressor brought its own.
+    seen : Seen
+        Queries and documents that were learned from.
     names : set
         Queries that would count twice if they came again; empty where that does not matter.
     varied : bool
@@ -95,12 +98,18 @@ class FitRecord:
     surrogate: str = "score"
     n_items: int | None = None
     has_qid: bool = False
-    alpha: float | None = None
+    alpha: float | str | None = None
+    seen: Seen = NOTHING_SEEN
     names: Set[Any] = frozenset()
     varied: bool = False
     targets: str = "measure"
     score_function: Any = None
     hashes: np.ndarray = field(default_factory=_NONE.copy, compare=False, repr=False)
+
+    @property
+    def penalty(self) -> float | None:
+        """Ridge penalty that was used; None where the regressor brought its own."""
+        return None if self.alpha is None else penalty(self.alpha, self.seen, self.n_items)
 
     def without_names(self) -> FitRecord:
         """Return the record with hashes in place of names, which knows a query again as well."""
@@ -117,7 +126,8 @@ class FitRecord:
                 "in one chunk, and queries of different files need different names."
             )
         names, varied = _joined(self.names, chunk.names), self.varied or chunk.varied
-        return replace(self, names=names, varied=varied)
+        seen = self.seen.add(chunk.seen)
+        return replace(self, names=names, varied=varied, alpha=chunk.alpha, seen=seen)
 
     def merge(self, others: Iterable[FitRecord]) -> FitRecord:
         """Return the record of rankers that saw different queries, as if one had seen them all."""
@@ -143,7 +153,8 @@ class FitRecord:
             hashes = np.union1d(merged.hashes, other.hashes)
             names = _joined(merged.names, other.names)
             varied = merged.varied or other.varied
-            merged = replace(merged, names=names, hashes=hashes, varied=varied)
+            seen = merged.seen.add(other.seen)
+            merged = replace(merged, names=names, hashes=hashes, varied=varied, seen=seen)
         return merged
 
     def _common(self, other: FitRecord) -> list[str]:

@@ -27,7 +27,6 @@ from .._solvers import (
 )
 from ..data import (
     AT_LEAST_ONE,
-    NON_NEGATIVE,
     REGRESSOR,
     ArrayLike,
     Floats,
@@ -42,9 +41,11 @@ from ..data import (
     refuse_unread,
     warn,
 )
+from ..linear_model import GramRidge
 from ._base import BaseRanker
 from ._lazy import lazy_aware
-from ._problem import Problem, fit_targets, names_of
+from ._penalty import ALPHA, AUTO
+from ._problem import Problem, fit_targets, fit_wide, is_wide, names_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -76,6 +77,17 @@ def _updated(fitted, given, ignored=()):
             f"{type(fitted).__name__} cannot take them over: begin with a new ranker."
         )
     return fitted.set_params(**changed)
+
+
+def _check_statistics(*rankers):
+    """Raise where what was fitted kept nothing that other rows could be added to."""
+    for ranker in rankers:
+        own = vars(ranker).get("estimator_")
+        if isinstance(own, Ridge) and ranker.record_.alpha is not None:
+            raise ValueError(
+                f"fit saw {ranker.n_features_in_} features in too few rows to keep statistics of "
+                "them: call partial_fit from the first chunk on."
+            )
 
 
 def _check_names(*rankers):
@@ -138,7 +150,7 @@ class ScoreRanker(BaseRanker):
 
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [REGRESSOR, None],
-        "alpha": [NON_NEGATIVE],
+        "alpha": ALPHA,
         "loss": [one_of(*SQUARED_LOSSES), None],
         "n_passes": [AT_LEAST_ONE],
     }
@@ -147,7 +159,7 @@ class ScoreRanker(BaseRanker):
         self,
         estimator: Any = None,
         *,
-        alpha: float = 1.0,
+        alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
     ) -> None:
@@ -236,10 +248,11 @@ class ScoreRanker(BaseRanker):
     ) -> Self:
         """Add queries to those seen.
 
-        Available if the regressor has `partial_fit`. A chunk must hold whole queries: targets and
-        centers are computed per query. With :class:`~skcalrank.linear_model.GramRidge` the result
-        is that of one fit to all chunks, under both losses. Parameters of the estimator that were
-        changed in between, such as its `alpha`, hold from this chunk on, with `GramRidge` for all.
+        Available if the regressor has `partial_fit`, as ``estimator=None`` has. A chunk must hold
+        whole queries: targets and centers are computed per query. With ``estimator=None`` and with
+        :class:`~skcalrank.linear_model.GramRidge` the result is that of one fit to all chunks.
+        Parameters of the estimator that were changed in between, such as its `alpha`, hold from
+        this chunk on, with these two for all.
 
         Parameters
         ----------
@@ -261,6 +274,7 @@ class ScoreRanker(BaseRanker):
         """
         self._check_params()
         self._check_chunks()
+        _check_statistics(self)
         problem = self._check_problem(X, y, qid, sample_weight, reset=not self._can_go_on())
         return self._fit_to_targets(problem, self._targets(problem), "partial_fit")
 
@@ -277,13 +291,14 @@ class ScoreRanker(BaseRanker):
         record = self.record_.add(record) if goes_on else record
         loss = self._loss_in_force()
         # The search over penalties has no passes: it is in closed form.
-        n_passes = getattr(self, "n_passes", 1)
-        regressor = self._new_regressor()
+        options = {"loss": loss, "n_passes": getattr(self, "n_passes", 1)}
+        regressor = self._new_regressor(record)
         if goes_on:
             regressor = self._goes_on(_own_copy(self.estimator_), regressor)
-        self.estimator_ = fit_targets(
-            regressor, problem, targets, loss=loss, n_passes=n_passes, method=method
-        )
+        if method == "fit" and self.estimator is None and is_wide(problem, loss):
+            self.estimator_ = fit_wide(regressor, problem, targets, loss=loss)
+        else:
+            self.estimator_ = fit_targets(regressor, problem, targets, method=method, **options)
         self.record_ = record
         return self
 
@@ -293,11 +308,12 @@ class ScoreRanker(BaseRanker):
         pairwise = self._loss_in_force() == "pairwise_squared"
         return _updated(fitted, given, ignored=("fit_intercept",) if pairwise else ())
 
-    @available_if(lambda self: self._can_add_chunks() and hasattr(self._given_regressor(), "merge"))
+    @available_if(lambda self: self._can_add_chunks() and self._can_merge())
     def merge(self, *others: Self) -> Self:
         """Return a ranker that has seen the queries of this one and of the others.
 
-        Available if the regressor has `merge`, as :class:`~skcalrank.linear_model.GramRidge` has.
+        Available if the regressor has `merge`, as ``estimator=None`` and
+        :class:`~skcalrank.linear_model.GramRidge` have.
         The result is that of one fit to all rows.
 
         Parameters
@@ -317,11 +333,12 @@ class ScoreRanker(BaseRanker):
         """
         for ranker in (self, *others):
             check_is_fitted(ranker)
+        _check_statistics(self, *others)
         _check_names(self, *others)
         merged = copy.copy(self)
         merged.record_ = self.record_.merge(other.record_ for other in others)
         both = self.estimator_.merge(*(other.estimator_ for other in others))
-        merged.estimator_ = self._goes_on(both, self._new_regressor())
+        merged.estimator_ = self._goes_on(both, self._new_regressor(merged.record_))
         return merged
 
     def _check_params(self):
@@ -353,13 +370,22 @@ class ScoreRanker(BaseRanker):
         """Raise where the targets of a query depend on other queries."""
 
     def _penalty(self):
-        return float(self.alpha) if self.estimator is None else None
+        return self.alpha if self.estimator is None else None
 
     def _can_add_chunks(self) -> bool:
-        return hasattr(self._given_regressor(), "partial_fit")
+        regressor = self._given_regressor()
+        return regressor is None or hasattr(regressor, "partial_fit")
 
-    def _new_regressor(self):
-        return Ridge(self.alpha) if self.estimator is None else clone(self.estimator)
+    def _can_merge(self) -> bool:
+        regressor = self._given_regressor()
+        return regressor is None or hasattr(regressor, "merge")
+
+    def _new_regressor(self, record):
+        """Return a regressor to be fitted, with the penalty that a record tells."""
+        if self.estimator is not None:
+            return clone(self.estimator)
+        scale = "squares" if record.alpha == AUTO else None
+        return GramRidge(record.penalty, penalty_scale=scale)
 
     def _names(self, queries) -> frozenset:
         """Return the names of queries that would count twice if they came again."""
@@ -377,15 +403,17 @@ class ScoreRanker(BaseRanker):
     @property
     def alpha_(self) -> float:
         """Ridge penalty that was used; only with ``estimator=None``."""
-        if self.record_.alpha is None:
+        found = self.record_.penalty
+        if found is None:
             raise AttributeError("The estimator brought its own penalty: see estimator_.")
-        return self.record_.alpha
+        return found
 
     @property
     def penalty_scale_(self) -> Floats:
         """Units that ``alpha_`` is counted in, one per feature; only with ``estimator=None``."""
         _ = self.alpha_
-        return np.ones(self.n_features_in_)
+        scale: Floats = self.estimator_.penalty_scale_
+        return scale
 
     coef_ = property(attrgetter("estimator_.coef_"), doc="Coefficients of `estimator_`, if any.")
     intercept_ = property(

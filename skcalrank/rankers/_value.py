@@ -6,14 +6,15 @@ from numbers import Real
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.linear_model import Ridge
 
-from .._solvers import ScorerFit, fit_outputs, fit_regressor
+from .._solvers import ScorerFit
 from ..data import POSITIVE, PREFERENCE_WEIGHTS, Interval, PreferenceTarget, one_of, refuse_unread
+from ..linear_model import GramRidge
 from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, document_weights
+from ._penalty import AUTO
+from ._problem import fit_ridge
 
 
 class ValueRegularizedRanker(LinearScorer):
@@ -95,7 +96,7 @@ class ValueRegularizedRanker(LinearScorer):
         self,
         *,
         nu: float = 1.0,
-        alpha: float = 1.0,
+        alpha: float | str = "auto",
         regularizer: str = "square",
         power: float = 4.0,
         weights: str = "difference",
@@ -130,16 +131,15 @@ class ValueRegularizedRanker(LinearScorer):
         return self._measure().score_targets(problem.y, problem.queries)
 
     def _solve_square(self, problem, net):
-        ridge = Ridge(self.alpha / self.nu, fit_intercept=self.fit_intercept, tol=self.tol)
-        if self.alpha == 0 and not issparse(problem.X):
-            # The default would warn where features depend on each other.
-            ridge.set_params(solver="svd")
-        targets = net / (2.0 * self.nu)
-        if problem.n_items is None:
-            fit_regressor(ridge, problem.X, problem.queries.ungroup(targets), problem.weight)
-        else:
-            fit_outputs(ridge, problem.X, targets.reshape(-1, problem.n_items), problem.weight)
-        return ScorerFit(ridge.coef_, ridge.intercept_, 1)
+        relative, alpha = self.alpha == AUTO, self._alpha(problem)
+        ridge = GramRidge(
+            alpha if relative else alpha / self.nu,
+            fit_intercept=self.fit_intercept,
+            penalty_scale="squares" if relative else None,
+        )
+        ridge = fit_ridge(ridge, problem, net / (2.0 * self.nu), loss="squared")
+        scale = ridge.penalty_scale_ * (self.nu if relative else 1.0)
+        return ScorerFit(ridge.coef_, ridge.intercept_, 1, scale)
 
     def _solve_smooth(self, problem, net, start):
         reg, weight = self._regularizer(), document_weights(problem)
