@@ -14,7 +14,7 @@ from .._solvers import (
     fit_pairwise_outputs,
     fit_regressor,
 )
-from ..data import Queries
+from ..data import Queries, query_factors
 from ..measures import Measure
 
 
@@ -47,6 +47,21 @@ class Problem(NamedTuple):
     has_qid: bool
     measure: Measure
     of_clicks: bool = False
+
+
+def weigh_queries(problem: Problem, query_weight, summed_over) -> Problem:
+    """Return the problem with rows weighed so that a query counts what `query_weight` says.
+
+    `summed_over` says what the loss is a sum over. Instances of the label-ranking form, which rank
+    equally many items, count the same.
+    """
+    if problem.n_items is not None:
+        return problem
+    factors = query_factors(problem.queries, query_weight, summed_over)
+    if factors is None:
+        return problem
+    weight = factors[problem.queries.codes]
+    return problem._replace(weight=weight if problem.weight is None else weight * problem.weight)
 
 
 def fit_targets(regressor, problem: Problem, targets, *, loss, n_passes=1, method="fit"):

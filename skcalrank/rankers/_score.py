@@ -28,6 +28,7 @@ from .._solvers import (
 from ..data import (
     AT_LEAST_ONE,
     NON_NEGATIVE,
+    QUERY_WEIGHTS,
     REGRESSOR,
     ArrayLike,
     Floats,
@@ -124,7 +125,7 @@ class ScoreRanker(BaseRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes
+    estimator, alpha, loss, n_passes, query_weight
         As in :class:`LeastSquaresRanker`.
     """
 
@@ -141,6 +142,7 @@ class ScoreRanker(BaseRanker):
         "alpha": [NON_NEGATIVE],
         "loss": [one_of(*SQUARED_LOSSES), None],
         "n_passes": [AT_LEAST_ONE],
+        "query_weight": [one_of(*QUERY_WEIGHTS), None],
     }
 
     def __init__(
@@ -150,11 +152,13 @@ class ScoreRanker(BaseRanker):
         alpha: float = 1.0,
         loss: str | None = None,
         n_passes: int = 5,
+        query_weight: str | None = None,
     ) -> None:
         self.estimator = estimator
         self.alpha = alpha
         self.loss = loss
         self.n_passes = n_passes
+        self.query_weight = query_weight
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -282,7 +286,7 @@ class ScoreRanker(BaseRanker):
         if goes_on:
             regressor = self._goes_on(_own_copy(self.estimator_), regressor)
         self.estimator_ = fit_targets(
-            regressor, problem, targets, loss=loss, n_passes=n_passes, method=method
+            regressor, self._weighed(problem), targets, loss=loss, n_passes=n_passes, method=method
         )
         self.record_ = record
         return self
@@ -348,6 +352,18 @@ class ScoreRanker(BaseRanker):
 
     def _loss_in_force(self):
         return effective_loss(self.loss, self._given_regressor())
+
+    def _summed_over(self):
+        return "documents" if self._loss_in_force() == "squared" else "pairs"
+
+    def _weighed(self, problem):
+        problem = super()._weighed(problem)
+        centered = problem.n_items is None and self._loss_in_force() != "squared"
+        stated = centered and self.query_weight is not None and problem.weight is None
+        if stated and not is_closed_form(self._given_regressor()):
+            # Regressors that take no weights are refused then, and do not weigh by documents.
+            return problem._replace(weight=np.ones(problem.queries.n_rows))
+        return problem
 
     def _check_chunks(self):
         """Raise where the targets of a query depend on other queries."""
