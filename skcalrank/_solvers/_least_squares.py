@@ -154,8 +154,8 @@ def weight_parameter(regressor) -> str:
         prefix += f"{name}__"
     if not has_fit_parameter(regressor, "sample_weight"):
         raise ValueError(
-            f"sample_weight was given, but {type(regressor).__name__}.fit takes none: choose "
-            "an estimator that does, or drop the weights."
+            f"sample_weight or query_weight weighs rows, but {type(regressor).__name__}.fit takes "
+            "no weights: choose an estimator that does, or leave both None."
         )
     return f"{prefix}sample_weight"
 

@@ -23,9 +23,10 @@ itself (:func:`lightgbm_metric`, :func:`xgboost_metric`) is worth having with ea
 Which loss
 ----------
 ``"pairwise_squared"``, the default, sees differences within a query only, so trees need not
-learn how queries differ in level. It weighs a query by its number of documents: give
-row weights of one over it where all queries should count alike. Weights that depend on the
-query and its documents, and not on the labels, keep a loss calibrated.
+learn how queries differ in level. A pairwise
+loss is a sum over pairs, in which a query of n documents counts n ** 2: with
+``query_weight="documents"`` it counts n, and with ``"equal"`` 1. Weights that depend on the query
+and its documents, and not on the labels, keep a loss calibrated.
 
 Scores of ``"exponential"`` and ``"logistic"`` are logarithms of odds, on which features often add
 up, as trees do, while mean targets run flat at both ends. On the made data of

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import Queries, check_sample_weight, check_target
+from ..data import QUERY_WEIGHTS, Queries, check_option, check_sample_weight, check_target
 from ..losses import Loss, get_loss
 from ..measures import MEASURES, Measure, get_measure
 from ._data import Handed, from_lightgbm, from_xgboost, refuse_bagging_by_query
@@ -44,11 +44,14 @@ class _Objective:
 
     measure: Measure
     loss: Loss
+    query_weight: str | None = None
     _known: deque = field(
         default_factory=partial(deque, maxlen=_REMEMBERED), init=False, repr=False, compare=False
     )
 
     def __post_init__(self):
+        if self.query_weight is not None:
+            check_option("query_weight", self.query_weight, QUERY_WEIGHTS)
         if not self.measure.has_score_targets():
             fitting = [name for name, m in MEASURES.items() if m.has_score_targets()]
             raise ValueError(
@@ -57,7 +60,7 @@ class _Objective:
             )
 
     def __reduce__(self):
-        return type(self), (self.measure, self.loss)
+        return type(self), (self.measure, self.loss, self.query_weight)
 
     def derivatives(self, handed: Handed):
         """Gradient of the loss, and positive curvatures."""
@@ -86,7 +89,9 @@ class _Objective:
         weight = check_sample_weight(handed.weight, len(y), queries)
         # As in the rankers, a document of weight 0 has no say.
         told = targets if weight is None else targets * (weight > 0)
-        return _Problem(targets, queries, weight, self.loss.scaled_to(told, queries))
+        loss = self.loss.scaled_to(told, queries)
+        weight = loss.document_weights(queries, self.query_weight, weight)
+        return _Problem(targets, queries, weight, loss)
 
 
 def _same(a, b):
@@ -127,6 +132,7 @@ def lightgbm_objective(
     eta: float | None = None,
     threshold: float | None = None,
     smoothing: float | None = None,
+    query_weight: str | None = None,
     **measure_options: Any,
 ) -> Callable[..., Any]:
     """A calibrated ranking objective for LightGBM.
@@ -142,6 +148,11 @@ def lightgbm_objective(
     eta, threshold, smoothing : float, default=None
         Of the loss, where it has them; ``eta=None`` is the largest target of the training set, for
         "bregman_kl" the largest sum of the targets of a query.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        What a query of n documents counts: its loss for one pair or one document, whichever the
+        loss is a sum over, times n ** 2, n, or 1. None is the sum as it is, "pairs" for pairwise
+        losses and "documents" for others. Weights that the library hands over come on top.
+        Curvatures are scaled alike, against which `reg_lambda` and `min_child_weight` stand.
     **measure_options
         Parameters of the measure: ``gain``, ``relevance_level``, ... Both libraries hold labels
         in single precision, so put a fractional ``relevance_level`` between two grades.
@@ -184,6 +195,7 @@ def lightgbm_objective(
     return LightGBMObjective(
         get_measure(measure, **measure_options),
         get_loss(loss, eta=eta, threshold=threshold, smoothing=smoothing),
+        query_weight,
     )
 
 
@@ -194,13 +206,14 @@ def xgboost_objective(
     eta: float | None = None,
     threshold: float | None = None,
     smoothing: float | None = None,
+    query_weight: str | None = None,
     **measure_options: Any,
 ) -> Callable[..., Any]:
     """A calibrated ranking objective for XGBoost.
 
     Parameters
     ----------
-    measure, loss, eta, threshold, smoothing, **measure_options
+    measure, loss, eta, threshold, smoothing, query_weight, **measure_options
         As in :func:`lightgbm_objective`.
 
     Returns
@@ -230,9 +243,10 @@ def xgboost_objective(
     --------
     >>> from skcalrank.boosting import xgboost_objective
     >>> xgboost_objective("dcg", "squared", gain="linear")
-    XGBoostObjective(measure=DCG(k=None, gain='linear'), loss=Squared())
+    XGBoostObjective(measure=DCG(k=None, gain='linear'), loss=Squared(), query_weight=None)
     """
     return XGBoostObjective(
         get_measure(measure, **measure_options),
         get_loss(loss, eta=eta, threshold=threshold, smoothing=smoothing),
+        query_weight,
     )

@@ -56,6 +56,8 @@ from ._queries import check_qid as check_qid
 from ._queries import join_qids as join_qids
 from ._queries import plain as plain
 from ._queries import qid_array as qid_array
+from ._query_weight import QUERY_WEIGHTS as QUERY_WEIGHTS
+from ._query_weight import query_factors as query_factors
 from ._ranked import TIES as TIES
 from ._ranked import Block as Block
 from ._ranked import Ranked as Ranked

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import Floats, Queries
+from ..data import Floats, Queries, query_factors
 
 # Exponentials of larger numbers are cut, so that a step of a solver that went too far is
 # huge and not infinite. Squares of the result are still finite.
@@ -40,6 +40,8 @@ class Loss(ABC):
         Whether a shift of all scores of a query changes the loss.
     separable : bool
         Whether the loss is a sum with one term per document.
+    summed_over : {"documents", "pairs"}
+        What the terms of the sum are: a query of n documents counts n or n ** 2 in it.
     family : {"squared", "logistic", None}
         Which linear model of scikit-learn minimizes the loss, if one does: ``Ridge`` or
         ``LogisticRegression``.
@@ -51,6 +53,7 @@ class Loss(ABC):
     name: ClassVar[str]
     needs_intercept: ClassVar[bool] = True
     separable: ClassVar[bool] = False
+    summed_over: ClassVar[str] = "documents"
     family: ClassVar[str | None] = None
 
     # Whether targets below 0 make the loss unbounded.
@@ -89,6 +92,38 @@ class Loss(ABC):
                 "loss='pairwise_squared'."
             )
         return self
+
+    def document_weights(
+        self, queries: Queries, query_weight: str | None, weight: Floats | None = None
+    ) -> Floats | None:
+        """Weights of the documents under which a query counts what it is to count.
+
+        Parameters
+        ----------
+        queries : Queries
+        query_weight : {"pairs", "documents", "equal"} or None
+            What a query of n documents counts: its loss for one pair or one document, whichever
+            the loss is a sum over, times n ** 2, n, or 1. None is the sum as it is.
+        weight : ndarray of shape (n_documents,), default=None
+            Weights that come on top.
+
+        Returns
+        -------
+        weight : ndarray of shape (n_documents,), or None
+            What :meth:`evaluate` takes as `weight`.
+
+        Examples
+        --------
+        >>> from skcalrank.data import Queries
+        >>> from skcalrank.losses import Logistic
+        >>> Logistic().document_weights(Queries([0, 1, 3]), "equal")
+        array([1. , 0.5, 0.5])
+        """
+        factors = query_factors(queries, query_weight, self.summed_over)
+        if factors is None:
+            return weight
+        factors = queries.repeat(factors)
+        return factors if weight is None else factors * weight
 
     @abstractmethod
     def evaluate(

@@ -21,6 +21,7 @@ _FLOOR = -700.0
 
 class _PairwiseLoss(Loss):
     needs_intercept: ClassVar[bool] = False
+    summed_over: ClassVar[str] = "pairs"
 
 
 def _weights(weight, queries):

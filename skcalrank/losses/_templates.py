@@ -55,6 +55,7 @@ class PairwiseTemplate(Loss):
     """
 
     needs_intercept: ClassVar[bool] = False
+    summed_over: ClassVar[str] = "pairs"
 
     phi: Function
     slope: Function

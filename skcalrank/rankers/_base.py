@@ -38,7 +38,7 @@ from ..measures import Measure
 from ..metrics import measure_score
 from ._lazy import lazy_aware
 from ._penalty import seen_in
-from ._problem import Problem
+from ._problem import Problem, weigh_queries
 from ._record import FitRecord
 
 # Why the weight of a row is not a repetition of it.
@@ -167,11 +167,21 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             names=names,
             targets=getattr(self, "targets", "measure"),
             score_function=getattr(self, "score_function", None),
+            query_weight=getattr(self, "query_weight", None),
         )
 
     def _loss_in_force(self):
         """Return the loss that fit minimizes, as the parameters describe it."""
         return getattr(self, "loss", None)
+
+    def _summed_over(self) -> str:
+        """Return what the loss is a sum over, "documents" or "pairs" of them."""
+        return "documents"
+
+    def _weighed(self, problem: Problem) -> Problem:
+        """Return the problem with rows weighed as the parameter `query_weight` says."""
+        query_weight = getattr(self, "query_weight", None)
+        return weigh_queries(problem, query_weight, self._summed_over())
 
     def _targets(self, problem: Problem) -> np.ndarray:
         """Return the targets of the measure, in grouped order."""
@@ -350,8 +360,10 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _why_weights_do_not_repeat(self) -> str | None:
         """Return why a weight is not a repetition of the row, or None where it is."""
-        if self._loss_in_force() in ("centered", "pairwise_squared"):
-            return f"centered within the query: {COUNTS_DOCUMENTS}"
+        # A query that counts its documents counts those that a row is repeated into.
+        by_count = getattr(self, "query_weight", None) in ("pairs", "equal")
+        if by_count or self._loss_in_force() in ("centered", "pairwise_squared"):
+            return f"weighed or centered by the query: {COUNTS_DOCUMENTS}"
         separable = getattr(self, "targets", "measure") == "separable"
         return None if separable or self._measure().separable else DEPENDS_ON_LABELS
 

@@ -33,7 +33,7 @@ class PairwiseHingeRanker(_PreferenceRanker):
 
     Parameters
     ----------
-    alpha, fit_intercept, max_iter, warm_start, verbose
+    alpha, fit_intercept, max_iter, warm_start, verbose, query_weight
         As in :class:`~skcalrank.rankers.LinearScorer`.
     margin : bool, default=False
         Whether the weight of a preference is the margin to be kept, and not a factor.
@@ -81,8 +81,9 @@ class PairwiseHingeRanker(_PreferenceRanker):
         tol: float = 1e-4,
         warm_start: bool = False,
         verbose: int = 0,
+        query_weight: str | None = None,
     ) -> None:
-        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
+        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose, query_weight)
         self.margin = margin
         self.weights = weights
         self.corner_width = corner_width
@@ -105,7 +106,7 @@ class PairwiseLogisticRanker(_PreferenceRanker):
 
     Parameters
     ----------
-    alpha, fit_intercept, max_iter, tol, warm_start, verbose
+    alpha, fit_intercept, max_iter, tol, warm_start, verbose, query_weight
         As in :class:`~skcalrank.rankers.LinearScorer`.
     margin, weights
         As in :class:`PairwiseHingeRanker`.
@@ -138,8 +139,9 @@ class PairwiseLogisticRanker(_PreferenceRanker):
         tol: float = 1e-6,
         warm_start: bool = False,
         verbose: int = 0,
+        query_weight: str | None = None,
     ) -> None:
-        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
+        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose, query_weight)
         self.margin = margin
         self.weights = weights
 

@@ -61,6 +61,8 @@ class LeastSquaresRankerCV(_PositionalRanker):
         rows nor on the names of the queries.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         As in :class:`LeastSquaresRanker`; None is "pairwise_squared".
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        As in :class:`LeastSquaresRanker`. Scores of held-out queries do not depend on it.
 
     Attributes
     ----------
@@ -128,6 +130,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
         # Strings have a method `split` too.
         "cv": OWN_ERROR,
         "loss": _PositionalRanker._parameter_constraints["loss"],
+        "query_weight": _PositionalRanker._parameter_constraints["query_weight"],
     }
 
     def __init__(
@@ -137,11 +140,13 @@ class LeastSquaresRankerCV(_PositionalRanker):
         alphas: ArrayLike | None = None,
         cv: Any = None,
         loss: str | None = None,
+        query_weight: str | None = None,
     ) -> None:
         self.measure = measure
         self.alphas = alphas
         self.cv = cv
         self.loss = loss
+        self.query_weight = query_weight
 
     def _given_regressor(self):
         return None
@@ -231,7 +236,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
         groups = None if qid is None else check_qid(qid, problem.X.shape[0])
         splits = make_splits(self.cv, problem, groups)
         warn_of_cuts(splits, problem)
-        total, training = training_moments(problem, splits, measures.values(), loss)
+        total, training = training_moments(problem, splits, measures.values(), loss, self._weighed)
         if relative:
             alphas = alphas * penalty(AUTO, seen_in(problem), problem.n_items)
         scores = held_out_scores(
@@ -261,7 +266,8 @@ class LeastSquaresRankerCV(_PositionalRanker):
 
     def _ranker(self, measure, gram, moments, loss, problem):
         """Return a ranker with a penalty, as if fitted to all rows."""
-        ranker = LeastSquaresRanker(measure, estimator=clone(gram), loss=self.loss)
+        settings = {"loss": self.loss, "query_weight": self.query_weight}
+        ranker = LeastSquaresRanker(measure, estimator=clone(gram), **settings)
         one_target = problem.n_items is None
         within = one_target and loss == "pairwise_squared"
         ranker.estimator_ = add_moments(

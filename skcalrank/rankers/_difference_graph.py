@@ -28,7 +28,7 @@ class DifferenceGraphRanker(EdgeScorer):
     ----------
     edge_loss : {"logistic", "hinge", "exponential", "squared_hinge"}, default="logistic"
         f; the corner of the hinge is rounded over 0.001.
-    alpha, fit_intercept, max_iter, tol, warm_start, verbose
+    alpha, fit_intercept, max_iter, tol, warm_start, verbose, query_weight
         As in :class:`~skcalrank.rankers.LinearScorer`.
     weights : {"difference", "unit"}, default="difference"
         Preferences when y is relevances, one judgment of each query.
@@ -68,8 +68,9 @@ class DifferenceGraphRanker(EdgeScorer):
         tol: float = 1e-6,
         warm_start: bool = False,
         verbose: int = 0,
+        query_weight: str | None = None,
     ) -> None:
-        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
+        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose, query_weight)
         self.edge_loss = edge_loss
         self.weights = weights
 

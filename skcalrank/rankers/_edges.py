@@ -37,6 +37,9 @@ class EdgeScorer(LinearScorer):
     def _losses(self) -> list[PreferenceLoss]:
         """Return the loss, and before it smoother ones whose minimizers lead to its own."""
 
+    def _summed_over(self):
+        return "pairs"
+
     def _loss_options(self):
         """Return keyword arguments of the losses."""
         return {}

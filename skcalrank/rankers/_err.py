@@ -27,7 +27,7 @@ class ERRRanker(ScoreRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes
+    estimator, alpha, loss, n_passes, query_weight
         As in :class:`LeastSquaresRanker`.
     max_grade : float, default=None
         Highest grade of the scale; None = the largest label seen in fit.
@@ -65,8 +65,11 @@ class ERRRanker(ScoreRanker):
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
+        query_weight: str | None = None,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
         self.max_grade = max_grade
 
     _judgments = (ClickSessions,)

@@ -172,14 +172,17 @@ def all_moments(problem: Problem, measures, loss):
     return moments_of(problem, np.hstack(columns), loss)
 
 
-def training_moments(problem: Problem, splits, measures, loss):
-    """Moments of all rows, and an iterator over those of the training rows of each split."""
-    moments = all_moments(problem, measures, loss)
+def training_moments(problem: Problem, splits, measures, loss, weighed):
+    """Moments of all rows, and an iterator over those of the training rows of each split.
+
+    `weighed` returns a problem with its rows weighed by their queries.
+    """
+    moments = all_moments(weighed(problem), measures, loss)
     fold = _disjoint_folds(splits, problem)
     if fold is None:
         # Targets and centres of a query that is cut are those of its training rows.
         trained = (_take(problem, _training_rows(split, problem)) for split in splits)
-        return moments(), (all_moments(part, measures, loss)() for part in trained)
+        return moments(), (all_moments(weighed(part), measures, loss)() for part in trained)
     by_fold = np.argsort(fold, kind="stable")
     bounds = np.searchsorted(fold[by_fold], np.arange(len(splits)))
     never, *parts = np.split(by_fold, bounds)

@@ -12,12 +12,14 @@ from .._solvers import ScorerFit, fit_scorer, product_of_rows
 from ..data import (
     AT_LEAST_ONE,
     POSITIVE,
+    QUERY_WEIGHTS,
     ArrayLike,
     Floats,
     Labels,
     Matrix,
     all_or_nothing,
     check_params,
+    one_of,
 )
 from ._base import COUNTS_DOCUMENTS, BaseRanker
 from ._penalty import ALPHA, AUTO, penalty, seen_in
@@ -50,6 +52,12 @@ class LinearScorer(BaseRanker):
         Whether the solver starts from the solution of the previous fit.
     verbose : int, default=0
         1 prints the iterations.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        What a query of n documents counts in the sum: its loss for one pair or one document,
+        whichever the loss is a sum over, times n ** 2, n, or 1. None is the sum as it is: "pairs"
+        for losses of pairs and of preferences, "documents" for losses of documents. The sums are of
+        other sizes, so each has its own good `alpha`. Instances of the label-ranking form, which
+        rank equally many items, count the same under all of them.
 
     Attributes
     ----------
@@ -72,6 +80,7 @@ class LinearScorer(BaseRanker):
         "tol": [POSITIVE],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
+        "query_weight": [one_of(*QUERY_WEIGHTS), None],
     }
 
     def __init__(
@@ -82,6 +91,7 @@ class LinearScorer(BaseRanker):
         tol: float = 1e-6,
         warm_start: bool = False,
         verbose: int = 0,
+        query_weight: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -89,6 +99,7 @@ class LinearScorer(BaseRanker):
         self.tol = tol
         self.warm_start = warm_start
         self.verbose = verbose
+        self.query_weight = query_weight
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -138,7 +149,7 @@ class LinearScorer(BaseRanker):
             If the solver stops before `tol` is reached.
         """
         self._check_params()
-        problem = self._check_problem(X, y, qid, sample_weight)
+        problem = self._weighed(self._check_problem(X, y, qid, sample_weight))
         return self._keep(problem, self._solve(problem, self._start(problem)))
 
     def _check_params(self):

@@ -47,7 +47,7 @@ class OrderPreservingRanker(LinearScorer):
         ``"differentiable_hinge"``, ``"pairwise_squared"``, ``"pairwise_logistic"``,
         ``"pairwise_exponential"``, ``"bregman_kl"``, ``"bregman_logistic"``, or an object of
         :mod:`skcalrank.losses`. A sum over documents, or over pairs of documents.
-    alpha, fit_intercept, max_iter, tol, warm_start, verbose
+    alpha, fit_intercept, max_iter, tol, warm_start, verbose, query_weight
         As in :class:`~skcalrank.rankers.LinearScorer`.
     eta : float, default=None
         Of the pointwise losses and "bregman_kl": at or above every target (the sum of those
@@ -111,8 +111,9 @@ class OrderPreservingRanker(LinearScorer):
         tol: float = 1e-6,
         warm_start: bool = False,
         verbose: int = 0,
+        query_weight: str | None = None,
     ) -> None:
-        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
+        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose, query_weight)
         self.measure = measure
         self.loss = loss
         self.eta = eta
@@ -129,15 +130,19 @@ class OrderPreservingRanker(LinearScorer):
         return tags
 
     def _why_weights_do_not_repeat(self):
-        if not get_loss(self.loss).separable:
+        if not get_loss(self.loss).separable or self.query_weight in ("pairs", "equal"):
             return super()._why_weights_do_not_repeat()
         return None if self._measure().separable else DEPENDS_ON_LABELS
+
+    def _summed_over(self):
+        return get_loss(self.loss).summed_over
 
     def _measure(self):
         return get_measure(self.measure)
 
     def _fit_to_targets(self, problem, targets, method="fit"):
         """Minimize the loss of targets in grouped order, which need not be of the measure."""
+        problem = self._weighed(problem)
         return self._keep(problem, self._solve(problem, self._start(problem), targets))
 
     def _solve(self, problem, start, targets=None):

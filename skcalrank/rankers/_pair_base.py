@@ -79,6 +79,9 @@ class PairRanker(ScoreRanker):
         Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
         Fits of the score surrogate, as in :class:`LeastSquaresRanker`.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        What a query of n documents counts in the loss, as in :class:`LeastSquaresRanker`; None is
+        "pairs" for the pairwise surrogate.
     n_jobs : int, default=None
         Processes over queries for the prediction map, as in scikit-learn: None is one, -1 all.
         They are used only where the map is estimated to take more than 2 seconds without them,
@@ -121,11 +124,14 @@ class PairRanker(ScoreRanker):
         alpha: float | str,
         loss: str | None,
         n_passes: int,
+        query_weight: str | None,
         n_jobs: int | None,
         random_state: Seed,
         verbose: int,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
         self.surrogate = surrogate
         self.pred = pred
         self.pair_features = pair_features
@@ -148,6 +154,9 @@ class PairRanker(ScoreRanker):
     @property
     def _takes_targets(self):
         return self.surrogate == "score"
+
+    def _summed_over(self):
+        return super()._summed_over() if self.surrogate == "score" else "pairs"
 
     def _why_weights_do_not_repeat(self):
         if self.surrogate == "score":
@@ -191,7 +200,7 @@ class PairRanker(ScoreRanker):
         self.__dict__.pop("n_iter_", None)
         if self.surrogate == "score":
             return super().fit(X, y, qid, sample_weight)
-        problem = self._check_problem(X, y, qid, sample_weight)
+        problem = self._weighed(self._check_problem(X, y, qid, sample_weight))
         fit = self._fit_items if problem.n_items else self._fit_documents
         self.estimator_ = fit(problem, self._pair_values(problem))
         self.record_ = replace(self._record(problem), surrogate="pairwise")

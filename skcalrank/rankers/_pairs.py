@@ -39,7 +39,7 @@ class AveragePrecisionRanker(PairRanker):
 
     Parameters
     ----------
-    estimator, pair_features, alpha, loss, n_passes, n_jobs, random_state, verbose
+    estimator, pair_features, alpha, loss, n_passes, query_weight, n_jobs, random_state, verbose
         As in :class:`~skcalrank.rankers.PairRanker`.
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
@@ -90,6 +90,7 @@ class AveragePrecisionRanker(PairRanker):
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
+        query_weight: str | None = None,
         relevance_level: float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -103,6 +104,7 @@ class AveragePrecisionRanker(PairRanker):
             alpha,
             loss,
             n_passes,
+            query_weight,
             n_jobs,
             random_state,
             verbose,
@@ -170,7 +172,7 @@ class PairwiseDisagreementRanker(PairRanker):
 
     Parameters
     ----------
-    estimator, pair_features, alpha, loss, n_passes, n_jobs, random_state, verbose
+    estimator, pair_features, alpha, loss, n_passes, query_weight, n_jobs, random_state, verbose
         As in :class:`~skcalrank.rankers.PairRanker`.
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
@@ -227,6 +229,7 @@ class PairwiseDisagreementRanker(PairRanker):
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
+        query_weight: str | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -240,6 +243,7 @@ class PairwiseDisagreementRanker(PairRanker):
             alpha,
             loss,
             n_passes,
+            query_weight,
             n_jobs,
             random_state,
             verbose,

@@ -74,12 +74,19 @@ class LeastSquaresRanker(_PositionalRanker):
         and ``GramRidge``, on centered features for other regressors linear in X, and else by
         passes that refit on ``u - mean_q(u - f)``, where f is the fit before. "centered" is the
         first pass by itself, from ``f = 0``: calibrated where a row carries its whole query, and
-        otherwise not, not even for measures whose targets are separable. Both weigh a query by its
-        number of documents, if the regressor takes weights. None is "pairwise_squared" for
-        ``Ridge``, ``LinearRegression`` and ``GramRidge``, else "squared".
+        otherwise not, not even for measures whose targets are separable. None is
+        "pairwise_squared" for ``Ridge``, ``LinearRegression`` and ``GramRidge``, else "squared".
     n_passes : int, default=5
         Fits that "pairwise_squared" makes where the regressor is not linear in X; more come closer
         to its minimum. :meth:`partial_fit` makes no passes.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        What a query of n documents counts in the loss: its mean squared error, under the losses
+        "centered" and "pairwise_squared" that of centered targets, times n ** 2, n, or 1. None is
+        the sum over what the loss compares: "documents" for "squared", and "pairs" for the others,
+        whose sums over pairs are n times sums over documents (without effect on regressors that
+        take no weights). The penalty is added to that sum, so each has its own good `alpha`.
+        Instances of the label-ranking form, which rank equally many items, count the same under
+        all of them.
 
     Attributes
     ----------
@@ -118,8 +125,11 @@ class LeastSquaresRanker(_PositionalRanker):
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
+        query_weight: str | None = None,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
         self.measure = measure
 
     def _measure(self):
@@ -150,9 +160,12 @@ class _BinaryRanker(_PositionalRanker):
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
+        query_weight: str | None = None,
         relevance_level: float | None = None,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
         self.k = k
         self.relevance_level = relevance_level
 
@@ -166,7 +179,7 @@ class PrecisionRanker(_BinaryRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes
+    estimator, alpha, loss, n_passes, query_weight
         As in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff of `score`; the surrogate is the same for every k. None = all.
@@ -195,7 +208,7 @@ class RecallRanker(_BinaryRanker):
 
     Parameters
     ----------
-    estimator, k, alpha, loss, n_passes, relevance_level
+    estimator, k, alpha, loss, n_passes, query_weight, relevance_level
         As in :class:`PrecisionRanker`.
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``y_i / |y|_1``, or the relevance ``y_i`` itself. The latter is
@@ -223,6 +236,7 @@ class RecallRanker(_BinaryRanker):
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
+        query_weight: str | None = None,
         relevance_level: float | None = None,
     ) -> None:
         super().__init__(
@@ -245,7 +259,7 @@ class DCGRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes
+    estimator, alpha, loss, n_passes, query_weight
         As in :class:`LeastSquaresRanker`.
     k : int, default=None
         Cutoff of `score`; the surrogate is the same for every k. None = all.
@@ -273,8 +287,11 @@ class DCGRanker(_PositionalRanker):
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
+        query_weight: str | None = None,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
         self.k = k
         self.gain = gain
 
@@ -289,7 +306,7 @@ class NDCGRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes
+    estimator, alpha, loss, n_passes, query_weight
         As in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff; None = all documents.
@@ -331,8 +348,11 @@ class NDCGRanker(_PositionalRanker):
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
+        query_weight: str | None = None,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
         self.k = k
         self.gain = gain
         self.targets = targets
@@ -347,7 +367,7 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes
+    estimator, alpha, loss, n_passes, query_weight
         As in :class:`LeastSquaresRanker`.
     neutral : float, default=0.0
         Label that is worth nothing.
@@ -379,8 +399,11 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
+        query_weight: str | None = None,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
         self.neutral = neutral
         self.half_life = half_life
 
@@ -395,7 +418,7 @@ class AUCRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes
+    estimator, alpha, loss, n_passes, query_weight
         As in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant; None requires labels 0 and 1.
@@ -427,9 +450,12 @@ class AUCRanker(_PositionalRanker):
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
+        query_weight: str | None = None,
         relevance_level: float | None = None,
     ) -> None:
-        super().__init__(estimator, alpha=alpha, loss=loss, n_passes=n_passes)
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
         self.targets = targets
         self.relevance_level = relevance_level
 
@@ -445,7 +471,7 @@ class SpearmanRanker(_PositionalRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes
+    estimator, alpha, loss, n_passes, query_weight
         As in :class:`LeastSquaresRanker`.
 
     Examples

@@ -24,7 +24,7 @@ from .._solvers import (
     pair_weights,
     pooled_moments,
 )
-from ..data import MOST_CELLS, Queries
+from ..data import MOST_CELLS, Queries, query_factors
 from ..linear_model import GramRidge, add_moments
 from ..measures import Measure
 
@@ -61,6 +61,21 @@ class Problem(NamedTuple):
     has_qid: bool
     measure: Measure
     of_clicks: bool = False
+
+
+def weigh_queries(problem: Problem, query_weight, summed_over) -> Problem:
+    """Return the problem with rows weighed so that a query counts what `query_weight` says.
+
+    `summed_over` says what the loss is a sum over. Instances of the label-ranking form, which rank
+    equally many items, count the same.
+    """
+    if problem.n_items is not None:
+        return problem
+    factors = query_factors(problem.queries, query_weight, summed_over)
+    if factors is None:
+        return problem
+    weight = factors[problem.queries.codes]
+    return problem._replace(weight=weight if problem.weight is None else weight * problem.weight)
 
 
 def fit_targets(regressor, problem: Problem, targets, *, loss, n_passes=1, method="fit"):

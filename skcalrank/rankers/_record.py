@@ -14,6 +14,17 @@ from ..measures import Measure
 from ._names import hashed
 from ._penalty import NOTHING_SEEN, Seen, penalty
 
+# Statistics add up only where these are the same.
+_SETTINGS = [
+    "kind",
+    "measure",
+    "loss",
+    "surrogate",
+    "targets",
+    "score_function",
+    "query_weight",
+]
+
 _NONE = np.array([], dtype=np.uint64)
 
 
@@ -90,6 +101,8 @@ class FitRecord:
         Whether the targets of the measure were regressed, or those of single labels.
     score_function : str or callable, or None
         The score of preferences that was regressed, of rankers that have that parameter.
+    query_weight : str or None
+        What a query counted, of rankers that have that parameter.
     """
 
     kind: str
@@ -104,6 +117,7 @@ class FitRecord:
     varied: bool = False
     targets: str = "measure"
     score_function: Any = None
+    query_weight: str | None = None
     hashes: np.ndarray = field(default_factory=_NONE.copy, compare=False, repr=False)
 
     @property
@@ -166,7 +180,7 @@ class FitRecord:
 
     def _check_settings(self, other: FitRecord, who: str) -> None:
         """Raise where statistics of different settings would be added up."""
-        for name in ("kind", "measure", "loss", "surrogate", "targets", "score_function"):
+        for name in _SETTINGS:
             own, given = getattr(self, name), getattr(other, name)
             if own != given:
                 raise ValueError(

@@ -27,6 +27,7 @@ from .._solvers import (
 )
 from ..data import (
     AT_LEAST_ONE,
+    QUERY_WEIGHTS,
     REGRESSOR,
     ArrayLike,
     Floats,
@@ -136,7 +137,7 @@ class ScoreRanker(BaseRanker):
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes
+    estimator, alpha, loss, n_passes, query_weight
         As in :class:`LeastSquaresRanker`.
     """
 
@@ -153,6 +154,7 @@ class ScoreRanker(BaseRanker):
         "alpha": ALPHA,
         "loss": [one_of(*SQUARED_LOSSES), None],
         "n_passes": [AT_LEAST_ONE],
+        "query_weight": [one_of(*QUERY_WEIGHTS), None],
     }
 
     def __init__(
@@ -162,11 +164,13 @@ class ScoreRanker(BaseRanker):
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
+        query_weight: str | None = None,
     ) -> None:
         self.estimator = estimator
         self.alpha = alpha
         self.loss = loss
         self.n_passes = n_passes
+        self.query_weight = query_weight
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -295,10 +299,11 @@ class ScoreRanker(BaseRanker):
         regressor = self._new_regressor(record)
         if goes_on:
             regressor = self._goes_on(_own_copy(self.estimator_), regressor)
+        weighed = self._weighed(problem)
         if method == "fit" and self.estimator is None and is_wide(problem, loss):
-            self.estimator_ = fit_wide(regressor, problem, targets, loss=loss)
+            self.estimator_ = fit_wide(regressor, weighed, targets, loss=loss)
         else:
-            self.estimator_ = fit_targets(regressor, problem, targets, method=method, **options)
+            self.estimator_ = fit_targets(regressor, weighed, targets, method=method, **options)
         self.record_ = record
         return self
 
@@ -365,6 +370,18 @@ class ScoreRanker(BaseRanker):
 
     def _loss_in_force(self):
         return effective_loss(self.loss, self._given_regressor())
+
+    def _summed_over(self):
+        return "documents" if self._loss_in_force() == "squared" else "pairs"
+
+    def _weighed(self, problem):
+        problem = super()._weighed(problem)
+        centered = problem.n_items is None and self._loss_in_force() != "squared"
+        stated = centered and self.query_weight is not None and problem.weight is None
+        if stated and not is_closed_form(self._given_regressor()):
+            # Regressors that take no weights are refused then, and do not weigh by documents.
+            return problem._replace(weight=np.ones(problem.queries.n_rows))
+        return problem
 
     def _check_chunks(self):
         """Raise where the targets of a query depend on other queries."""

@@ -42,7 +42,7 @@ class ValueRegularizedRanker(LinearScorer):
     ----------
     nu : float, default=1.0
         Weight of the regularizer of the scores, positive.
-    alpha, max_iter, tol, warm_start, verbose
+    alpha, max_iter, tol, warm_start, verbose, query_weight
         As in :class:`~skcalrank.rankers.LinearScorer`; the square regularizer has a closed form.
     regularizer : {"square", "power", "cosh"}, default="square"
         ``s ** 2`` (closed form), ``abs(s) ** power / power`` or ``cosh(s) - 1``.
@@ -105,8 +105,9 @@ class ValueRegularizedRanker(LinearScorer):
         tol: float = 1e-6,
         warm_start: bool = False,
         verbose: int = 0,
+        query_weight: str | None = None,
     ) -> None:
-        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose)
+        super().__init__(alpha, fit_intercept, max_iter, tol, warm_start, verbose, query_weight)
         self.nu = nu
         self.regularizer = regularizer
         self.power = power
