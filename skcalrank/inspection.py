@@ -185,10 +185,10 @@ def explain_order(
     True
     >>> print(explain_order(ranker, X, 3, qid=qid))
     row 3 against the mean of its query
-    feature               value  reference   weight  contribution
-    x0                        3          2   0.4286       +0.4286
-    x1                        5          3  0.02381      +0.04762
-    difference of scores                                  +0.4762
+    feature               value  reference  weight  contribution
+    x0                        3          2  0.1507       +0.1507
+    x1                        5          3  0.0395      +0.07899
+    difference of scores                                 +0.2297
     """
     if is_lazy(X):
         raise ValueError(

@@ -46,7 +46,7 @@ def centred_ridge(X, y, alpha=1.0):
 def test_a_feature_of_large_values_does_not_drown_the_others(scales, data):
     X, y = data
     X = X * np.array(scales, dtype=float)
-    coef = PrecisionRanker().fit(X, y, QID).coef_
+    coef = PrecisionRanker(alpha=1.0).fit(X, y, QID).coef_
     np.testing.assert_allclose(coef * scales, centred_ridge(X, y) * scales, rtol=1e-6, atol=1e-12)
 
 

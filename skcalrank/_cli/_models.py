@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from ..data import check_queries, positions
-from ..linear_model import GramRidge
 from ..metrics import predict_with_queries
 from ..persistence import complete_file, load_model, read_header, require_skops, save_model
 from ..rankers import LeastSquaresRankerCV, measure_of
@@ -80,7 +79,9 @@ def _unfitted(args):
         return ranker
     if args.alphas is not None:
         return _cross_validated(ranker, args)
-    return ranker.set_params(estimator=GramRidge(1.0 if args.alpha is None else args.alpha))
+    if args.alpha is not None:
+        ranker.set_params(alpha=args.alpha)
+    return ranker
 
 
 def _of_pairs(ranker, args):
@@ -105,7 +106,7 @@ def _cross_validated(ranker, args):
 def _takes_chunks(ranker) -> bool:
     if not measure_of(ranker).is_scaled:
         return False  # the largest label of all chunks, which one of them does not know
-    return isinstance(getattr(ranker, "estimator", None), GramRidge)
+    return hasattr(ranker, "partial_fit")
 
 
 def _penalties(ranker, folds) -> list[str]:
@@ -204,7 +205,7 @@ def info(args) -> str:
         **{f"  {name}": repr(value) for name, value in _params(ranker).items()},
         "measure": "" if measure is None else measure.full_name,
         "calibrated": "" if measure is None else _calibration(ranker, measure),
-        "penalty": f"{ranker.alpha_:g}, chosen" if hasattr(ranker, "best_score_") else "",
+        "penalty": _penalty(ranker),
         "features": _features(ranker),
         "written by": f"skcalrank {header['skcalrank']}, scikit-learn {header['scikit-learn']}",
         **{name.replace("_", " "): str(value) for name, value in header["notes"].items()},
@@ -221,6 +222,15 @@ def _params(ranker) -> dict:
     if params.get("estimator") is not None:
         params.pop("alpha", None)
     return params
+
+
+def _penalty(ranker) -> str:
+    alpha = getattr(ranker, "alpha_", None)
+    if not isinstance(alpha, float):
+        return ""
+    chosen = ", chosen" if hasattr(ranker, "best_score_") else ""
+    relative = (ranker.penalty_scale_ != 1.0).any()
+    return f"{alpha:.4g}{' of the squares of a feature' * bool(relative)}{chosen}"
 
 
 def _calibration(ranker, measure) -> str:

@@ -198,7 +198,7 @@ def _add_fit(commands):
     parser.add_argument(
         "--ranker", default="ndcg@10", metavar="NAME", help="see below; default: ndcg@10"
     )
-    parser.add_argument("--alpha", type=float, metavar="A", help="penalty of Ridge; default: 1")
+    parser.add_argument("--alpha", type=float, metavar="A", help="penalty of Ridge; default: auto")
     parser.add_argument(
         "--alphas",
         type=float,

@@ -206,6 +206,11 @@ class WithinQueries:
         with np.errstate(over="ignore", invalid="ignore"):
             found = self._squares(weight, rows)
         _check_squares(found)
+        pick = slice(None) if rows is None else rows
+        totals = np.bincount(
+            self.codes[pick], None if weight is None else weight[pick], len(self.means)
+        )
+        found[_are_constant(found, totals, self.means, self.X.dtype)] = 0.0
         return found
 
     def _squares(self, weight, rows):
@@ -249,13 +254,18 @@ def _drop_constants(gram, moment, totals, means, dtype):
 
     Returns which they are.
     """
+    constant = _are_constant(gram.diagonal(), totals, means, dtype)
+    gram[constant] = gram[:, constant] = moment[constant] = 0.0
+    return constant
+
+
+def _are_constant(squares, totals, means, dtype):
+    """Return whether squares about the means of groups are nothing but rounding of these."""
     rounding = _ROUNDING * np.finfo(dtype).eps
     # Squares of large means are out of range where those of the spread are not.
     unit = scale_of(np.abs(means).max(axis=0, initial=0.0))
-    squares = totals @ np.square(means / unit, dtype=float)
-    constant = gram.diagonal() / unit / unit <= rounding**2 * squares
-    gram[constant] = gram[:, constant] = moment[constant] = 0.0
-    return constant
+    largest = totals @ np.square(means / unit, dtype=float)
+    return squares / unit / unit <= rounding**2 * largest
 
 
 def _pooled_sparse(X, targets, weight, level) -> Moments:

@@ -164,7 +164,10 @@ def penalty_scale(objective, units: Units, scores, back, shape):
     """
     squares, zero = units.squares, np.zeros(shape)
     flat = scores(zero)
-    start = back(objective(flat.ravel())[1].reshape(flat.shape))
+    slope = objective(flat.ravel())[1].reshape(flat.shape)
+    # What all rows share is left to the intercept.
+    slope = slope - np.outer(safe_divide(units.weight, units.weight.sum()), slope.sum(axis=0))
+    start = back(slope)
     zero[: len(squares)] = safe_divide(-start[: len(squares)].T, squares).T
     step = units.center(scores(zero))
     furthest = np.abs(step[units.weight > 0.0]).max(initial=0.0)

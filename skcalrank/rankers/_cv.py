@@ -41,6 +41,10 @@ class LeastSquaresRankerCV(_PositionalRanker):
     reads X once for the whole grid: a penalty costs no pass over the rows but that of the scores
     it is judged by, and the training part of a fold is the sum of the other folds.
 
+    The plain ranker chooses a penalty too, without folds: from the number of queries. This one
+    tunes a multiple of it by the measure itself, which is worth its time where queries are few or
+    features are noisy, and costs some ten fits.
+
     Several measures share that pass. Each has its targets, its penalty and its ranker, in
     ``rankers_``; the first one is what this ranker itself predicts with.
 

@@ -208,11 +208,8 @@ class OrderPreservingRanker(LinearScorer):
             value, slope = self.loss_.value_and_gradient(targets, grouped, queries, weight)
             return value, queries.ungroup(slope)
 
-        def back(slope):
-            return X.T @ (slope - slope.mean(axis=0) if self.fit_intercept else slope)
-
-        shape = X.shape[1], problem.n_items or 1
-        return penalty_scale(objective, units_of(problem, "squared"), lambda w: X @ w, back, shape)
+        units, shape = units_of(problem, "squared"), (X.shape[1], problem.n_items or 1)
+        return penalty_scale(objective, units, lambda w: X @ w, lambda slope: X.T @ slope, shape)
 
     def _classify_each(self, problem, targets, start, alpha):
         X, n_items = problem.X, problem.n_items

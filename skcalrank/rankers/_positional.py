@@ -61,13 +61,19 @@ class LeastSquaresRanker(_PositionalRanker):
         ``"precision@k"``, ``"recall@k"``, ``"dcg@k"``, ``"ndcg@k"``, ``"eru"``,
         ``"auc"``, ``"spearman"``, or an object of :mod:`skcalrank.measures`.
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge(alpha)``. Calibration needs one
+        Any regressor of scikit-learn; None is ridge regression with the penalty `alpha`, which
+        can learn in chunks (:meth:`partial_fit`, :meth:`merge`). Calibration needs one
         that estimates the conditional mean, as squared errors do: absolute errors, quantiles or
         Huber's loss estimate something else.
-    alpha : float, default=1.0
+    alpha : float or "auto", default="auto"
         Ridge penalty with ``estimator=None``; set that of another regressor on the regressor.
-        Under the loss "pairwise_squared" it is added to squares summed over all pairs of
-        documents, so good values are often 100 to 10,000: search them.
+        "auto" is ``3 / sqrt(number of queries)`` times the sum of squares of each feature within
+        the queries: it depends neither on units nor on names, costs no search, and vanishes as
+        queries come. It is ``.3 / sqrt(number of rows)`` times the squares about the mean in the
+        label-ranking form, and for one query that of its documents by the hundred. Where a search
+        is worth its time, :class:`LeastSquaresRankerCV` finds the multiple of it that the measure
+        likes best. A number counts as in `Ridge`: under the loss "pairwise_squared" it is added to
+        squares summed over all pairs of documents, so good numbers are often 100 to 10,000.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Squared errors of the targets, or of their differences within a query. "pairwise_squared"
         leaves a constant of each query free: in closed form for ``Ridge``, ``LinearRegression``
@@ -91,11 +97,13 @@ class LeastSquaresRanker(_PositionalRanker):
     Attributes
     ----------
     estimator_ : regressor
-        The fitted one.
+        The fitted one; with ``estimator=None`` a
+        :class:`~skcalrank.linear_model.GramRidge`, or `Ridge` of more features than rows.
     alpha_ : float
         The penalty that was used; only with ``estimator=None``.
     penalty_scale_ : ndarray of shape (d,)
-        The units that ``alpha_`` is counted in: ones. Only with ``estimator=None``.
+        The units that ``alpha_`` is counted in, sums of squares of the features; ones for a
+        number. Only with ``estimator=None``.
     n_items_ : int or None
         Number of items of the label-ranking form.
     n_features_in_ : int

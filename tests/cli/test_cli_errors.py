@@ -47,7 +47,7 @@ pytest.importorskip("skops")
         (["fit", "TRAIN", "--model", "NEW", "--ranker", "ndcg+trees", "--alpha", "1"], "Ridge"),
         (["fit", "TRAIN", "--model", "NEW", "--ranker", "map", "--alphas", "1"], "give --alpha"),
         (["fit", "TRAIN", "--model", "NEW", "--alpha", "1", "--alphas", "1"], "one of the two"),
-        (["fit", "TRAIN", "--model", "NEW", "--alpha", "-1"], "'alpha' parameter of GramRidge"),
+        (["fit", "TRAIN", "--model", "NEW", "--alpha", "-1"], "'alpha' parameter of NDCGRanker"),
         (["fit", "TRAIN", "--model", "NEW", "--max-grade", "4"], "for the ranker err"),
         (["fit", "TRAIN", "--model", "NEW", "--ranker", "err", "--chunk-rows", "9"], "--max-grade"),
         (["fit", "TRAIN", "--model", "NEW", "--chunk-rows", "0"], "integer from 1"),

@@ -22,7 +22,6 @@ from skcalrank import (
 )
 from skcalrank._cli import main
 from skcalrank._cli._readers import Reader
-from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import evaluate
 from skcalrank.persistence import load_model, read_header, save_model
 
@@ -34,13 +33,13 @@ pytest.importorskip("skops")
 @pytest.mark.parametrize(
     ("argv", "ranker"),
     [
-        ([], NDCGRanker(GramRidge())),
-        (["--ranker", "ndcg@3", "--alpha", "100"], NDCGRanker(GramRidge(100.0), k=3)),
+        ([], NDCGRanker()),
+        (["--ranker", "ndcg@3", "--alpha", "100"], NDCGRanker(k=3, alpha=100.0)),
         (
             ["--ranker", "map", "--relevance-level", "2"],
-            AveragePrecisionRanker(GramRidge(), relevance_level=2.0),
+            AveragePrecisionRanker(relevance_level=2.0),
         ),
-        (["--ranker", "err", "--max-grade", "4"], ERRRanker(GramRidge(), max_grade=4.0)),
+        (["--ranker", "err", "--max-grade", "4"], ERRRanker(max_grade=4.0)),
         pytest.param(
             ["--ranker", "ndcg+trees"],
             NDCGRanker(HistGradientBoostingRegressor(random_state=0)),
@@ -112,7 +111,7 @@ def test_tables(capsys, path, frames, tmp_path, new, suffix, chunks):
         else:
             frame.to_csv(files[name], index=False)
     run(capsys, "fit", files["train"], "--model", new, *COLUMNS, *chunks)
-    ranker = NDCGRanker(GramRidge()).fit(*load_letor(path("train.txt")))
+    ranker = NDCGRanker().fit(*load_letor(path("train.txt")))
     assert list(load_model(new).feature_names_in_) == [f"f{i}" for i in range(6)]
     np.testing.assert_allclose(load_model(new).coef_, ranker.coef_, rtol=1e-10)
     scores = ranker.predict(load_letor(path("test.txt")).X)
@@ -296,7 +295,8 @@ def test_info(capsys, path, new):
     coef = load_model(new).coef_
     for words in (
         "NDCGRanker",
-        "GramRidge(alpha=7.0)",
+        "alpha     7.0",
+        "penalty     7\n",
         "ndcg@10",
         "Fisher-consistent",
         "train.txt",
