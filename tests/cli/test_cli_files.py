@@ -295,8 +295,8 @@ def test_info(capsys, path, new):
     coef = load_model(new).coef_
     for words in (
         "NDCGRanker",
-        "alpha     7.0",
-        "penalty     7\n",
+        "alpha         7.0",
+        "penalty         7\n",
         "ndcg@10",
         "Fisher-consistent",
         "train.txt",
