@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import diags, issparse
 
-from ..data import CACHE_CELLS, MOST_CELLS, Queries, safe_divide, scale_of
+from ..data import CACHE_CELLS, MOST_CELLS, Queries, safe_divide
 
 # Rows are worked on by the thousand, at which products are fast.
 _CHUNK_ROWS = 1024
@@ -250,10 +250,13 @@ def _drop_constants(gram, moment, totals, means, dtype):
     Returns which they are.
     """
     rounding = _ROUNDING * np.finfo(dtype).eps
-    # Squares of large means are out of range where those of the spread are not.
-    unit = scale_of(np.abs(means).max(axis=0, initial=0.0))
-    squares = totals @ np.square(means / unit, dtype=float)
-    constant = gram.diagonal() / unit / unit <= rounding**2 * squares
+    # Squares of large means are out of range where those of the spread are not, times weights too.
+    largest = np.abs(means).max(axis=0, initial=0.0)
+    unit, weight = np.where(largest > 0, largest, 1.0), totals.max(initial=0.0) or 1.0
+    mean = np.sqrt(totals / weight @ np.square(means / unit, dtype=float))
+    with np.errstate(over="ignore"):  # A spread infinitely above the mean is none of rounding.
+        spread = np.sqrt(np.maximum(gram.diagonal(), 0.0)) / unit
+    constant = spread <= rounding * mean * np.sqrt(weight)
     gram[constant] = gram[:, constant] = moment[constant] = 0.0
     return constant
 
