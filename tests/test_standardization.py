@@ -83,6 +83,20 @@ def test_objectives_of_boosting_take_net_preferences():
     np.testing.assert_allclose(gradient, loss.value_and_gradient(3 * y, scores, queries)[1])
 
 
+@pytest.mark.parametrize("weights", ["difference", "unit"])
+def test_net_preferences_are_of_the_normalized_ones(weights, rng):
+    measure = PairwiseDisagreement(weights=weights, normalize=True)
+    y = [*rng.integers(0, 3, size=(20, 4)), [1, 1, 1, 1], [1e300, 0, -1e300, 0]]
+    for labels in np.array(y, dtype=float):
+        pairs = measure.pair_targets(labels)
+        net = measure.score_targets(labels, Queries.from_qid(np.zeros(4)))
+        np.testing.assert_allclose(net, pairs.sum(axis=1) - pairs.sum(axis=0), atol=1e-15)
+    # A query of large differences counts no more than others, so that 1 is best before 0.
+    law = LabelDistribution([[0, 1], [9, 0]], [0.6, 0.4])
+    ranker = OrderPreservingRanker(measure).fit(np.ones((2, 1)), law.labels, sample_weight=[3, 2])
+    assert law.target_regret(measure, ranker.predict([[1.0]])[0]) == 0
+
+
 class Below(DCG):
     """A positional measure of one's own, some of whose targets are negative."""
 
