@@ -285,6 +285,30 @@ def test_curvatures_that_overflow_are_refused(container, size, weight):
         ranker.fit(X, y, qid, sample_weight=np.full(9, weight))
 
 
+PRODUCTS = [
+    ExpectedRankUtilityRanker(),
+    ExpectedRankUtilityRanker(loss="squared"),
+    PairwiseDisagreementRanker(),
+    PairwiseDisagreementRanker(surrogate="pairwise"),
+    ValueRegularizedRanker(),
+]
+
+
+@pytest.mark.parametrize("ranker", PRODUCTS, ids=repr)
+def test_products_of_large_labels_and_weights(ranker):
+    # Features that depend on each other; labels and weights of which squares are not in range.
+    X, y = np.array([[-1.0, -1], [-1, -1], [-1, 0], [-1, -1]]), np.array([0, 1, 2, 0.0])
+    one = clone(ranker).set_params(alpha=1e-9).fit(X, y, np.zeros(4)).predict(X, np.zeros(4))
+    for weight in (1e17, 1e150):
+        given = np.full(4, weight)
+        large = clone(ranker).fit(X, 1e150 * y, np.zeros(4), sample_weight=given)
+        scale = 1.0 if "pairwise" in repr(ranker) else 1e150
+        found = large.predict(X, np.zeros(4)) / scale
+        np.testing.assert_allclose(found - found[2], one - one[2], rtol=1e-5)
+    with pytest.raises(ValueError, match=r"X.* y .*products .*overflow"):
+        clone(ranker).fit(1e9 * X, 1e150 * y, np.zeros(4), sample_weight=np.full(4, 1e150))
+
+
 def test_features_of_zeros_are_none_that_underflow(data):
     X, y = data
     X = np.column_stack([X, np.zeros(120), np.full(120, 1e-140)])

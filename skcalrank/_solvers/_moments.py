@@ -141,9 +141,8 @@ def pooled_moments(X, targets, weight=None, rows=None) -> Moments:
         ends.append(products[-1].copy())
         shifts.append(shift)
     mean, products = _about_the_mean(within, np.array(ends), np.array(shifts, dtype=float))
-    return Moments(
-        total, mean[:d], level + mean[d:] * unit, products[:d, :d], products[:d, d:] * unit
-    )
+    moment = _times(products[:d, d:], unit)
+    return Moments(total, mean[:d], level + mean[d:] * unit, products[:d, :d], moment)
 
 
 def _about_the_mean(within, ends, shifts):
@@ -232,7 +231,7 @@ class WithinQueries:
 
         d, t = self.X.shape[1], self.targets.shape[1]
         products = sum(both for both, _ in _products(self.X, rows, t, centred))
-        return products[:d, :d], products[:d, d:] * self._unit
+        return products[:d, :d], _times(products[:d, d:], self._unit)
 
     def _sparse_products(self, rows):
         targets, weight = self.centred_targets(rows), self.weight(rows)
@@ -242,6 +241,15 @@ class WithinQueries:
 def _largest(targets) -> float:
     """Largest size of a target: divided by it, the squares of large gains do not overflow."""
     return float(max(targets.max(initial=0.0), -targets.min(initial=0.0)) or 1.0)
+
+
+def _times(moment, unit=1.0):
+    """Products of features and targets in their own units, or an error where they overflow."""
+    with np.errstate(over="ignore"):
+        moment = moment * unit
+    if not np.isfinite(moment).all():
+        raise ValueError("X, y and sample_weight have products that overflow: scale one of them.")
+    return moment
 
 
 def _drop_constants(gram, moment, totals, means, dtype):
@@ -283,7 +291,7 @@ def _sparse_products(X, targets, weight, means, codes):
     gram -= means.T @ (totals[:, None] * means)
     lost = np.flatnonzero(gram.diagonal() < _CANCELLED * raw)
     if not len(lost):
-        return gram, moment
+        return gram, _times(moment)
     # Little but rounding is left of some features: these are centered first, as a few columns.
     gram[:, lost] = moment[lost] = 0.0
     columns, among = X[:, lost], np.zeros((len(lost),) * 2)
@@ -297,7 +305,7 @@ def _sparse_products(X, targets, weight, means, codes):
         gram[:, lost] += X[pick].T @ scaled
     gram[lost] = gram[:, lost].T
     gram[np.ix_(lost, lost)] = among
-    return gram, moment
+    return gram, _times(moment)
 
 
 def _products(X, rows, n_columns, prepare) -> Iterator[tuple[np.ndarray, np.ndarray]]:
