@@ -298,7 +298,8 @@ PRODUCTS = [
 def test_products_of_large_labels_and_weights(ranker):
     # Features that depend on each other; labels and weights of which squares are not in range.
     X, y = np.array([[-1.0, -1], [-1, -1], [-1, 0], [-1, -1]]), np.array([0, 1, 2, 0.0])
-    one = clone(ranker).set_params(alpha=1e-9).fit(X, y, np.zeros(4)).predict(X, np.zeros(4))
+    ranker = clone(ranker).set_params(alpha=1e-9)
+    one = clone(ranker).fit(X, y, np.zeros(4)).predict(X, np.zeros(4))
     for weight in (1e17, 1e150):
         given = np.full(4, weight)
         large = clone(ranker).fit(X, 1e150 * y, np.zeros(4), sample_weight=given)

@@ -105,11 +105,11 @@ def laws_of(pred, rng, n):
 @pytest.mark.parametrize("key", PROVED)
 def test_maps_of_pairs_are_best_on_their_laws(key, form, rng):
     pred = PREDS[key]
-    ranker = (AveragePrecisionRanker if pred.objective == "map" else PairwiseDisagreementRanker)(
-        surrogate="pairwise", pred=pred.name, alpha=1e-6
-    )
+    cls = AveragePrecisionRanker if pred.objective == "map" else PairwiseDisagreementRanker
+    options = {"alpha": 1e-6}
     if form == "label":
-        ranker.set_params(estimator=LinearRegression(fit_intercept=False), alpha=1.0)
+        options = {"estimator": LinearRegression(fit_intercept=False)}
+    ranker = cls(surrogate="pairwise", pred=pred.name, **options)
     measure, laws = laws_of(pred, rng, 8)
     for law in laws:
         assert regret(law, measure, learned(clone(ranker), law, form, order=True)) < 1e-6
