@@ -15,6 +15,7 @@ ORDER = (
     "plot_regret_curves.py",
     "plot_regret_bounds.py",
     "plot_calibration_gap.py",
+    "plot_calibration_function.py",
 )
 
 

@@ -16,7 +16,8 @@ else:
     phases = (Phase.explicit, Phase.generate, Phase.shrink)
     every = {"deadline": None, "database": None, "print_blob": True, "phases": phases}
     settings.register_profile("default", max_examples=15, derandomize=True, **every)
-    settings.register_profile("slow", max_examples=150, **every)
+    # A profile inherits what it does not name from the one that is loaded.
+    settings.register_profile("slow", max_examples=150, derandomize=False, **every)
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from skcalrank.calibration import LabelDistribution
+from skcalrank.calibration import LabelDistribution, reinforce_condition
 
 
 class RowLaw:
@@ -71,3 +71,19 @@ class RowLaw:
 FOUR_KINDS = RowLaw.binary(
     [0.9, 0.5, 1.0, 0.0], [[0, 2, 2, 2], [1, 3, 3, 3], [0, 1, 3, 3]], [0.4, 0.4, 0.2]
 )
+
+
+def law_of(measure, size, rng):
+    """A law of the labels for which sorting by the mean targets is best, by its theorem."""
+    n_grades = 2 if measure.is_binary else 3
+    if measure.calibration == "independence":
+        laws = rng.dirichlet(np.ones(n_grades), size=size)
+        return LabelDistribution(*RowLaw(laws, [], []).outcomes(np.arange(size)))
+    while True:
+        labels = rng.integers(0, n_grades, size=(4, size)).astype(float)
+        law = LabelDistribution(labels, rng.dirichlet(np.ones(4)))
+        if measure.calibration != "reinforce":
+            return law
+        pairs = law.expected_targets(measure, pairs=True)
+        if reinforce_condition(pairs + np.tril(pairs, -1).T):
+            return law

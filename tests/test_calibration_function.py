@@ -132,6 +132,40 @@ def test_other_losses_reach_their_bound(loss):
     assert eps * (1 - 1e-6) <= bound <= eps * 1.001
 
 
+#: Of binary classification, by the difference of the probabilities (Bartlett et al., 2006).
+OF_CLASSIFIERS = {
+    "logistic": lambda t: ((1 + t) * np.log1p(t) + (1 - t) * np.log1p(-t)) / 2,
+    "exponential": lambda t: 1 - np.sqrt(1 - t**2),
+    "hinge": lambda t: t,
+    "squared_hinge": lambda t: t**2,
+}
+
+
+@pytest.mark.parametrize("loss", OF_CLASSIFIERS)
+def test_single_preferences_of_two_documents_are_binary_labels(loss):
+    eps = np.array([0.05, 0.3, 0.9])
+    h = calibration_function(f"preference_{loss}", "sort", PD, 2, eps)
+    np.testing.assert_allclose(h, OF_CLASSIFIERS[loss](eps), rtol=1e-5)
+    if "hinge" in loss:  # The margin 1 moves the corner from 1 to 2.
+        h = calibration_function(f"margin_{loss}", "sort", PD, 2, eps)
+        np.testing.assert_allclose(h, OF_CLASSIFIERS[loss](2 * eps), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    ["logistic", "exponential", "squared_hinge", pytest.param("hinge", marks=pytest.mark.slow)],
+)
+def test_no_law_of_single_preferences_is_below(loss, rng):
+    surrogate, eps = f"preference_{loss}", np.array([0.2, 0.5, 0.8])
+    h = calibration_function(surrogate, "sort", PD, 3, eps)
+    found = [calibration_gap(surrogate, "sort", PD, law) for law in laws(PD, 3, rng, 30)]
+    for one, least in zip(eps, h):
+        assert least <= min([x.gap for x in found if x.regret >= one], default=np.inf) + 1e-7
+    # Not calibrated: a regret of one in five costs nothing.
+    assert h[0] == pytest.approx(0, abs=1e-7)
+    assert h[2] > 0.01
+
+
 def test_numbers_of_ones_own_loss_are_those_of_the_program():
     own = type("Own", (LOSSES["squared"],), {})()
     h = calibration_function(own, "sort", "precision@1", 2, 0.2)
@@ -211,7 +245,7 @@ def test_display_draws_the_function():
         (lambda: calibration_function("squared", "sort", "map", 3, -0.1), "eps must hold"),
         (lambda: calibration_function("squared", "sort", "map", 1, 0.1), "r=1"),
         (lambda: calibration_function("squared", "exact", "map", 3, 0.1), "pred must be one of"),
-        (lambda: calibration_function("preference_hinge", "sort", PD, 3, 0.1), "must aim at"),
+        (lambda: inconsistency_level("preference_hinge", "sort", PD, 3), "must be least squares"),
         (
             lambda: calibration_function("squared", "sort", "map", 3, 0.1, labels=[[0, 1]]),
             "labels must be of r=3",

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.fixes import parse_version, sp_version
 
@@ -20,6 +21,7 @@ from skcalrank import (
     PairwiseHingeRanker,
     PairwiseLogisticRanker,
     PreferenceTarget,
+    StochasticAggregatedRanker,
     ValueRegularizedRanker,
 )
 from skcalrank.calibration import (
@@ -247,6 +249,65 @@ def test_squares_out_of_range_are_refused(container, size, what, data):
     if size > 1:
         with pytest.raises(ValueError, match="fourth power is out of range: scale the features"):
             pairs.fit(X, y, QID)
+
+
+CONSTANT = [
+    NDCGRanker(),
+    NDCGRanker(GramRidge()),
+    NDCGRanker(loss="squared"),
+    OrderPreservingRanker(),
+    LeastSquaresRankerCV(alphas=[1.0], cv=2),
+]
+
+
+@pytest.mark.parametrize("ranker", CONSTANT, ids=repr)
+@pytest.mark.parametrize(("size", "weight"), [(1e150, 1e17), (1e-140, 1e-20), (1e100, 1e130)])
+def test_weights_of_a_constant_times_its_squares_may_overflow(ranker, size, weight):
+    X, y, qid = np.full((4, 1), size), [0, 1, 0, 2], [0, 0, 1, 1]
+    coef = clone(ranker).fit(X, y, qid, sample_weight=np.full(4, weight)).coef_
+    np.testing.assert_array_equal(coef, 0)
+
+
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("mean", [1e-160, 1e-310])
+def test_a_spread_may_be_infinitely_larger_than_its_mean(container, mean):
+    y, qid = [0, 1, 0], [0, 0, 0]
+    found = NDCGRanker().fit(container([[1.0], [-1.0], [mean]]), y, qid).coef_
+    np.testing.assert_allclose(found, NDCGRanker().fit([[1.0], [-1.0], [0.0]], y, qid).coef_)
+
+
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("size", "weight"), [(1e150, 1e17), (1e200, 1.0)])
+def test_curvatures_that_overflow_are_refused(container, size, weight):
+    X, y, qid = container(np.full((9, 2), size)), np.arange(9.0) % 3, np.zeros(9)
+    ranker = StochasticAggregatedRanker(n_updates=5, random_state=0)
+    with pytest.raises(ValueError, match="X holds values whose squares overflow"):
+        ranker.fit(X, y, qid, sample_weight=np.full(9, weight))
+
+
+PRODUCTS = [
+    ExpectedRankUtilityRanker(),
+    ExpectedRankUtilityRanker(loss="squared"),
+    PairwiseDisagreementRanker(),
+    PairwiseDisagreementRanker(surrogate="pairwise"),
+    ValueRegularizedRanker(),
+]
+
+
+@pytest.mark.parametrize("ranker", PRODUCTS, ids=repr)
+def test_products_of_large_labels_and_weights(ranker):
+    # Features that depend on each other; labels and weights of which squares are not in range.
+    X, y = np.array([[-1.0, -1], [-1, -1], [-1, 0], [-1, -1]]), np.array([0, 1, 2, 0.0])
+    ranker = clone(ranker).set_params(alpha=1e-9)
+    one = clone(ranker).fit(X, y, np.zeros(4)).predict(X, np.zeros(4))
+    for weight in (1e17, 1e150):
+        given = np.full(4, weight)
+        large = clone(ranker).fit(X, 1e150 * y, np.zeros(4), sample_weight=given)
+        scale = 1.0 if "pairwise" in repr(ranker) else 1e150
+        found = large.predict(X, np.zeros(4)) / scale
+        np.testing.assert_allclose(found - found[2], one - one[2], rtol=1e-5)
+    with pytest.raises(ValueError, match=r"X.* y .*products .*overflow"):
+        clone(ranker).fit(1e9 * X, 1e150 * y, np.zeros(4), sample_weight=np.full(4, 1e150))
 
 
 def test_features_of_zeros_are_none_that_underflow(data):

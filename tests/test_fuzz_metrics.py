@@ -8,7 +8,7 @@ from cases import INSTANCES, grades
 from definitions import definition, orders_of_ties, stable_positions
 
 pytest.importorskip("hypothesis")
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import (
     FEATURES,
@@ -58,6 +58,11 @@ def one_query(measure, y, scores, ties):
 def by_enumeration(measure, codes, y, scores, ties):
     rows = [codes == code for code in dict.fromkeys(codes.tolist())]
     return np.array([one_query(measure, y[these], scores[these], ties) for these in rows])
+
+
+def test_the_slow_profile_draws_other_examples_each_time():
+    assert settings.get_profile("default").derandomize
+    assert not settings.get_profile("slow").derandomize
 
 
 @every_measure

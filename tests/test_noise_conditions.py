@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from skcalrank.calibration import (
+    CONDITIONS,
     LabelDistribution,
     c_phi,
     dag_condition,
@@ -129,6 +130,11 @@ def test_negative_preferences_are_refused(condition):
             condition(EY)
     with pytest.raises(ValueError, match="not negative"):
         score_condition(-np.ones((2, 2)), [0, 1])
+    for u in (-np.eye(3), [[0.5, 9], [-0.1, 0.5]]):
+        with pytest.raises(ValueError, match=r"u holds -.*are not negative"):
+            reinforce_condition(u)
+    assert reinforce_condition([[0.5, -9], [0.1, 0.2]])  # The upper triangle is not read.
+    assert CONDITIONS["P_reinforce"](-np.eye(2)).margin == 0  # Estimates may be negative.
 
 
 @pytest.mark.parametrize("tol", [-1, -1e-300, np.inf, np.nan, None])

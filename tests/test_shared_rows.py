@@ -7,7 +7,13 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.tree import DecisionTreeRegressor
 
-from skcalrank import AUCRanker, NDCGRanker, PrecisionRanker, RecallRanker
+from skcalrank import (
+    AUCRanker,
+    AveragePrecisionRanker,
+    NDCGRanker,
+    PrecisionRanker,
+    RecallRanker,
+)
 from skcalrank.calibration import LabelDistribution, SharedRows, find_counterexample
 from skcalrank.losses import LOSSES, get_loss
 from skcalrank.metrics import measure_score
@@ -23,6 +29,7 @@ QUERIES = SharedRows.independent(
     [
         ("recall@1", RecallRanker(DecisionTreeRegressor(), k=1), 0.0933),
         ("auc", AUCRanker(DecisionTreeRegressor()), 0.0667),
+        ("map", AveragePrecisionRanker(DecisionTreeRegressor()), 0.0544),
         ("ndcg", NDCGRanker(DecisionTreeRegressor()), 0.0107),
         ("precision@1", PrecisionRanker(DecisionTreeRegressor(), k=1), 0.0),
     ],

@@ -7,13 +7,12 @@ label-ranking form, of the document and its query, or of the kind of the documen
 
 import numpy as np
 import pytest
-from row_laws import RowLaw
+from row_laws import RowLaw, law_of
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from skcalrank import ERRRanker
 from skcalrank._solvers import SQUARED_LOSSES
-from skcalrank.calibration import LabelDistribution, reinforce_condition
 from skcalrank.testing import all_rankers
 
 RANKERS = {
@@ -50,28 +49,12 @@ def test_the_registry_has_both_kinds():
 # -- the whole query ---------------------------------------------------------------------
 
 
-def draw(measure, size, rng):
-    """A law of the labels for which sorting by the mean targets is best, by its theorem."""
-    n_grades = 2 if measure.is_binary else 3
-    if measure.calibration == "independence":
-        laws = rng.dirichlet(np.ones(n_grades), size=size)
-        return LabelDistribution(*RowLaw(laws, [], []).outcomes(np.arange(size)))
-    while True:
-        labels = rng.integers(0, n_grades, size=(4, size)).astype(float)
-        law = LabelDistribution(labels, rng.dirichlet(np.ones(4)))
-        if measure.calibration != "reinforce":
-            return law
-        pairs = law.expected_targets(measure, pairs=True)
-        if reinforce_condition(pairs + np.tril(pairs, -1).T):
-            return law
-
-
 @every_loss
 @every_ranker
 def test_calibrated_in_the_label_form(name, loss, rng):
     ranker, measure = clone(RANKERS[name]).set_params(loss=loss), MEASURES[name]
     for size in (3, 4):
-        laws = [draw(measure, size, rng) for _ in range(3)]
+        laws = [law_of(measure, size, rng) for _ in range(3)]
         number = np.repeat([0, 1, 2], [len(law.labels) for law in laws])
         X, y = np.eye(3)[number], np.vstack([law.labels for law in laws])
         ranker.fit(X, y, sample_weight=np.concatenate([law.probabilities for law in laws]))
@@ -83,7 +66,7 @@ def test_calibrated_in_the_label_form(name, loss, rng):
 @every_ranker
 def test_calibrated_for_rows_that_carry_their_query(name, loss, rng):
     ranker, measure = clone(RANKERS[name]).set_params(loss=loss), MEASURES[name]
-    laws = [draw(measure, size, rng) for size in (2, 3, 4)]
+    laws = [law_of(measure, size, rng) for size in (2, 3, 4)]
     document = [np.arange(a, b) for a, b in ((0, 2), (2, 5), (5, 9))]
     rows = [np.tile(own, len(law.labels)) for own, law in zip(document, laws)]
     weight = [np.repeat(law.probabilities, len(own)) for own, law in zip(document, laws)]

@@ -76,7 +76,8 @@ def _right_side(X, queries, values, weight):
         for first in range(start, stop, step):
             rows = slice(first, min(first + step, stop))
             targets = values(np.arange(rows.start, rows.stop)[:, None], partners)
-            right += X[rows].T @ (targets @ X[start:stop])
+            with np.errstate(over="ignore", invalid="ignore"):  # Found out by the iteration.
+                right += X[rows].T @ (targets @ X[start:stop])
     return right
 
 

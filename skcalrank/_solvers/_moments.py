@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import diags, issparse
 
-from ..data import CACHE_CELLS, MOST_CELLS, Queries, safe_divide, scale_of
+from ..data import CACHE_CELLS, MOST_CELLS, Queries, safe_divide
 
 # Rows are worked on by the thousand, at which products are fast.
 _CHUNK_ROWS = 1024
@@ -141,9 +141,8 @@ def pooled_moments(X, targets, weight=None, rows=None) -> Moments:
         ends.append(products[-1].copy())
         shifts.append(shift)
     mean, products = _about_the_mean(within, np.array(ends), np.array(shifts, dtype=float))
-    return Moments(
-        total, mean[:d], level + mean[d:] * unit, products[:d, :d], products[:d, d:] * unit
-    )
+    moment = _times(products[:d, d:], unit)
+    return Moments(total, mean[:d], level + mean[d:] * unit, products[:d, :d], moment)
 
 
 def _about_the_mean(within, ends, shifts):
@@ -237,7 +236,7 @@ class WithinQueries:
 
         d, t = self.X.shape[1], self.targets.shape[1]
         products = sum(both for both, _ in _products(self.X, rows, t, centred))
-        return products[:d, :d], products[:d, d:] * self._unit
+        return products[:d, :d], _times(products[:d, d:], self._unit)
 
     def _sparse_products(self, rows):
         targets, weight = self.centred_targets(rows), self.weight(rows)
@@ -247,6 +246,15 @@ class WithinQueries:
 def _largest(targets) -> float:
     """Largest size of a target: divided by it, the squares of large gains do not overflow."""
     return float(max(targets.max(initial=0.0), -targets.min(initial=0.0)) or 1.0)
+
+
+def _times(moment, unit=1.0):
+    """Products of features and targets in their own units, or an error where they overflow."""
+    with np.errstate(over="ignore"):
+        moment = moment * unit
+    if not np.isfinite(moment).all():
+        raise ValueError("X, y and sample_weight have products that overflow: scale one of them.")
+    return moment
 
 
 def _drop_constants(gram, moment, totals, means, dtype):
@@ -262,10 +270,13 @@ def _drop_constants(gram, moment, totals, means, dtype):
 def _are_constant(squares, totals, means, dtype):
     """Return whether squares about the means of groups are nothing but rounding of these."""
     rounding = _ROUNDING * np.finfo(dtype).eps
-    # Squares of large means are out of range where those of the spread are not.
-    unit = scale_of(np.abs(means).max(axis=0, initial=0.0))
-    largest = totals @ np.square(means / unit, dtype=float)
-    return squares / unit / unit <= rounding**2 * largest
+    # Squares of large means are out of range where those of the spread are not, times weights too.
+    largest = np.abs(means).max(axis=0, initial=0.0)
+    unit, weight = np.where(largest > 0, largest, 1.0), totals.max(initial=0.0) or 1.0
+    mean = np.sqrt(totals / weight @ np.square(means / unit, dtype=float))
+    with np.errstate(over="ignore"):  # A spread infinitely above the mean is none of rounding.
+        spread = np.sqrt(np.maximum(squares, 0.0)) / unit
+    return spread <= rounding * mean * np.sqrt(weight)
 
 
 def _pooled_sparse(X, targets, weight, level) -> Moments:
@@ -290,7 +301,7 @@ def _sparse_products(X, targets, weight, means, codes):
     gram -= means.T @ (totals[:, None] * means)
     lost = np.flatnonzero(gram.diagonal() < _CANCELLED * raw)
     if not len(lost):
-        return gram, moment
+        return gram, _times(moment)
     # Little but rounding is left of some features: these are centered first, as a few columns.
     gram[:, lost] = moment[lost] = 0.0
     columns, among = X[:, lost], np.zeros((len(lost),) * 2)
@@ -304,7 +315,7 @@ def _sparse_products(X, targets, weight, means, codes):
         gram[:, lost] += X[pick].T @ scaled
     gram[lost] = gram[:, lost].T
     gram[np.ix_(lost, lost)] = among
-    return gram, moment
+    return gram, _times(moment)
 
 
 def _products(X, rows, n_columns, prepare) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -101,6 +101,8 @@ def _factors(gram, moment):
 
 def _told_directions(null, moment):
     """Orthonormal directions among `null` along which a moment is more than rounding."""
-    size = np.sqrt((moment**2).sum(axis=0))
-    left, values, _ = svd(null.T @ (moment / np.where(size > 0.0, size, 1.0)), full_matrices=False)
+    largest = np.abs(moment).max(axis=0, initial=0.0)
+    unit = moment / np.where(largest > 0.0, largest, 1.0)  # of which squares are in range
+    size = np.sqrt((unit**2).sum(axis=0))
+    left, values, _ = svd(null.T @ (unit / np.where(size > 0.0, size, 1.0)), full_matrices=False)
     return null @ left[:, values > _ROUNDING]

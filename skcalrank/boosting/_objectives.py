@@ -86,6 +86,8 @@ class _Objective:
         y, queries = check_target(handed.labels, handed.qid, name="y_true")
         measure = self.measure.scaled_to(y)
         targets = measure.score_targets(measure.labels(y), queries)
+        if measure.shape == "pairs":
+            targets = self.loss.standardize(targets, queries)
         weight = check_sample_weight(handed.weight, len(y), queries)
         # As in the rankers, a document of weight 0 has no say.
         told = targets if weight is None else targets * (weight > 0)

@@ -96,7 +96,9 @@ def regret_bound(
     .. math:: \text{target regret} \le c \, C_\phi(2) \sqrt{\text{surrogate regret}} ,
 
     for the worst breaking of ties. For MAP, Kendall's tau and pairwise disagreement with least
-    squares on their targets of pairs and the exact prediction map (RAT13, Theorem 3),
+    squares on their targets of pairs and the exact prediction map (calibrated by RAT13, Theorem 3;
+    the bound is the comparison inequality of Ciliberto, Rosasco and Rudi, 2016, and Osokin, Bach
+    and Lacoste-Julien, 2017),
 
     .. math:: \text{target regret} \le \max_{\sigma, \tau} \|\beta_\sigma - \beta_\tau\|
         \sqrt{\text{surrogate regret}} ,

@@ -70,6 +70,14 @@ def reinforce_condition(u: ArrayLike, *, tol: float = 1e-10) -> Condition:
     >>> reinforce_condition([[0.5, 0.0], [0.1, 0.2]])
     Condition(holds=True, margin=0.3)
     """
+    lowest = np.tril(_square(u, "u", tol)).min()
+    if lowest < 0:
+        raise ValueError(f"u holds {lowest:g}, and mean targets y_i y_j / |y| are not negative.")
+    return _reinforced_values(u, tol=tol)
+
+
+def _reinforced_values(u, *, tol=1e-10):
+    """Return the condition on estimated targets, which may be negative."""
     u = _square(u, "u", tol)
     u = np.tril(u) + np.tril(u, -1).T
     r = len(u)
@@ -198,4 +206,4 @@ def _dag_of_values(U, *, tol=1e-10):
 
 
 #: Conditions under which a cheap prediction map is exact, by the name that the map gives.
-CONDITIONS = {"P_reinforce": reinforce_condition, "P_DAG": _dag_of_values}
+CONDITIONS = {"P_reinforce": _reinforced_values, "P_DAG": _dag_of_values}

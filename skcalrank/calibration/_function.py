@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -52,13 +53,15 @@ def calibration_function(
 
     For least squares ("squared", "pairwise_squared", "value_regularized", "pairs") it is the
     smallest of convex quadratic programs, one for every pair of an order that is predicted and an
-    order that is better (Osokin et al., 2017). For other losses of targets laws are searched from
-    several starts: what is found is not below H, and nearly always H.
+    order that is better (Osokin et al., 2017). For other losses, of targets or of single
+    preferences, laws are searched from several starts: what is found is not below H, and nearly
+    always H. Of two documents a preference is a binary label, and H that of the classifier with the
+    same convex function.
 
     Parameters
     ----------
     surrogate, pred, measure
-        As in :func:`calibration_gap`; no losses of single preferences.
+        As in :func:`calibration_gap`.
     r : int
         Number of documents: 2, 3 or 4, and 5 takes minutes.
     eps : float or array-like
@@ -75,8 +78,7 @@ def calibration_function(
     Raises
     ------
     ValueError
-        As in :func:`calibration_gap`, and for a surrogate of single preferences, or an `eps`
-        below 0.
+        As in :func:`calibration_gap`, and for an `eps` below 0.
 
     Examples
     --------
@@ -90,6 +92,9 @@ def calibration_function(
     array([0.    , 0.0022])
     >>> calibration_function("pairs", "exact", "map", 3, [0.03, 0.1]).round(4)
     array([0.001 , 0.0106])
+    >>> pd = "neg_pairwise_disagreement"
+    >>> calibration_function("preference_logistic", "sort", pd, 3, [0.3, 0.6]).round(4)
+    array([0.    , 0.0134])
     """
     given = as_array(eps, "eps").astype(float)
     if not ((given >= 0) & (given < np.inf)).all():
@@ -154,17 +159,12 @@ class _Family:
         self.measure = whole.resolve(measure)
         risk = conditional_risk(surrogate, whole, self.measure)
         self.pred = check_pred(pred, risk)
-        if risk.aims is None:
-            raise ValueError(
-                f"surrogate must aim at targets, got {surrogate!r}: losses of single preferences "
-                "have no calibration function here."
-            )
-        self.targets, self.scale = risk.aims
-        self.loss = risk.loss if self.scale is None else None
-        self.keeps_order = risk.certificate == "exact"
-        self.risk, self.whole = risk, whole
-        each = [LabelDistribution(y[None]).order_values(self.measure) for y in whole.labels]
-        self.values = np.array(each).T
+        # A surrogate of single preferences aims at nothing.
+        self.targets, self.scale = risk.aims or (None, None)
+        self.keeps_order = risk.certificate == "exact" and self.targets is not None
+        self.surrogate, self.risk, self.whole = surrogate, risk, whole
+        self.each = [LabelDistribution(y[None]) for y in whole.labels]
+        self.values = np.array([law.order_values(self.measure) for law in self.each]).T
         # All documents are alike where the labels are, and then so are the orders predicted.
         self.predicted = range(1) if labels is None else range(len(self.values))
         self.positions = all_positions(r)
@@ -229,7 +229,7 @@ class _Family:
         def regret(p):
             p = np.maximum(p, 0.0)
             law = LabelDistribution(self.whole.labels, p / p.sum())
-            risk = type(self.risk)(self.loss, self.targets, law.probabilities)
+            risk = self._risk_of(law)
             u = np.array([risk.least(positions, self.pred)[2][0], risk.minimizer()])
             u = np.clip(u, -_FAR, _FAR)
             # At the best values the slope in the law is that of the risk with these values.
@@ -252,13 +252,26 @@ class _Family:
                     best = min(best, float(regret(p)[0]))
         return best
 
+    def _risk_of(self, law):
+        if self.targets is None:
+            return conditional_risk(self.surrogate, law, self.measure)
+        return type(self.risk)(self.risk.loss, self.targets, law.probabilities)
+
     def _excess(self, u):
         """By how much the first values cost more than the second, under each label."""
+        if self.targets is None:
+            costs = np.array([risk.risk(u) for risk in self._risks])
+            return costs[:, 0] - costs[:, 1]
         m = len(self.targets)
         queries = Queries.equal(m, self.whole.n_documents)
         v = self.targets.ravel()
-        first, second = (self.loss.evaluate(v, np.tile(one, m), queries) for one in u)
+        first, second = (self.risk.loss.evaluate(v, np.tile(one, m), queries) for one in u)
         return first - second
+
+    @cached_property
+    def _risks(self):
+        """Risk of each label alone, of surrogates of single preferences."""
+        return [self._risk_of(law) for law in self.each]
 
 
 def _labels(measure, r):

@@ -13,7 +13,7 @@ from ..losses import LOSSES, Loss, get_loss
 from ..measures import Measure, get_measure
 from ._cones import largest, projected_newton
 from ._distribution import LabelDistribution
-from ._surrogates import conditional_risk
+from ._surrogates import conditional_risk, targets_of
 
 # Scores that differ by less, relative to the largest, are the same, and slopes up to this none.
 _EQUAL = 1e-6
@@ -196,11 +196,12 @@ class SharedRows:
     def _risks(self, surrogate, measure):
         """Conditional risk of each query, with one loss for all of them."""
         if not isinstance(surrogate, str) or surrogate in LOSSES:
-            targets = [law.targets(measure).ravel() for law in self.laws]
+            surrogate = get_loss(surrogate)
+            targets = [targets_of(law, measure, surrogate).ravel() for law in self.laws]
             sizes = Queries.equal(
                 sum(len(law.labels) for law in self.laws), self.documents.shape[1]
             )
-            surrogate = get_loss(surrogate).scaled_to(np.concatenate(targets), sizes)
+            surrogate = surrogate.scaled_to(np.concatenate(targets), sizes)
         risks = [conditional_risk(surrogate, law, measure) for law in self.laws]
         if not all(one.smooth for one in risks):
             raise ValueError(

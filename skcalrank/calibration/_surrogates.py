@@ -22,7 +22,7 @@ from ..losses import (
     PreferenceSquaredHinge,
     get_loss,
 )
-from ..measures import PairwiseDisagreement
+from ..measures import PairwiseDisagreement, get_measure
 from ..preds import PREDS
 from ._cones import algorithm_cones, distance_to_cone, minimize_hinge, minimize_smooth, sorted_cones
 from ._numeric import NumericalRisk
@@ -199,12 +199,20 @@ def _preferences(distribution, measure):
     return disagreement.pair_targets(labels)
 
 
+def targets_of(distribution, measure, loss):
+    """Targets of each outcome, as the loss takes them."""
+    targets = distribution.targets(measure)
+    if get_measure(measure).shape != "pairs":
+        return targets
+    return loss.standardize(targets.ravel(), distribution.queries).reshape(targets.shape)
+
+
 def _of_targets(distribution, measure, loss):
     loss = get_loss(loss)
     # What theorems say of the losses of the package they do not say of others, subclasses included.
     known = type(loss) in LOSSES.values()
     risk = TargetRisk if known else NumericalRisk
-    return risk(loss, distribution.targets(measure), distribution.probabilities)
+    return risk(loss, targets_of(distribution, measure, loss), distribution.probabilities)
 
 
 def _of_preferences(distribution, measure, loss, margin):

@@ -125,6 +125,29 @@ class Loss(ABC):
         factors = queries.repeat(factors)
         return factors if weight is None else factors * weight
 
+    def standardize(self, f: Floats, queries: Queries) -> Floats:
+        """Return scores of preferences as targets that the loss takes.
+
+        A standardization function is not negative (CUG13, Definition B.1), and the net preferences
+        of a query are as much below 0 as above. A constant that all documents of a query share
+        does not change the order of their mean targets, whatever it depends on.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n_documents,)
+            Scores, such as net preferences.
+        queries : Queries
+
+        Returns
+        -------
+        v : ndarray of shape (n_documents,)
+            Counted from the lowest score of the query where that is negative; for squared losses,
+            which take either sign, f itself.
+        """
+        if not self._positive_only:
+            return f
+        return f + queries.repeat(np.maximum(queries.max(-f), 0.0))
+
     @abstractmethod
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None

@@ -87,12 +87,18 @@ class PairwiseDisagreement(PairMeasure):
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
         """Net preference ``sum_j (y_ij - y_ji)``, without building the pairs (Thm 6)."""
-        r = queries.repeat(queries.sizes)
-        if self.weights == "unit":
-            return r + 1.0 - 2.0 * mid_ranks(y, queries)
-        scale = queries.repeat(scale_of(queries.max(np.abs(y))))
+        r, unit = queries.repeat(queries.sizes), self.weights == "unit"
+        scale = 1.0 if unit else queries.repeat(scale_of(queries.max(np.abs(y))))
         y = y / scale
-        return scale * (r * (y - queries.repeat(queries.mean(y))))
+        if unit:
+            net = r + 1.0 - 2.0 * mid_ranks(y, queries)
+        else:
+            net = r * (y - queries.repeat(queries.mean(y)))
+        if not self.normalize:
+            return scale * net
+        return safe_divide(
+            net, queries.repeat(_disagreement(y, Ranked(y, queries), self.weights)[0])
+        )
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         lost: Floats

@@ -115,16 +115,17 @@ def step_lengths(batch: Batch, problem: Problem, penalty, first=None):
     """
     X: Any = problem.X
     queries = problem.queries
-    if issparse(X):
-        squares = X.astype(float, copy=False).power(2).sum(axis=1)
-    else:
-        squares = np.einsum("ij,ij->i", X, X, dtype=float)
-    norms = np.asarray(squares, dtype=float).ravel() + 1.0
-    if not np.isfinite(norms).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        if issparse(X):
+            squares = X.astype(float, copy=False).power(2).sum(axis=1)
+        else:
+            squares = np.einsum("ij,ij->i", X, X, dtype=float)
+        norms = np.asarray(squares, dtype=float).ravel() + 1.0
+        if problem.n_items is None:
+            norms = queries.mean(queries.group(norms))
+        curvature = batch.curvature() * norms.max()
+    if not np.isfinite(curvature):
         raise ValueError("X holds values whose squares overflow: scale the features.")
-    if problem.n_items is None:
-        norms = queries.mean(queries.group(norms))
-    curvature = batch.curvature() * norms.max()
     if not (first or curvature):
         return None
     first = first or 0.5 / max(curvature, np.finfo(float).tiny)

@@ -36,7 +36,10 @@ class OrderPreservingRanker(LinearScorer):
     (CUG13, Theorem 3.2), with the regret bound of :func:`skcalrank.calibration.regret_bound`; with
     rows of documents, where :class:`LeastSquaresRanker` is.
     For MAP, pairwise disagreement and ERR the conditions of :class:`AveragePrecisionRanker` and
-    :class:`PairwiseDisagreementRanker` (score form) and :class:`ERRRanker` remain.
+    :class:`PairwiseDisagreementRanker` (score form) and :class:`ERRRanker` remain. For pairwise
+    disagreement the targets are net preferences :math:`f_i(y)`, a standardization function on
+    :math:`P_f` (RAT13, section 7.1); losses of targets from 0 are given
+    :math:`f_i(y) - \min_j f_j(y)`, in the same order.
 
     Parameters
     ----------
@@ -140,6 +143,14 @@ class OrderPreservingRanker(LinearScorer):
     def _measure(self):
         return get_measure(self.measure)
 
+    def _loss(self):
+        return get_loss(self.loss, eta=self.eta, threshold=self.threshold, smoothing=self.smoothing)
+
+    def _targets(self, problem):
+        targets = super()._targets(problem)
+        of_pairs = problem.measure.shape == "pairs"
+        return self._loss().standardize(targets, problem.queries) if of_pairs else targets
+
     def _fit_to_targets(self, problem, targets, method="fit"):
         """Minimize the loss of targets in grouped order, which need not be of the measure."""
         problem = self._weighed(problem)
@@ -148,9 +159,9 @@ class OrderPreservingRanker(LinearScorer):
     def _solve(self, problem, start, targets=None):
         targets = self._targets(problem) if targets is None else targets
         queries, weight = problem.queries, document_weights(problem)
-        loss = get_loss(
-            self.loss, eta=self.eta, threshold=self.threshold, smoothing=self.smoothing
-        ).scaled_to(targets if weight is None else targets * (weight > 0), queries)
+        loss = self._loss().scaled_to(
+            targets if weight is None else targets * (weight > 0), queries
+        )
         self.loss_ = loss
         if loss.family == "squared":
             return self._solve_squares(problem, targets)

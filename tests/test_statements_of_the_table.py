@@ -1,0 +1,199 @@
+"""Every row of the table of doc/what_is_calibrated.rst as a law, in both forms of the data.
+
+Fits are to populations, as in tests/test_statements.py: in the label-ranking form an instance has
+one row, and with rows every document has its own. Both are as rich as any function.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from laws import PD, random_laws
+from row_laws import law_of
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+
+from skcalrank import (
+    AveragePrecisionRanker,
+    LowRankLossClassifier,
+    OrderPreservingRanker,
+    PairwiseDisagreementRanker,
+    PairwiseHingeRanker,
+    PairwiseLogisticRanker,
+    PreferenceTarget,
+    ValueRegularizedRanker,
+)
+from skcalrank.calibration import CONDITIONS, LabelDistribution, score_condition
+from skcalrank.losses import LOSSES
+from skcalrank.measures import MEASURES, get_measure
+from skcalrank.preds import PREDS
+
+WITH_TARGETS = [name for name, measure in MEASURES.items() if measure.has_score_targets()]
+PROVED = [
+    key for key, p in PREDS.items() if p.objective != "positional" and (p.exact or p.condition)
+]
+both_forms = pytest.mark.parametrize("form", ["label", "rows"])
+PAGE = Path(__file__).parents[1] / "doc" / "what_is_calibrated.rst"
+
+
+def learned(ranker, law, form, *, order=False):
+    """Scores, or positions, that a ranker learns from a law of the labels of some documents."""
+    n, r = law.labels.shape[:2]
+    weight, predict = 1e3 * law.probabilities, "rank" if order else "predict"
+    preferences = law.labels.ndim == 3
+    if form == "label":
+        y = PreferenceTarget.from_matrices(law.labels) if preferences else law.labels
+        ranker.fit(np.ones((n, 1)), y, sample_weight=weight)
+        return getattr(ranker, predict)([[1.0]])[0]
+    X, qid = np.tile(np.eye(r), (n, 1)), np.repeat(np.arange(n), r)
+    if preferences:
+        y = PreferenceTarget.from_matrix(law.labels.reshape(-1, r), qid)
+        ranker.fit(X, y, sample_weight=np.repeat(weight, r))
+    else:
+        ranker.fit(X, law.labels.ravel(), qid, sample_weight=np.repeat(weight, r))
+    return getattr(ranker, predict)(np.eye(r), np.zeros(r))
+
+
+def regret(law, measure, positions):
+    return law.target_regret(measure, -np.asarray(positions, dtype=float))
+
+
+# -- any order-preserving loss, then a sort ------------------------------------------------
+
+
+def apart(law, measure):
+    """Whether rounding does not decide which mean target is the larger one."""
+    gaps = np.diff(np.sort(law.expected_targets(measure)))
+    return (gaps > 0.02 * np.abs(law.expected_targets(measure)).max()).all()
+
+
+def clear_law(measure, rng):
+    while True:
+        law = law_of(measure, 3, rng)
+        if apart(law, measure):
+            return law
+
+
+@pytest.mark.product
+@both_forms
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", WITH_TARGETS)
+def test_every_loss_leads_every_measure_to_its_best_order(name, loss, form, rng):
+    measure = get_measure("err", max_grade=2) if name == "err" else get_measure(name)
+    for _ in range(2):
+        law = clear_law(measure, rng)
+        scores = learned(OrderPreservingRanker(measure, loss=loss, alpha=1e-3), law, form)
+        assert law.target_regret(measure, scores) < 1e-9
+
+
+# -- pairs, and a map ------------------------------------------------------------------------
+
+
+def laws_of(pred, rng, n):
+    """Laws on which a map is best: those of its condition."""
+    of_map = pred.objective == "map"
+    measure, check = get_measure("map" if of_map else PD), CONDITIONS.get(pred.condition)
+    shape = {"n_labels": 4} | ({"n_grades": 2} if of_map else {"preferences": True})
+    found = random_laws(40 * n, rng, r=4, **shape)
+    kept = [x for x in found if not check or check(x.expected_targets(measure, pairs=True))]
+    assert len(kept) >= n
+    return measure, kept[:n]
+
+
+@both_forms
+@pytest.mark.parametrize("key", PROVED)
+def test_maps_of_pairs_are_best_on_their_laws(key, form, rng):
+    pred = PREDS[key]
+    cls = AveragePrecisionRanker if pred.objective == "map" else PairwiseDisagreementRanker
+    options = {"alpha": 1e-6}
+    if form == "label":
+        options = {"estimator": LinearRegression(fit_intercept=False)}
+    ranker = cls(surrogate="pairwise", pred=pred.name, **options)
+    measure, laws = laws_of(pred, rng, 8)
+    for law in laws:
+        assert regret(law, measure, learned(clone(ranker), law, form, order=True)) < 1e-6
+
+
+# -- scores of preferences -----------------------------------------------------------------------
+
+#: Rankers that regress the net preference.
+OF_NET_PREFERENCE = [
+    PairwiseDisagreementRanker(alpha=1e-6),
+    ValueRegularizedRanker(alpha=1e-6),
+    ValueRegularizedRanker(alpha=1e-6, regularizer="cosh"),
+]
+
+
+@both_forms
+@pytest.mark.parametrize("ranker", OF_NET_PREFERENCE, ids=str)
+def test_net_preferences_are_best_on_p_f(ranker, form, rng):
+    found = 0
+    for law in random_laws(60, rng, r=4, n_labels=3, preferences=True):
+        EY, Ef = law.expected_targets(PD, pairs=True), law.expected_targets(PD)
+        if score_condition(EY, Ef).margin > 0.02:
+            found += 1
+            assert regret(law, PD, learned(clone(ranker), law, form, order=True)) < 1e-6
+    assert found >= 5
+
+
+@both_forms
+@pytest.mark.parametrize("ranker", OF_NET_PREFERENCE, ids=str)
+def test_net_preferences_are_not_outside(ranker, form):
+    # The first is preferred to the second, which has the higher net preference.
+    labels = np.zeros((2, 3, 3))
+    labels[0, 0, 1], labels[1, 1, 2] = 0.1, 1.0
+    law = LabelDistribution(labels)
+    order = learned(clone(ranker), law, form, order=True)
+    assert regret(law, PD, order) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("ranker", [PairwiseHingeRanker(), PairwiseLogisticRanker()], ids=str)
+def test_baselines_fail_under_low_noise(ranker):
+    X, y = (
+        np.eye(3),
+        PreferenceTarget.from_comparisons(
+            [0, 0, 1, 2], [1, 2, 2, 0], [0, 0, 0], weight=[0.5, 2.0, 0.15, 1.0]
+        ),
+    )
+    scores = ranker.set_params(alpha=1e-6).fit(X, y).predict(X, [0, 0, 0])
+    assert not (scores[0] > scores[1] + 1e-3 and scores[1] > scores[2] + 1e-3)
+
+
+# -- the page -------------------------------------------------------------------------------------
+
+
+def rows_of_the_table():
+    table = PAGE.read_text().split(".. list-table::")[1].split("\nP_reinforce, P_f")[0]
+    return [re.split(r"\n     - ", row) for row in table.split("   * - ")[2:]]
+
+
+#: The tests above, in the order of the rows.
+TESTS = [
+    *["test_every_loss_leads_every_measure_to_its_best_order"] * 2,
+    *["test_maps_of_pairs_are_best_on_their_laws"] * 2,
+    "test_net_preferences_are_best_on_p_f",
+    "test_every_loss_leads_every_measure_to_its_best_order",
+    "test_net_preferences_are_best_on_p_f",
+    *["test_maps_of_pairs_are_best_on_their_laws"] * 2,
+    "test_every_loss_leads_every_measure_to_its_best_order",
+    "test_baselines_fail_under_low_noise",
+    "test_a_loss_matrix_of_labels_is_that_of_its_classes",
+]
+
+
+def test_a_loss_matrix_of_labels_is_that_of_its_classes(rng):
+    loss, law = rng.random((4, 4)), rng.dirichlet(np.ones(4), size=10)
+    X, y = np.repeat(np.eye(10), 4, axis=0), np.tile(np.arange(4), 10)
+    model = LowRankLossClassifier(loss, estimator=LinearRegression())
+    chosen = model.fit(X, y, sample_weight=law.ravel()).predict(np.eye(10))
+    np.testing.assert_array_equal(chosen, (law @ loss).argmin(axis=1))
+
+
+def test_every_row_of_the_table_has_its_law():
+    rows = rows_of_the_table()
+    assert len(rows) == len(TESTS)
+    assert set(TESTS) <= set(globals())
+    assert all(len(row) == 4 for row in rows)
+    conditions = " ".join(row[2] for row in rows)
+    assert all(pred.condition in conditions for pred in PREDS.values() if pred.condition)
