@@ -168,15 +168,19 @@ class Queries:
         """The query of each row, as a number, in row order."""
         return self.ungroup(self.repeat(np.arange(self.n_queries)))
 
-    def indicator(self, weights: Floats) -> csr_matrix:
+    def indicator(self, weights: Floats, part: slice = slice(None)) -> csr_matrix:
         """Sparse (n_queries, n_rows) matrix that sums rows of a matrix in row order.
 
         Several times faster than ``np.add.reduceat`` along the rows of a matrix, and
-        the same for a sparse one. ``weights`` are in grouped order.
+        the same for a sparse one. ``weights`` are in grouped order; a ``part`` of the queries has
+        as many rows in the matrix.
         """
-        columns = np.arange(self.n_rows) if self.order is None else self.order
-        shape = (self.n_queries, self.n_rows)
-        return csr_matrix((weights, columns, self.ptr), shape=shape)
+        first, last, _ = part.indices(self.n_queries)
+        ptr = self.ptr[first : last + 1]
+        rows = slice(int(ptr[0]), int(ptr[-1]))
+        columns = np.arange(rows.start, rows.stop) if self.order is None else self.order[rows]
+        shape = (last - first, self.n_rows)
+        return csr_matrix((weights[rows], columns, ptr - ptr[0]), shape=shape)
 
     # -- ragged reductions, in grouped order --------------------------------------
 
