@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sized
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
-from threading import Condition, Lock, RLock, Thread
+from threading import Condition, Lock, RLock
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,9 @@ Result = TypeVar("Result")
 
 # Up to so many results of each thread wait for one of an earlier item.
 _AHEAD = 4
+
+# As many as no machine has cores: how many there are is told by BLAS.
+_MOST_THREADS = 1 << 10
 
 # Matrices with up to so many cells are decomposed on one thread.
 _SMALL = 1 << 18
@@ -46,11 +50,9 @@ def each(
     together add as many threads to those that call as BLAS would.
     """
     run = _Run(work, items, merge)
-    if most < 2:
-        return run.start(0, most)
+    n_items = len(items) if isinstance(items, Sized) else np.inf
     try:
-        n_items = len(items) if isinstance(items, Sized) else np.inf
-        run.start(_BLAS.enter(run, min(n_items, most) - 1), most)
+        run.start(0 if most < 2 else _BLAS.enter(run, min(n_items, most) - 1), most)
     finally:
         run.stop()
         _BLAS.leave(run)
@@ -87,7 +89,8 @@ class _Run(Generic[Item, Result]):
         self.ahead: float = np.inf
         self.waiting: dict[int, Result] = {}
         self.error: BaseException | None = None
-        self.threads: list[Thread] = []
+        self.helpers: list[Future[None]] = []
+        self.n_helping = 0
 
     def start(self, n_more: int, most: float) -> None:
         """Work on all items, with so many threads beside the one that calls."""
@@ -102,14 +105,13 @@ class _Run(Generic[Item, Result]):
         for _ in range(n_more):
             # numpy keeps its settings in the context, or before version 2.2 beside the thread, as
             # scikit-learn does.
-            thread = Thread(target=copy_context().run, args=(self._help, *settings), daemon=True)
-            self.threads.append(thread)
+            context = copy_context()
             try:
-                thread.start()
-            except RuntimeError:  # no more threads: the others do all
+                self.helpers.append(_pool().submit(context.run, self._help, *settings))
+            except RuntimeError:  # no more threads, or none any more: the others do all
                 break
         self._go_on()
-        self._join()
+        self._wait()
         if self.error is not None:
             try:
                 raise self.error
@@ -119,25 +121,36 @@ class _Run(Generic[Item, Result]):
 
     def stop(self) -> None:
         """Begin no more items, and wait for those that were begun."""
-        if self.threads:
-            with self.lock:
-                self.end = 0
-                self.changed.notify_all()
-            self._join()
+        self.end = 0
+        if self.helpers:
+            self._wait()
+        # A thread that has not begun holds this until it does.
+        del self.work, self.items, self.merge
+        self.waiting.clear()
 
-    def _join(self) -> None:
-        for thread in self.threads:
-            if thread.ident is not None:
-                thread.join()
-        self.threads = []
+    def _wait(self) -> None:
+        """Wait for the threads that have begun; others find nothing to do."""
+        for helper in self.helpers:
+            helper.cancel()
+        with self.lock:
+            self.changed.notify_all()
+            while self.n_helping:
+                self.changed.wait()
+        self.helpers = []
 
     def _help(self, errors: dict[str, Any], config: dict[str, Any]) -> None:
+        with self.lock:
+            self.n_helping += 1
         try:
             with np.errstate(**errors), config_context(**config):
                 self._go_on()
         except BaseException as error:
             with self.lock:
                 self._fail(0, error)
+        finally:
+            with self.lock:
+                self.n_helping -= 1
+                self.changed.notify_all()
 
     def _go_on(self) -> None:
         """Take items until there are none left, or one before raised an error."""
@@ -237,6 +250,7 @@ class _Blas:
 
     def after_fork(self) -> None:
         """Restore in the child, which has no other threads, and in which the lock may be held."""
+        _pool.cache_clear()
         self.lock = RLock()
         self.runs = WeakKeyDictionary()
         self._restore()
@@ -245,6 +259,12 @@ class _Blas:
 _BLAS = _Blas()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_BLAS.after_fork)
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Return idle threads, which take less to find than to start; runs say how many are at work."""
+    return ThreadPoolExecutor(_MOST_THREADS, "skcalrank")
 
 
 def _set_threads(lib: Any, n: int) -> None:
