@@ -101,6 +101,7 @@ class Queries:
         self.sizes = np.diff(ptr)
         self.n_rows = int(ptr[-1])
         self.n_queries = len(ptr) - 1
+        self._parts: dict[int, list[tuple[slice, slice, Queries]]] = {}
         self._buckets: list[Bucket] | None = None
         self._pair_buckets: list[Bucket] | None = None
 
@@ -148,6 +149,14 @@ class Queries:
             rows = slice(int(ptr[0]), int(ptr[-1]))
             yield slice(first, last), rows, Queries(ptr - ptr[0], names=names)
             first = last
+
+    def kept_parts(self, n_rows: int) -> list[tuple[slice, slice, Queries]]:
+        """Return :meth:`parts` in a list, the same one every time: with the batches of each."""
+        if n_rows not in self._parts:
+            everything = slice(0, self.n_queries), slice(0, self.n_rows), self
+            whole = self.n_rows <= n_rows or self.n_queries == 1
+            self._parts[n_rows] = [everything] if whole else list(self.parts(n_rows))
+        return self._parts[n_rows]
 
     # -- from row order to grouped order and back ---------------------------------
 
