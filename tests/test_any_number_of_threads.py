@@ -32,7 +32,12 @@ def rows():
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch):
     """Small data have several chunks."""
-    sizes = {"CACHE_CELLS": 1 << 10, "PART_CELLS": 1 << 12, "_SUM_ROWS": 1 << 10}
+    sizes = {
+        "CACHE_CELLS": 1 << 10,
+        "PART_CELLS": 1 << 12,
+        "_SUM_ROWS": 1 << 10,
+        "_PART_ROWS": 1 << 10,
+    }
     for name, module in list(sys.modules.items()):
         for constant in sizes.keys() & vars(module).keys() if "skcalrank." in name else ():
             monkeypatch.setattr(module, constant, sizes[constant])
@@ -50,6 +55,7 @@ def same(monkeypatch):
 
     def check(call):
         found = {}
+        monkeypatch.setattr(_threads, "_WORTH_THREADS", 0.0)
         for n in (1, 2, 4):
             monkeypatch.setattr(_threads, "n_threads", lambda _, n=n: n)
             found[n] = arrays(call())

@@ -43,12 +43,14 @@ def _several_of_blas():
 
 @pytest.fixture(params=[1, 2, 4])
 def threads(request, monkeypatch):
+    monkeypatch.setattr(_threads, "_WORTH_THREADS", 0.0)
     monkeypatch.setattr(_threads, "n_threads", lambda _: request.param)
     return request.param
 
 
 @pytest.fixture
 def four(monkeypatch):
+    monkeypatch.setattr(_threads, "_WORTH_THREADS", 0.0)
     monkeypatch.setattr(_threads, "n_threads", lambda _: 4)
 
 
@@ -71,6 +73,15 @@ def test_items_are_shared_by_threads():
     each(work, range(4), found.append)
     assert len(set(found)) == 4
     assert get_ident() in found
+
+
+@pytest.mark.usefixtures("four")
+def test_short_work_needs_no_threads(monkeypatch):
+    monkeypatch.setattr(_threads, "_WORTH_THREADS", np.inf)
+    monkeypatch.setattr(_threads, "_pool", None)
+    found = []
+    each(abs, range(9), found.append)
+    assert found == list(range(9))
 
 
 @pytest.mark.usefixtures("four")

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
 from threading import Condition, Lock, RLock
+from time import perf_counter
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,10 @@ Result = TypeVar("Result")
 
 # Up to so many results of each thread wait for one of an earlier item.
 _AHEAD = 4
+
+# Of so many items the first one tells whether all take so long, in seconds, that threads help.
+_MANY = 8
+_WORTH_THREADS = 1e-3
 
 # As many as no machine has cores: how many there are is told by BLAS.
 _MOST_THREADS = 1 << 10
@@ -52,7 +57,8 @@ def each(
     run = _Run(work, items, merge)
     n_items = len(items) if isinstance(items, Sized) else np.inf
     try:
-        run.start(0 if most < 2 else _BLAS.enter(run, min(n_items, most) - 1), most)
+        n_more = 0 if most < 2 else _BLAS.enter(run, min(n_items, most) - 1)
+        run.start(n_more, n_items, most)
     finally:
         run.stop()
         _BLAS.leave(run)
@@ -92,7 +98,7 @@ class _Run(Generic[Item, Result]):
         self.helpers: list[Future[None]] = []
         self.n_helping = 0
 
-    def start(self, n_more: int, most: float) -> None:
+    def start(self, n_more: int, n_items: float, most: float) -> None:
         """Work on all items, with so many threads beside the one that calls."""
         if not n_more:
             for item in self.items:
@@ -101,6 +107,24 @@ class _Run(Generic[Item, Result]):
                     self.merge(result)
             return
         self.ahead = np.inf if self.merge is None else min(_AHEAD * (1 + n_more), most)
+        if not _MANY <= n_items < np.inf or self._is_long(n_items):
+            self._ask_for_help(n_more)
+        self._go_on()
+        self._wait()
+        if self.error is not None:
+            try:
+                raise self.error
+            finally:
+                # It holds the frames that hold this.
+                self.error = None
+
+    def _is_long(self, n_items: float) -> bool:
+        """Work on the first item, and return whether the others are worth more threads."""
+        start = perf_counter()
+        self._step()
+        return (perf_counter() - start) * n_items > _WORTH_THREADS
+
+    def _ask_for_help(self, n_more: int) -> None:
         settings = {**np.geterr(), "call": np.geterrcall()}, get_config()
         for _ in range(n_more):
             # numpy keeps its settings in the context, or before version 2.2 beside the thread, as
@@ -110,14 +134,6 @@ class _Run(Generic[Item, Result]):
                 self.helpers.append(_pool().submit(context.run, self._help, *settings))
             except RuntimeError:  # no more threads, or none any more: the others do all
                 break
-        self._go_on()
-        self._wait()
-        if self.error is not None:
-            try:
-                raise self.error
-            finally:
-                # It holds the frames that hold this.
-                self.error = None
 
     def stop(self) -> None:
         """Begin no more items, and wait for those that were begun."""
@@ -154,18 +170,25 @@ class _Run(Generic[Item, Result]):
 
     def _go_on(self) -> None:
         """Take items until there are none left, or one before raised an error."""
-        for number, item in iter(self._take, None):
-            try:
-                result = self.work(item)
-            except Exception as error:
-                with self.lock:
-                    self._fail(number, error)
-                return
+        while self._step():
+            pass
+
+    def _step(self) -> bool:
+        """Work on the next item; return whether there was one."""
+        taken = self._take()
+        if taken is None:
+            return False
+        number, item = taken
+        try:
+            result = self.work(item)
+        except Exception as error:
             with self.lock:
-                self.waiting[number] = result
-                self._merge()
-            # Nothing is held beside what the next one makes.
-            del item, result
+                self._fail(number, error)
+            return False
+        with self.lock:
+            self.waiting[number] = result
+            self._merge()
+        return True
 
     def _take(self) -> tuple[int, Item] | None:
         with self.lock:
