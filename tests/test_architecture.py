@@ -223,6 +223,7 @@ TESTED_INSIDE = {
     "calibration._cones.newton_steps": "a step that no public number shows by itself",
     "calibration._orders.pooled": "the regression within the gap, against scikit-learn's",
     "calibration._surrogates.conditional_risk": "what the gap is the least value of",
+    "data._threads": "how many threads there are, which the machine says otherwise",
     "metrics._metric.metric_function": "what the metrics are made by",
     "rankers._folds.Split": "folds that no splitter makes",
     "rankers._folds.make_splits": "which rows are held out, of which results are the mean",

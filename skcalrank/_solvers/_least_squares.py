@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import MOST_CELLS, Queries, check_option, first_equal_rows
+from ..data import MOST_CELLS, Queries, check_option, first_equal_rows, one_blas_thread
 from ._moments import WithinQueries, pooled_moments, product_of_rows
 from ._regressors import fit_with_held_out, held_out_queries, warn_unless_a_mean
 from ._ridge import square_root
@@ -175,7 +175,8 @@ def fit_moments(regressor, moments, one_target, *, fit_intercept=True, method="f
         # That solver leaves out singular values below 1e-15.
         unit = _unit_of(root)
         regressor.set_params(solver="svd", alpha=np.divide(alpha, unit) / unit)
-    getattr(regressor, method)(root / unit, right[:, 0] if one_target else right)
+    with one_blas_thread(moments.gram.size):
+        getattr(regressor, method)(root / unit, right[:, 0] if one_target else right)
     if free:
         regressor.set_params(solver="auto", alpha=alpha)
         regressor.coef_ = regressor.coef_ / unit

@@ -11,17 +11,20 @@ not cancel, and what is added up is in double precision whatever the precision o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import reduce
+from threading import local
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import diags, issparse
 
-from ..data import CACHE_CELLS, MOST_CELLS, Queries, safe_divide
+from ..data import CACHE_CELLS, MOST_CELLS, PART_CELLS, Queries, each, safe_divide
 
 # Rows are worked on by the thousand, at which products are fast.
 _CHUNK_ROWS = 1024
+
+# Sums of the rows of queries are taken of so many rows at a time.
+_SUM_ROWS = 1 << 14
 
 # A multiple of the rows that BLAS libraries multiply at a time.
 _BLOCK_ROWS = 64
@@ -135,11 +138,13 @@ def pooled_moments(X, targets, weight=None, rows=None) -> Moments:
         return shift, columns, None if weight is None else np.sqrt(w)
 
     d, width = X.shape[1], X.shape[1] + targets.shape[1] + 1
-    within, ends, shifts = np.zeros((width, width)), [], []
-    for products, shift in _products(X, pick, width - d, shifted):
-        within += products
+    ends, shifts = [], []
+
+    def note(products, shift):
         ends.append(products[-1].copy())
         shifts.append(shift)
+
+    within = _products(X, pick, width - d, shifted, note)
     mean, products = _about_the_mean(within, np.array(ends), np.array(shifts, dtype=float))
     moment = _times(products[:d, d:], unit)
     return Moments(total, mean[:d], level + mean[d:] * unit, products[:d, :d], moment)
@@ -173,9 +178,7 @@ class WithinQueries:
         del grouped
         self.X, self.targets = X, targets
         self.codes = queries.codes
-        self.means = queries.indicator(share if issparse(X) else share.astype(X.dtype)) @ X
-        if issparse(X):
-            self.means = self.means.toarray()
+        self.means = _sums(X, queries, share)
         self.levels = queries.indicator(share) @ targets
         self._sizes, self._weight = queries.sizes.astype(float), weight
         self._totals, self._unit = total * self._sizes, _largest(targets)
@@ -235,12 +238,26 @@ class WithinQueries:
             return shift, self.centred_targets(pick) / self._unit, np.sqrt(self.weight(pick))
 
         d, t = self.X.shape[1], self.targets.shape[1]
-        products = sum(both for both, _ in _products(self.X, rows, t, centred))
+        products = _products(self.X, rows, t, centred)
         return products[:d, :d], _times(products[:d, d:], self._unit)
 
     def _sparse_products(self, rows):
         targets, weight = self.centred_targets(rows), self.weight(rows)
         return _sparse_products(self.X[rows], targets, weight, self.means, self.codes[rows])
+
+
+def _sums(X, queries, weight) -> np.ndarray:
+    """Return the weighted sum of the rows of each query; weights are in grouped order."""
+    if issparse(X):
+        return (queries.indicator(weight) @ X).toarray()
+    weight = weight.astype(X.dtype)
+    out = np.empty((queries.n_queries, X.shape[1]), dtype=X.dtype)
+
+    def add_up(part):
+        out[part] = queries.indicator(weight, part) @ X
+
+    each(add_up, [part for part, _, _ in queries.parts(_SUM_ROWS)])
+    return out
 
 
 def _largest(targets) -> float:
@@ -318,44 +335,79 @@ def _sparse_products(X, targets, weight, means, codes):
     return gram, _times(moment)
 
 
-def _products(X, rows, n_columns, prepare) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """``Z'Z`` of a chunk of rows ``z = root * [x - shift, columns]``, and the shift, by turns.
+def _products(X, rows, n_columns, prepare, note=None) -> np.ndarray:
+    """Return the sum over chunks of ``Z'Z``, of rows ``z = root * [x - shift, columns]``.
 
     Features and targets stand side by side: one product gives both, at the speed of a large one.
     A slice for `rows` is all of them. From the row numbers of a chunk and the chunk of X, `prepare`
-    returns shift, columns, and root (square roots of the weights, or None).
+    returns shift, columns, and root (square roots of the weights, or None). `note` is called with
+    the product and the shift of each chunk, in their order.
     """
-    d, n_rows = X.shape[1], X.shape[0] if isinstance(rows, slice) else len(rows)
-    step = max(CACHE_CELLS // (d + n_columns) // _CHUNK_ROWS, 1) * _CHUNK_ROWS
+    width, n_rows = X.shape[1] + n_columns, X.shape[0] if isinstance(rows, slice) else len(rows)
+    step = max(CACHE_CELLS // width // _CHUNK_ROWS, 1) * _CHUNK_ROWS
     # At least as many rows as columns, or adding up the products would cost most.
-    step = max(step, d + n_columns)
-    buffer = np.empty((min(step, n_rows), d + n_columns), dtype=X.dtype)
-    squares, nonzero = np.zeros(d), np.zeros(d, dtype=bool)
-    for start in range(0, n_rows, step):
-        pick = slice(start, start + step)
-        pick = pick if isinstance(rows, slice) else _as_slice(rows[pick])
-        chunk = X[pick]
-        part = buffer[: len(chunk)]
+    step = max(step, width)
+    total = _Total(X, rows, prepare, note, (min(step, n_rows), width))
+    starts = range(0, n_rows, step)
+    each(total.products_of, starts, total.add, most=4 * PART_CELLS // width**2)
+    _check_squares(total.squares, total.squares[total.nonzero])
+    return total.products
+
+
+class _Total:
+    """Sum of the products of chunks, which several threads may form; see `_products`."""
+
+    def __init__(self, X, rows, prepare, note, shape):
+        self.X, self.rows, self.prepare, self.note, self.shape = X, rows, prepare, note, shape
+        d = X.shape[1]
+        self.products = np.zeros((shape[1], shape[1]))
+        self.squares, self.nonzero = np.zeros(d), np.zeros(d, dtype=bool)
+        self._of_thread = local()
+
+    def products_of(self, start):
+        """Products of a chunk, its shift, and features of small squares that are not zero."""
+        pick = slice(start, start + self.shape[0])
+        pick = pick if isinstance(self.rows, slice) else _as_slice(self.rows[pick])
+        chunk = self.X[pick]
         # Squares that leave the range of single precision may not leave that of double.
-        for dtype in (X.dtype, np.dtype(float)):
-            chunk, part = chunk.astype(dtype, copy=False), part.astype(dtype, copy=False)
+        for dtype in (self.X.dtype, np.dtype(float)):
+            part, shift = self._part(pick, chunk.astype(dtype, copy=False))
             with np.errstate(over="ignore", invalid="ignore"):
-                shift, columns, root = prepare(pick, chunk)
-                np.subtract(chunk, shift, out=part[:, :d])
-                part[:, d:] = columns
-                if root is not None:
-                    part *= root[:, None].astype(dtype)
                 products = part.T @ part
-            chunk_squares = products.diagonal()
-            small = np.flatnonzero(chunk_squares[:d] < _least_squares_of(dtype))
-            of_small = part[:, small].any(axis=0)
-            if np.isfinite(chunk_squares).all() and not of_small.any():
+            squares = products.diagonal()
+            small = np.flatnonzero(squares[: len(self.squares)] < _least_squares_of(dtype))
+            small = small[part[:, small].any(axis=0)]
+            if np.isfinite(squares).all() and not len(small):
                 break
-        squares += chunk_squares[:d]
-        nonzero[small] |= of_small
-        _check_squares(chunk_squares)
-        yield products.astype(float, copy=False), shift
-    _check_squares(squares, squares[nonzero])
+        return products.astype(float, copy=False), shift, small
+
+    def _part(self, pick, chunk):
+        """Rows to be squared, and their shift."""
+        d = chunk.shape[1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift, columns, root = self.prepare(pick, chunk)
+            part = self._buffer()[: len(chunk)].astype(chunk.dtype, copy=False)
+            np.subtract(chunk, shift, out=part[:, :d])
+            part[:, d:] = columns
+            if root is not None:
+                part *= root[:, None].astype(chunk.dtype)
+        return part, shift
+
+    def _buffer(self):
+        if not hasattr(self._of_thread, "buffer"):
+            self._of_thread.buffer = np.empty(self.shape, dtype=self.X.dtype)
+        return self._of_thread.buffer
+
+    def add(self, found):
+        """Add what `products_of` returned for the next chunk."""
+        products, shift, small = found
+        squares = products.diagonal()
+        self.squares += squares[: len(self.squares)]
+        self.nonzero[small] = True
+        _check_squares(squares)
+        self.products += products
+        if self.note is not None:
+            self.note(products, shift)
 
 
 def _least_squares_of(dtype):
@@ -381,10 +433,13 @@ def product_of_rows(X, coefs, rows=None) -> np.ndarray:
     # Outputs side by side in memory: whoever asks for many looks at one after the other.
     out = np.empty((X.shape[0] if rows is None else len(rows), *coefs.shape[1:]), order="F")
     step = max(CACHE_CELLS // X.shape[1] // _CHUNK_ROWS, 1) * _CHUNK_ROWS
-    for start in range(0, len(out), step):
+
+    def multiply(start):
         pick = slice(start, start + step)
         chunk = X[pick if rows is None else _as_slice(rows[pick])]
         _product_of_chunk(chunk.astype(float, copy=False), coefs, out[pick])
+
+    each(multiply, range(0, len(out), step))
     return out
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import wraps
+
 import numpy as np
 from numpy.linalg import eigh, svd
 from scipy.linalg import lapack
 
+from ..data import one_blas_thread
 from ._moments import Moments
 
 _EPS = np.finfo(float).eps
@@ -18,6 +21,18 @@ _ROUNDING = 1e-12
 _WELL_CONDITIONED = 1e-8
 
 
+def _of_moments(function):
+    """Make a function of moments use one thread where there are few features."""
+
+    @wraps(function)
+    def call(moments, *args, **kwargs):
+        with one_blas_thread(moments.gram.size):
+            return function(moments, *args, **kwargs)
+
+    return call
+
+
+@_of_moments
 def ridge(moments: Moments, alpha, fit_intercept=True, scale=None) -> np.ndarray:
     """Return coefficients of ridge regression, of shape (d, n_targets).
 
@@ -48,6 +63,7 @@ def _solve(gram, moment, penalty):
     return coef / scale[:, None]
 
 
+@_of_moments
 def ridge_path(moments: Moments, alphas, fit_intercept=True, scale=None) -> np.ndarray:
     """Return coefficients (n_alphas, d, n_targets) of many penalties from one decomposition.
 
@@ -65,6 +81,7 @@ def ridge_path(moments: Moments, alphas, fit_intercept=True, scale=None) -> np.n
     return coefs / np.reshape(unit, (-1, 1))
 
 
+@_of_moments
 def square_root(moments: Moments, fit_intercept=True) -> tuple[np.ndarray, np.ndarray]:
     """A and b with ``A'A`` and ``A'b`` the two sides of the normal equations.
 

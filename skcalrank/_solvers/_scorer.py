@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 from scipy.sparse import diags, issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, Queries, safe_divide, warn
+from ..data import CACHE_CELLS, PART_CELLS, Queries, each, one_blas_thread, safe_divide, warn
 from ._least_squares import centred_gram
 from ._moments import pooled_moments
 
@@ -61,13 +61,16 @@ class Units(NamedTuple):
 
 
 def _in_range(fit):
-    """Raise where numbers overflow, of which the solver would make anything."""
+    """Raise where numbers overflow, of which the solver would make anything.
+
+    Its steps are products with small matrices.
+    """
 
     @wraps(fit)
-    def call(*args, **kwargs):
+    def call(objective, X, **kwargs):
         try:
-            with np.errstate(over="raise", invalid="raise"):
-                return fit(*args, **kwargs)
+            with np.errstate(over="raise", invalid="raise"), one_blas_thread(X.shape[1] ** 2):
+                return fit(objective, X, **kwargs)
         except FloatingPointError as error:
             raise ValueError(
                 f"Products of X, y and sample_weight are out of range ({error}): scale the "
@@ -247,13 +250,14 @@ class _Rows:
         return self.gram if self.gram.ndim == 1 else self.gram.diagonal()
 
     def _chunks(self):
-        n = self.X.shape[0]
-        whole = self.X.dtype == np.float64 and not self.is_far
-        step = n if whole else max(1, CACHE_CELLS // self.d)
-        for start in range(0, n, step):
-            part = slice(start, start + step)
-            chunk = self.X[part].astype(float, copy=False)
-            yield part, chunk - self.mean if self.is_far else chunk
+        """Slices of rows, which are small where a copy is made of them."""
+        copied = self.X.dtype != np.float64 or self.is_far
+        step = max(1, (CACHE_CELLS if copied else PART_CELLS // 4) // self.d)
+        return [slice(start, start + step) for start in range(0, self.X.shape[0], step)]
+
+    def _chunk(self, part):
+        chunk = self.X[part].astype(float, copy=False)
+        return chunk - self.mean if self.is_far else chunk
 
     def scores(self, w):
         """Scores of the rows, of shape (n_rows, n_outputs)."""
@@ -261,7 +265,12 @@ class _Rows:
         if issparse(self.X):
             out = self.X @ coef
         else:
-            out = np.concatenate([chunk @ coef for _, chunk in self._chunks()])
+            out = np.empty((self.X.shape[0], coef.shape[1]))
+
+            def multiply(part):
+                out[part] = self._chunk(part) @ coef
+
+            each(multiply, self._chunks())
         if not self.fit_intercept:
             return out
         return out + (w[-1] if self.is_far else w[-1] - self.mean @ coef)
@@ -272,8 +281,12 @@ class _Rows:
         if issparse(self.X):
             out[: self.d] = self.X.T @ slope
         else:
-            for part, chunk in self._chunks():
-                out[: self.d] += chunk.T @ slope[part]
+            products = out[: self.d]
+
+            def add(product):
+                np.add(products, product, out=products)
+
+            each(lambda part: self._chunk(part).T @ slope[part], self._chunks(), add)
         if self.fit_intercept:
             total = slope.sum(axis=0)
             if not self.is_far:

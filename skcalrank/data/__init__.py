@@ -65,6 +65,8 @@ from ._ranked import positions as positions
 from ._targets import Judgments as Judgments
 from ._targets import RankingTarget
 from ._targets import Target as Target
+from ._threads import each as each
+from ._threads import one_blas_thread as one_blas_thread
 from ._types import Array as Array
 from ._types import ArrayLike as ArrayLike
 from ._types import Bools as Bools

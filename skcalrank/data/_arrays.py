@@ -13,6 +13,8 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from ._lazy import refuse_lazy
+from ._memory import CACHE_CELLS, PART_CELLS
+from ._threads import each
 from ._types import Array, ArrayLike, Floats, Ints
 
 # Up to here all integers are numbers of double precision.
@@ -74,6 +76,19 @@ def checked_array(values: ArrayLike, name: str, **checks: Any) -> Any:
         raw = as_array(values, name)
         refuse_no_numbers(**{name: raw})
         return check_array(raw, input_name=name, **{"dtype": np.float64} | checks)
+
+
+def is_finite(X: object) -> bool:
+    """Return whether numbers in a large array are finite, if their sum is; False tells nothing."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.size < PART_CELLS:
+        return False
+    if X.dtype not in (np.float64, np.float32):
+        return False
+    step = max(1, CACHE_CELLS // X.shape[1])
+    sums: list[float] = []
+    with np.errstate(all="ignore"):
+        each(lambda start: X[start : start + step].sum(), range(0, len(X), step), sums.append)
+    return bool(np.isfinite(sums).all())
 
 
 def refuse_no_numbers(**values: Any) -> None:

@@ -101,6 +101,7 @@ class Queries:
         self.sizes = np.diff(ptr)
         self.n_rows = int(ptr[-1])
         self.n_queries = len(ptr) - 1
+        self._parts: dict[int, list[tuple[slice, slice, Queries]]] = {}
         self._buckets: list[Bucket] | None = None
         self._pair_buckets: list[Bucket] | None = None
 
@@ -149,6 +150,14 @@ class Queries:
             yield slice(first, last), rows, Queries(ptr - ptr[0], names=names)
             first = last
 
+    def kept_parts(self, n_rows: int) -> list[tuple[slice, slice, Queries]]:
+        """Return :meth:`parts` in a list, the same one every time: with the batches of each."""
+        if n_rows not in self._parts:
+            everything = slice(0, self.n_queries), slice(0, self.n_rows), self
+            whole = self.n_rows <= n_rows or self.n_queries == 1
+            self._parts[n_rows] = [everything] if whole else list(self.parts(n_rows))
+        return self._parts[n_rows]
+
     # -- from row order to grouped order and back ---------------------------------
 
     def group(self, values: NDArray[Kind]) -> NDArray[Kind]:
@@ -168,15 +177,19 @@ class Queries:
         """The query of each row, as a number, in row order."""
         return self.ungroup(self.repeat(np.arange(self.n_queries)))
 
-    def indicator(self, weights: Floats) -> csr_matrix:
+    def indicator(self, weights: Floats, part: slice = slice(None)) -> csr_matrix:
         """Sparse (n_queries, n_rows) matrix that sums rows of a matrix in row order.
 
         Several times faster than ``np.add.reduceat`` along the rows of a matrix, and
-        the same for a sparse one. ``weights`` are in grouped order.
+        the same for a sparse one. ``weights`` are in grouped order; a ``part`` of the queries has
+        as many rows in the matrix.
         """
-        columns = np.arange(self.n_rows) if self.order is None else self.order
-        shape = (self.n_queries, self.n_rows)
-        return csr_matrix((weights, columns, self.ptr), shape=shape)
+        first, last, _ = part.indices(self.n_queries)
+        ptr = self.ptr[first : last + 1]
+        rows = slice(int(ptr[0]), int(ptr[-1]))
+        columns = np.arange(rows.start, rows.stop) if self.order is None else self.order[rows]
+        shape = (last - first, self.n_rows)
+        return csr_matrix((weights[rows], columns, ptr - ptr[0]), shape=shape)
 
     # -- ragged reductions, in grouped order --------------------------------------
 

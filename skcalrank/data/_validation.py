@@ -15,6 +15,7 @@ from ._arrays import (
     as_array,
     checked_array,
     exact_ranks,
+    is_finite,
     naming,
     refuse_masked,
     refuse_no_numbers,
@@ -213,6 +214,8 @@ def checked_features(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
     refuse_masked(X=X)
     with naming("X", "y"):
         refuse_no_numbers(X=X)
+        if checks.get("ensure_all_finite", True) is True and is_finite(X):
+            checks["ensure_all_finite"] = False
         return validate_data(estimator, X, *y, **checks)
 
 

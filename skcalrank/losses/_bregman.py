@@ -18,6 +18,7 @@ from scipy.special import xlogy
 
 from ..data import Floats, Queries
 from ._base import Loss, check_eta, reach
+from ._parts import in_parts
 from ._pointwise import Logistic
 
 
@@ -112,6 +113,7 @@ class BregmanKL(Loss):
         whole = queries.sum(raised) + np.exp(-top)
         return raised / queries.repeat(whole), np.log(whole) + top
 
+    @in_parts("queries")
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
@@ -120,12 +122,14 @@ class BregmanKL(Loss):
         loss = entropy - queries.sum(v * s) + self.eta * self._link(s, queries)[1]
         return loss if weight is None else loss * queries.mean(weight)
 
+    @in_parts("sum", "documents")
     def value_and_gradient(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[float, Floats]:
         value = self.evaluate(v, s, queries, weight).sum()
         return float(value), self.derivatives(v, s, queries, weight)[0]
 
+    @in_parts("documents", "documents")
     def derivatives(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[Floats, Floats]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..data import CACHE_CELLS, Floats, Queries, safe_divide
 from ._base import EXPONENT, Loss
+from ._parts import in_parts
 
 # Scores further below the best of their query are taken to stand there: e^-700 is a number.
 _FLOOR = -700.0
@@ -61,6 +62,7 @@ class PairwiseSquared(_PairwiseLoss):
         mean = safe_divide(queries.sum(weight * gap), queries.sum(weight))
         return gap - queries.repeat(mean)
 
+    @in_parts("queries")
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
@@ -68,6 +70,7 @@ class PairwiseSquared(_PairwiseLoss):
         squares = centred**2 if weight is None else weight * centred**2
         return queries.sizes * queries.sum(squares)
 
+    @in_parts("sum", "documents")
     def value_and_gradient(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[float, Floats]:
@@ -77,6 +80,7 @@ class PairwiseSquared(_PairwiseLoss):
             slope *= weight
         return float(slope @ centred), 2.0 * slope
 
+    @in_parts("documents", "documents")
     def derivatives(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[Floats, Floats]:
@@ -122,12 +126,14 @@ class PairwiseExponential(_PairwiseLoss):
             own = v * weight**2 * share
         return falling, rising, queries.sum(falling), queries.sum(rising), own
 
+    @in_parts("queries")
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
         _, _, fallen, risen, own = self._factors(v, s, queries, weight)
         return fallen * risen - queries.sum(own)
 
+    @in_parts("sum", "documents")
     def value_and_gradient(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[float, Floats]:
@@ -136,6 +142,7 @@ class PairwiseExponential(_PairwiseLoss):
         rising *= queries.repeat(fallen)
         return float(fallen @ risen - own.sum()), np.subtract(rising, falling, out=rising)
 
+    @in_parts("documents", "documents")
     def derivatives(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[Floats, Floats]:
@@ -179,6 +186,7 @@ class PairwiseLogistic(_PairwiseLoss):
 
     name: ClassVar[str] = "pairwise_logistic"
 
+    @in_parts("queries")
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
@@ -188,6 +196,7 @@ class PairwiseLogistic(_PairwiseLoss):
                 out[block.ids] += block.losses(part, sums)
         return out
 
+    @in_parts("sum", "documents")
     def value_and_gradient(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[float, Floats]:
@@ -200,6 +209,7 @@ class PairwiseLogistic(_PairwiseLoss):
             gradient[block.documents] = slopes[block.present]
         return value, gradient
 
+    @in_parts("documents", "documents")
     def derivatives(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[Floats, Floats]:

@@ -12,6 +12,7 @@ from scipy.special import expit, log1p, xlogy
 
 from ..data import Floats, Queries
 from ._base import EXPONENT, Loss, check_eta, reach
+from ._parts import in_parts
 
 
 class PointwiseLoss(Loss):
@@ -113,17 +114,20 @@ class PointwiseLoss(Loss):
         least : ndarray of shape (n_documents,)
         """
 
+    @in_parts("queries")
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
         return queries.sum(_weighted(self.terms(v, s), weight))
 
+    @in_parts("sum", "documents")
     def value_and_gradient(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[float, Floats]:
         value = _weighted(self.terms(v, s), weight).sum()
         return float(value), _weighted(self.slopes(v, s), weight)
 
+    @in_parts("documents", "documents")
     def derivatives(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[Floats, Floats]:

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from ..data import Floats, Queries
 from ._base import Loss
+from ._parts import in_parts
 from ._pointwise import PointwiseLoss
 
 Function = Callable[[Any], Any]
@@ -86,6 +87,7 @@ class PairwiseTemplate(Loss):
             ahead = (score[:, :, None] - score[:, None, :]) * (pair > 0)
             yield bucket.ids, present, documents, pair * target[:, :, None], ahead
 
+    @in_parts("queries")
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
@@ -94,12 +96,14 @@ class PairwiseTemplate(Loss):
             out[ids] = (paid * self.phi(ahead)).sum(axis=(1, 2))
         return out
 
+    @in_parts("sum", "documents")
     def value_and_gradient(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[float, Floats]:
         value = float(self.evaluate(v, s, queries, weight).sum())
         return value, self.derivatives(v, s, queries, weight)[0]
 
+    @in_parts("documents", "documents")
     def derivatives(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[Floats, Floats]:

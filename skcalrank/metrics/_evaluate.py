@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..data import (
-    PART_CELLS,
     TIES,
     ArrayLike,
     Labels,
@@ -20,6 +19,7 @@ from ..data import (
     check_sample_weight,
     check_scores,
     check_target,
+    each,
     in_memory,
     query_weights,
     scale_of,
@@ -27,6 +27,9 @@ from ..data import (
     warn_of_cut_queries,
 )
 from ..measures import Measure, get_measure
+
+# Queries of so many rows are evaluated at a time.
+_PART_ROWS = 1 << 16
 
 EMPTY = ("skip", "zero", "one", "nan", "error")
 
@@ -156,10 +159,14 @@ def evaluate(
     # A measure of the whole order first: the others then read its sort.
     by_need = sorted(resolved, key=lambda name: resolved[name].cutoff is not None)
     values = {name: np.empty(queries.n_queries) for name in by_need}
-    for part, rows, those in queries.parts(PART_CELLS // 8):
+
+    def evaluate_part(part):
+        of_part, rows, those = part
         ranked = Ranked(scores[rows], those, ties)
         for name in by_need:
-            values[name][part] = values_per_query(resolved[name], y[rows], ranked, empty)
+            values[name][of_part] = values_per_query(resolved[name], y[rows], ranked, empty)
+
+    each(evaluate_part, queries.parts(_PART_ROWS))
     if average:
         for name in resolved:
             values[name] = _mean(values[name], weight, empty)

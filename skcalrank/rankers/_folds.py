@@ -7,7 +7,7 @@ pass over the rows; a penalty then costs a matrix product, and the measure.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from numbers import Integral
 from typing import NamedTuple
 
@@ -21,7 +21,16 @@ from .._solvers import (
     product_of_rows,
     ridge_path,
 )
-from ..data import KEPT_CELLS, PART_CELLS, CutQueriesWarning, Queries, Ranked, warn
+from ..data import (
+    CACHE_CELLS,
+    KEPT_CELLS,
+    PART_CELLS,
+    CutQueriesWarning,
+    Queries,
+    Ranked,
+    each,
+    warn,
+)
 from ._problem import Problem, moments_of
 
 
@@ -93,9 +102,12 @@ def _contents(problem):
     if issparse(X):
         sums = np.append(np.uint64(0), (_bits(X.data) * factors[X.indices]).cumsum())
         return out + sums[X.indptr[1:]] - sums[X.indptr[:-1]]
-    step = max(1, PART_CELLS // X.shape[1])
-    for start in range(0, n_rows, step):
+    step = max(1, CACHE_CELLS // X.shape[1])
+
+    def add(start):
         out[start : start + step] += _bits(X[start : start + step]) @ factors
+
+    each(add, range(0, n_rows, step))
     return out
 
 
@@ -267,11 +279,8 @@ class _Piece(NamedTuple):
 
 def _parts(problem, splits, training, alphas, relative) -> Iterator[_Piece]:
     codes = problem.queries.codes if problem.n_items is None else None
-    for number, (split, moments) in enumerate(zip(splits, training)):
-        scale = moments.penalty_scale() if relative else None
-        coefs = ridge_path(moments, alphas, scale=scale)
-        levels = (moments.level - moments.mean @ coefs).ravel()
-        coefs = coefs.transpose(1, 0, 2).reshape(len(moments.mean), -1)
+    models = _models(training, alphas, relative)
+    for number, (split, (coefs, levels)) in enumerate(zip(splits, models)):
         test = split.test
         if codes is None:
             queries = Queries.equal(len(test), 1)
@@ -281,6 +290,22 @@ def _parts(problem, splits, training, alphas, relative) -> Iterator[_Piece]:
         for _, rows, those in queries.parts(PART_CELLS // len(levels)):
             scores = product_of_rows(problem.X, coefs, test[rows]) + levels
             yield _Piece(number, test[rows], those.sizes, scores)
+
+
+def _models(training, alphas, relative) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Coefficients and levels of every penalty side by side, those of some splits at a time."""
+
+    def solve(moments):
+        scale = moments.penalty_scale() if relative else None
+        coefs = ridge_path(moments, alphas, scale=scale)
+        levels = (moments.level - moments.mean @ coefs).ravel()
+        return coefs.transpose(1, 0, 2).reshape(len(moments.mean), -1), levels
+
+    for first in training:
+        models: list[tuple[np.ndarray, np.ndarray]] = []
+        n_at_once = max(1, PART_CELLS // (first.gram.size + len(alphas) * first.moment.size))
+        each(solve, chain([first], islice(training, n_at_once - 1)), models.append)
+        yield from models
 
 
 def _batches(pieces) -> Iterator[list[_Piece]]:
@@ -315,8 +340,11 @@ def _values(problem, y, pieces, measures):
     for m, measure in enumerate(measures):
         labels = measure.labels(y)
         targets, offset = measure.targets(labels, queries), measure.offset(labels, queries)
-        for a, of_alpha in enumerate(scores[m]):
-            ranked = Ranked(of_alpha, queries, "average")
+
+        def evaluate(a, m=m, measure=measure, targets=targets, offset=offset):
+            ranked = Ranked(scores[m, a], queries, "average")
             values[m, a] = measure.evaluate_targets(targets, offset, ranked)
+
+        each(evaluate, range(len(scores[m])))
         values[m][:, measure.undefined(labels, queries)] = np.nan
     return weight, values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import CACHE_CELLS, Queries
+from ..data import CACHE_CELLS, Queries, each
 from ..losses import PreferenceLoss
 
 # The pairs of a batch of queries are worked on in so many parts, at least.
@@ -41,9 +41,11 @@ class RelevancePairs:
     def value_and_gradient(self, loss: PreferenceLoss, s) -> tuple[float, np.ndarray]:
         """Loss summed over the preferences, and its gradient in the scores."""
         scores = self._queries.extend(s[self._order])
-        value, gradient = 0.0, np.empty(len(s))
-        for bucket in self._queries.pair_buckets():
-            slopes = np.zeros((len(bucket.ids), bucket.width))
+        values: list[float] = []
+        gradient = np.empty(len(s))
+
+        def of_bucket(bucket):
+            value, slopes = 0.0, np.zeros((len(bucket.ids), bucket.width))
             for part, behind, ahead, factor in self._blocks(bucket, scores):
                 terms, steep = loss.terms(ahead), loss.slopes(ahead)
                 terms *= factor
@@ -54,7 +56,10 @@ class RelevancePairs:
             present = np.arange(bucket.width) < bucket.sizes
             documents = (bucket.first + np.arange(bucket.width))[present]
             gradient[self._order[documents]] = slopes[present]
-        return value, gradient
+            return value
+
+        each(of_bucket, self._queries.pair_buckets(), values.append)
+        return sum(values), gradient
 
     def _blocks(self, bucket, scores):
         """Yield documents, those behind, how far they are ahead of them, and what multiplies."""

@@ -1,0 +1,44 @@
+"""Losses of some queries at a time, on several threads."""
+
+from __future__ import annotations
+
+from functools import wraps
+
+import numpy as np
+
+from ..data import each
+
+# Documents at a time, so many that what is made of them stays in cache.
+_PART_ROWS = 1 << 15
+
+
+def in_parts(*kinds):
+    """Make a method of a loss work on some of the queries at a time.
+
+    It takes targets, scores, queries and weights. What it returns are arrays of the ``"queries"``
+    or of the ``"documents"``, or a number, ``"sum"``.
+    """
+
+    def decorate(method):
+        @wraps(method)
+        def call(self, v, s, queries, weight=None):
+            parts = queries.kept_parts(_PART_ROWS)
+            length = {"queries": queries.n_queries, "documents": queries.n_rows, "sum": len(parts)}
+            out = [np.empty(length[kind]) for kind in kinds]
+
+            def work(number):
+                ids, rows, those = parts[number]
+                shares = None if weight is None else weight[rows]
+                found = method(self, v[rows], s[rows], those, shares)
+                place = {"queries": ids, "documents": rows, "sum": number}
+                found = found if len(kinds) > 1 else (found,)
+                for kind, whole, values in zip(kinds, out, found):
+                    whole[place[kind]] = values
+
+            each(work, range(len(parts)))
+            out = [float(a.sum()) if kind == "sum" else a for kind, a in zip(kinds, out)]
+            return out[0] if len(kinds) == 1 else tuple(out)
+
+        return call
+
+    return decorate
