@@ -9,7 +9,7 @@ from _common import data_file
 
 from skcalrank import load_letor, train_test_query_split
 
-__all__ = ["SETS", "Part", "Split", "has_relevant", "sizes_line"]
+__all__ = ["SETS", "Part", "Split", "has_relevant", "joined", "sizes_line"]
 
 
 class Part(NamedTuple):
@@ -32,7 +32,7 @@ class Split(NamedTuple):
     test: Part
 
 
-def _joined(*parts):
+def joined(*parts):
     X, y, qid = (np.concatenate(arrays) for arrays in zip(*parts))
     order = np.argsort(qid, kind="stable")
     return Part(X[order], y[order], qid[order])
@@ -59,20 +59,20 @@ def mq2008(folder):
     """Fold k trains on parts k, k+1, k+2 of five, validates on k+3, tests on k+4."""
     parts = [_read(folder, name, 46) for name in MQ2008_FILES]
     turns = (parts[k:] + parts[:k] for k in range(5))
-    return [Split(_joined(*turn[:3]), _joined(turn[3]), _joined(turn[4])) for turn in turns]
+    return [Split(joined(*turn[:3]), joined(turn[3]), joined(turn[4])) for turn in turns]
 
 
 def mslr_sample(folder):
     """The files of the sample of fold 1."""
-    return [Split(*(_joined(_read(folder, name, 136)) for name in MSLR_FILES))]
+    return [Split(*(joined(_read(folder, name, 136)) for name in MSLR_FILES))]
 
 
 def lightgbm_lambdarank(folder):
     """The example of LightGBM; a quarter of the training queries validates."""
     X, y, qid = _read(folder, LIGHTGBM_FILES[0], 300)
     halves = train_test_query_split(X, y, qid=qid, test_size=0.25, random_state=0)
-    test = _joined(_read(folder, LIGHTGBM_FILES[2], 300))
-    return [Split(_joined(halves[0::2]), _joined(halves[1::2]), test)]
+    test = joined(_read(folder, LIGHTGBM_FILES[2], 300))
+    return [Split(joined(halves[0::2]), joined(halves[1::2]), test)]
 
 
 SETS = {

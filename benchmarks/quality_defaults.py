@@ -1,0 +1,203 @@
+"""What the defaults of the package are chosen by: penalties, losses of trees, boosted objectives.
+
+    python benchmarks/quality_defaults.py --data DIR
+
+Prints mean NDCG@10 over test queries on five data sets, and differences to a reference with one
+paired standard error (sampling of queries only). MQ2008 has its own five folds; MSLR-sample and
+LightGBM's example are pooled into five folds of whole queries; the made data of _made.py have 300
+training and 400 test queries, at two noise levels. DIR (or SKCALRANK_DATA) holds the folders
+MQ2008, MSLR-sample and lightgbm-lambdarank. `--only` takes some of the sets, `--tables` some of
+
+* penalties: the closed form with `alpha="auto"`, multiples of that, alpha=1 as `Ridge` counts it,
+  and the penalty that `LeastSquaresRankerCV` chooses; the same for losses solved by descent. (The
+  label-ranking form is in label_ranking.py.)
+* trees: regressors inside `NDCGRanker` as they come and with the settings of the guide, under the
+  three losses.
+* objectives: LightGBM with 15 leaves at rate .1 and early stopping on our metric over a fifth of
+  the training queries, by loss, targets and weight of a query, beside lambdarank.
+
+Nothing is picked on the test part: a default is the setting that is not behind another one by more
+than a standard error on any set, and best on average. Gain 2^y - 1; queries without a relevant
+document are left out.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+from _common import data_folder, describe_environment, optional, parser, print_table
+from _letor import SETS, Part, joined
+from _made import MADE, made_part
+from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
+
+from skcalrank import (
+    LeastSquaresRankerCV,
+    NDCGRanker,
+    OrderPreservingRanker,
+    QueryKFold,
+    train_test_query_split,
+)
+from skcalrank.boosting import lightgbm_metric, lightgbm_objective
+from skcalrank.linear_model import GramRidge
+from skcalrank.metrics import ndcg_score
+
+TABLES = ("penalties", "trees", "objectives")
+
+
+# -- data ----------------------------------------------------------------------------------
+
+
+def folds_of(name, folder):
+    """Pairs (train, test) of parts."""
+    if name in MADE:
+        noise, cuts = MADE[name]
+        return [(made_part(300, 7, noise, cuts), made_part(400, 99, noise, cuts))]
+    splits = SETS[name][1](folder)
+    if len(splits) > 1:
+        return [(split.train, split.test) for split in splits]
+    # Files of one set may number their queries alike.
+    parts = [part._replace(qid=part.qid + 10**6 * k) for k, part in enumerate(splits[0])]
+    whole = joined(*parts)
+    return [
+        (_rows(whole, train), _rows(whole, test))
+        for train, test in QueryKFold(5).split(whole.X, whole.y, groups=whole.qid)
+    ]
+
+
+def _rows(part, rows):
+    return Part(*(array[rows] for array in part))
+
+
+# -- settings ------------------------------------------------------------------------------
+
+
+def penalties():
+    """Rankers by name; the first one is the reference."""
+    yield "alpha=1", NDCGRanker(k=10, alpha=1.0).fit
+    yield "auto", NDCGRanker(k=10).fit
+    for multiple in (0.1, 1 / 3, 3.0):
+        yield f"auto times {multiple:.2g}", _times(multiple)
+    yield "LeastSquaresRankerCV", LeastSquaresRankerCV("ndcg@10").fit
+    for loss in ("pairwise_logistic", "logistic", "squared_hinge", "bregman_kl"):
+        for alpha in (1.0, "auto"):
+            ranker = OrderPreservingRanker("ndcg@10", loss=loss, alpha=alpha)
+            yield f"{loss}, alpha={alpha}", ranker.fit
+
+
+def _times(multiple):
+    def fit(X, y, qid):
+        alpha = multiple * 3 / np.sqrt(len(np.unique(qid)))
+        return NDCGRanker(k=10, estimator=GramRidge(alpha, penalty_scale="squares")).fit(X, y, qid)
+
+    return fit
+
+
+def trees():
+    """Regressors under each loss; the first one is the reference."""
+    small = {"max_iter": 100, "learning_rate": 0.05, "max_leaf_nodes": 8, "random_state": 0}
+    forest = {"min_samples_leaf": 5, "max_features": 1 / 3, "random_state": 0}
+    regressors = {
+        "as it comes": HistGradientBoostingRegressor(random_state=0),
+        "100 trees of 8 leaves": HistGradientBoostingRegressor(**small),
+        "extra trees": ExtraTreesRegressor(100, **forest),
+    }
+    for name, regressor in regressors.items():
+        for loss, n_passes in (
+            ("squared", 1),
+            ("centered", 1),
+            ("pairwise_squared", 2),
+            ("pairwise_squared", 5),
+        ):
+            options = {"n_passes": n_passes} if n_passes > 1 else {}
+            ranker = NDCGRanker(k=10, estimator=regressor, loss=loss, **options)
+            passes = f", {n_passes} passes" * (n_passes > 1)
+            yield f"{name}: {loss}{passes}", ranker.fit
+
+
+def objectives(lightgbm, threads):
+    """Boosted trees by objective; the first one is the reference."""
+    yield "lambdarank", _boosted(lightgbm, threads, "lambdarank")
+    targets = {"NDCG@10": {"measure": "ndcg@10"}, "grades": {"measure": "dcg", "gain": "linear"}}
+    for loss in ("pairwise_logistic", "pairwise_squared"):
+        for name, measure in targets.items():
+            for query_weight in ("pairs", "documents", "equal"):
+                made = lightgbm_objective(loss=loss, query_weight=query_weight, **measure)
+                label = f"{loss}, {name}, {query_weight}"
+                yield label, _boosted(lightgbm, threads, made)
+
+
+def _boosted(lightgbm, threads, objective):
+    def fit(X, y, qid):
+        halves = train_test_query_split(X, y, qid=qid, test_size=0.2, random_state=0)
+        parts = [joined(Part(*part)) for part in (halves[0::2], halves[1::2])]
+        params = {"objective": objective, "learning_rate": 0.1, "num_leaves": 15, "seed": 0}
+        params |= {"num_threads": threads, "verbose": -1, "metric": "None"}
+        train, valid = (lightgbm.Dataset(p.X, p.y, group=p.sizes) for p in parts)
+        stop = lightgbm.early_stopping(50, verbose=False)
+        metric = lightgbm_metric("ndcg@10")
+        return lightgbm.train(
+            params, train, 500, valid_sets=[valid], feval=metric, callbacks=[stop]
+        )
+
+    return fit
+
+
+# -- measuring -----------------------------------------------------------------------------
+
+
+def values(fit, folds):
+    """NDCG@10 of every test query, and CPU seconds of a fold."""
+    start, found = time.process_time(), []
+    for train, test in folds:
+        scores = fit(*train).predict(test.X)
+        found.append(ndcg_score(test.y, scores, qid=test.qid, k=10, average=False))
+    return np.concatenate(found), (time.process_time() - start) / len(folds)
+
+
+def show(settings, folds, names):
+    """Print a table of settings, a column for each set."""
+    rows, reference = [], None
+    for label, fit in settings:
+        cells, found = [label], {}
+        for name in names:
+            found[name], seconds = values(fit, folds[name])
+            defined = ~np.isnan(found[name])
+            cells.append(f"{found[name][defined].mean():.4f}")
+            if reference is not None:
+                gain = (found[name] - reference[name])[defined]
+                cells[-1] += f" {gain.mean():+.4f} ± {gain.std(ddof=1) / np.sqrt(len(gain)):.4f}"
+            cells[-1] += f" ({seconds:.2f} s)"
+        reference = reference or found
+        rows.append(cells)
+        print("  " + "  ".join(cells), flush=True)
+    print_table(["", *names], rows)
+
+
+def main(argv=None):
+    arguments = parser(__doc__, data=True)
+    every = [*SETS, *MADE]
+    arguments.add_argument("--only", nargs="+", choices=every, default=every)
+    arguments.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
+    options = arguments.parse_args(argv)
+    needed = [file for name in options.only if name in SETS for file in SETS[name][0]]
+    folder = data_folder(options.data, needed)
+    print(describe_environment("numpy", "scikit-learn", "lightgbm", threads=options.threads))
+    folds = {name: folds_of(name, folder) for name in options.only}
+    lightgbm = optional("lightgbm")
+    with threadpool_limits(options.threads), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for table in options.tables:
+            if table == "objectives" and lightgbm is None:
+                print("\nobjectives: lightgbm is missing")
+                continue
+            print(f"\n{table}")
+            made = {"penalties": penalties, "trees": trees}.get(table)
+            settings = made() if made else objectives(lightgbm, options.threads)
+            show(settings, folds, options.only)
+
+
+if __name__ == "__main__":
+    main()
