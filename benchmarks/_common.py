@@ -7,11 +7,13 @@ import importlib
 import os
 import platform
 import sys
+import time
 import tracemalloc
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from threadpoolctl import threadpool_info
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
 
 __all__ = [
     "data_file",
@@ -21,6 +23,7 @@ __all__ = [
     "parser",
     "peak_bytes",
     "print_table",
+    "print_threads",
 ]
 
 VARIABLE = "SKCALRANK_DATA"
@@ -79,15 +82,43 @@ def optional(name):
 
 def describe_environment(*packages, threads=None):
     """One line: versions, cores, and threads: the given number, else those of BLAS."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     versions = ", ".join(f"{name} {_version(name)}" for name in ("skcalrank", *packages))
     if threads is None:
         pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
         said = f"BLAS threads {max(pools, default='unknown')}"
     else:
         said = f"{threads} thread{'s' * (threads != 1)} for everybody"
-    machine = f"{platform.machine()}, {cores} cores, {said}"
+    machine = f"{platform.machine()}, {n_cores()} cores, {said}"
     return f"Python {platform.python_version()}, {versions}; {machine}"
+
+
+def n_cores():
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def print_threads(calls, rounds=5):
+    """Print the least time of each call on one thread and on all cores, which take turns."""
+    numbers = sorted({1, n_cores()})
+    least = {name: dict.fromkeys(numbers, np.inf) for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            for n in numbers:
+                with threadpool_limits(n):
+                    start = time.perf_counter()
+                    call()
+                    least[name][n] = min(least[name][n], time.perf_counter() - start)
+    rows = [
+        [
+            name,
+            *[f"{1e3 * of_call[n]:.1f}" for n in numbers],
+            f"{of_call[1] / of_call[numbers[-1]]:.2f}",
+        ]
+        for name, of_call in least.items()
+    ]
+    print(f"\nOne thread and all, least of {rounds} rounds:")
+    names = [f"ms, {n} thread{'s' * (n != 1)}" for n in numbers]
+    print_table(["", *names, "times faster"], rows)
 
 
 def peak_bytes(call):

@@ -21,7 +21,7 @@ import time
 import warnings
 
 import numpy as np
-from _common import describe_environment, optional, parser, peak_bytes, print_table
+from _common import describe_environment, optional, parser, peak_bytes, print_table, print_threads
 from threadpoolctl import threadpool_limits
 
 from skcalrank import PreferenceTarget, sample_comparisons
@@ -92,6 +92,7 @@ def time_structures(rounds):
     print(f"{N_COMPARISONS:,} comparisons, {N_QUERIES:,} queries, {len(qid):,} documents\n")
     headers = [f"MB at {n / 1e6:.1f}M" for n in sizes]
     print_table(["", "s", "asked", *headers], rows)
+    print_threads(calls_on(targets[-1]), rounds)
 
 
 # -- Bradley-Terry against choix ---------------------------------------------------------

@@ -7,7 +7,8 @@ Both choose the penalty of NDCG@10 over the same folds of whole queries, on data
 features, under both losses, and score every penalty on every fold; the scores are compared one by
 one. The search is run once, ours several times, in one process. "Training" is what is left of the
 search without its scoring: fits, the rows that are cut out for them, the last fit; of ours, a fit
-that solves for every penalty of every fold and scores none.
+that solves for every penalty of every fold and scores none. A second table has ours on one thread
+and on all cores.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from _common import describe_environment, parser, print_table
+from _common import describe_environment, parser, print_table, print_threads
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from speed_fit import N_FEATURES, make_data, without_scores
@@ -73,12 +74,14 @@ def main():
     args = options.parse_args()
     print(describe_environment("numpy", "scikit-learn", threads=args.threads))
     print(f"{args.rows:,} x {N_FEATURES}, 5 folds x {len(ALPHAS)} penalties\n")
-    rows = []
+    rows, calls = [], {}
     with threadpool_limits(args.threads, "blas"):
         for dtype in args.dtypes:
             X, y, qid = make_data(np.dtype(dtype).type, args.rows)
             for loss in ("pairwise_squared", "squared"):
                 mine, ranker = ours(X, y, qid, loss, args.rounds)
+                name = f"{dtype}, {loss}"
+                calls[name] = lambda ranker=ranker, X=X, y=y, qid=qid: ranker.fit(X, y, qid)
                 theirs, grid = search(X, y, qid, loss)
                 differs = f"{largest_difference(grid, ranker):.0e}"
                 same = "same" if grid.best_index_ == ranker.best_index_ else "another"
@@ -91,6 +94,7 @@ def main():
                     rows.append([*head, differs, same])
     headers = ["", "search s", "ours s", "times", "", "asked", "scores differ by", "penalty"]
     print_table(headers, rows)
+    print_threads(calls, args.rounds)
 
 
 if __name__ == "__main__":

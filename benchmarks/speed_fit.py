@@ -12,6 +12,7 @@ the input and the targets of the measure, under the default pairwise squared los
 
 Times are medians over interleaved rounds in one process, ratios are medians of the ratios round by
 round, with the lowest and the highest; peak memory is what X and the arrays of a fit hold at most.
+A second table has all of them on one thread and on all cores.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import time
 from contextlib import contextmanager
 
 import numpy as np
-from _common import describe_environment, parser, peak_bytes, print_table
+from _common import describe_environment, parser, peak_bytes, print_table, print_threads
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
@@ -84,8 +85,8 @@ def interleaved(calls, rounds):
     return {name: np.array(values) for name, values in seconds.items()}
 
 
-def measure(dtype, n_rows, rounds):
-    """Seconds of all rows of the table, and peak memory of a fit in multiples of X."""
+def make_calls(dtype, n_rows):
+    """What is timed, and peak memory of a fit in multiples of X."""
     X, y, qid = make_data(dtype, n_rows)
     ndcg, queries = get_measure("ndcg@10"), Queries.from_qid(qid)
     targets = queries.ungroup(ndcg.targets(queries.group(y.astype(float)), queries)).astype(dtype)
@@ -103,7 +104,7 @@ def measure(dtype, n_rows, rounds):
         "Ridge": lambda: Ridge().fit(X, targets),
     }
     peak = 1 + peak_bytes(calls["fit"]) / X.nbytes
-    return interleaved(calls, rounds), peak
+    return calls, peak
 
 
 def main():
@@ -116,7 +117,8 @@ def main():
     print(f"{args.rows:,} x {N_FEATURES}")
     with threadpool_limits(args.threads, "blas"):
         for name, asked in ASKED.items():
-            seconds, peak = measure(np.dtype(name).type, args.rows, args.rounds)
+            calls, peak = make_calls(np.dtype(name).type, args.rows)
+            seconds = interleaved(calls, args.rounds)
             limit = seconds["limit"]
             rows = [["X'X + X'y", f"{np.median(limit):.2f}", "1", "", ""]]
             for call, most in asked.items():
@@ -126,6 +128,7 @@ def main():
                 rows.append([call, f"{np.median(seconds[call]):.2f}", median, spread, most or ""])
             print(f"\n{name}: X and the arrays of a fit hold {peak:.2f} times X at most")
             print_table(["", "s", "times the limit", "", "asked"], rows)
+            print_threads(calls, args.rounds)
 
 
 if __name__ == "__main__":

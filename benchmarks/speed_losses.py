@@ -3,7 +3,8 @@
 A linear scorer evaluates ``X @ w``, a loss of the scores, and ``X.T @ g``, again and again. The
 table has the loss and its gradient beside those two products, in one process and on one thread;
 then the curvature that boosted trees ask for, and the memory that the arrays of one evaluation
-hold at most, beside that of the scores. "naive" builds all pairs of a query at a time.
+hold at most, beside that of the scores. "naive" builds all pairs of a query at a time. A second
+table has all losses on one thread and on all cores.
 
 Bar: exponential and squared pairwise within 1.5 times the two products, pairwise logistic within
 8 times, and no matrix of all pairs beyond a block.
@@ -14,7 +15,7 @@ Bar: exponential and squared pairwise within 1.5 times the two products, pairwis
 from time import perf_counter
 
 import numpy as np
-from _common import describe_environment, parser, peak_bytes, print_table
+from _common import describe_environment, parser, peak_bytes, print_table, print_threads
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
@@ -70,6 +71,7 @@ def run(args):
     slow = best["pairwise_logistic, naive"]
     rows.append(("pairwise_logistic, naive", f"{1e3 * slow:.1f}", f"{slow / base:.2f}", "", "", ""))
     print_table(("", "ms", "ratio", "bar", "gradient and curvature", "memory / scores"), rows)
+    print_threads({name: call for name, call in calls.items() if "naive" not in name}, args.repeats)
 
 
 def make_queries(n_rows, rng):

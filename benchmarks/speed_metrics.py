@@ -4,7 +4,8 @@
 
 A million documents in 8,000 queries, made here. The peers' time is that of their evaluation
 alone: building their dictionaries and objects, which takes longer, is left out and stated. Ours
-is the whole call, from arrays to the mean, on one thread; ranx takes the cores that there are.
+is the whole call, from arrays to the mean, on one thread; ranx takes the cores that there are. A
+second table has ours on one thread and on all cores.
 Times are medians over interleaved rounds, each call run once before it is timed, and the ratio is
 the median of the ratios round by round.
 
@@ -18,7 +19,8 @@ import time
 import warnings
 
 import numpy as np
-from _common import describe_environment, print_table
+from _common import describe_environment, print_table, print_threads
+from threadpoolctl import threadpool_limits
 
 from skcalrank import metrics
 from skcalrank.measures import get_measure
@@ -137,7 +139,8 @@ def main():
         "ties": lambda: metrics.ndcg_score(y, tied, qid=qid, k=10),
         "ties, whole": lambda: metrics.ndcg_score(y, tied, qid=qid),
     }
-    seconds = interleaved(calls, args.rounds)
+    with threadpool_limits(1, "blas"):
+        seconds = interleaved(calls, args.rounds)
     one = np.minimum(seconds["ranx 1"], seconds["pytrec_eval 1"])
     many = np.minimum(seconds["ranx 6"], seconds["pytrec_eval 6"])
     print(describe_environment("numpy", "ranx", "pytrec_eval-terrier"))
@@ -156,6 +159,8 @@ def main():
             rows += [_row(f"{n} six measures", seconds[f"{n} 6"], len(y)) for n in PEERS]
         rows.append(_row(f"skcalrank {title}", seconds[name], len(y), peer, asked))
     print_table(["", "ms", "M rows/s", "x faster peer", "asked"], rows)
+    own = ("ndcg@10", "six", "ties", "ties, whole")
+    print_threads({name: calls[name] for name in own}, args.rounds)
     print("\nLargest difference per query:")
     differences = check_equal(y, s, qid, qrels, run, ranx_pair)
     print_table(

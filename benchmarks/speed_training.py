@@ -15,7 +15,8 @@ the noisier of its two forms.
   LightGBM too with our calibrated objective, alone and starting from the closed form.
 
 Seconds are those of the clock, from arrays to a fitted model: binning and group pointers included.
-Differences are paired over test queries, with a standard error.
+Differences are paired over test queries, with a standard error. A second table has the closed forms
+on one thread and on all cores.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import warnings
 from functools import partial
 
 import numpy as np
-from _common import describe_environment, optional, parser, print_table
+from _common import describe_environment, optional, parser, print_table, print_threads
 from _made import MADE, N_FEATURES, made_part
 from sklearn.preprocessing import SplineTransformer
 from threadpoolctl import threadpool_limits
@@ -154,6 +155,8 @@ def main():
         found = {name: measure(learner, train, test) for name, learner in chosen.items()}
     rows = [[name, *cells(*pair, found.get(REFERENCE))] for name, pair in found.items()]
     print_table(["", "s", "NDCG@10", f"to {REFERENCE}", "times faster"], rows)
+    ours = {k: f for k, f in chosen.items() if getattr(f, "func", None) is closed_form}
+    print_threads({name: partial(learner, train) for name, learner in ours.items()}, rounds=3)
 
 
 if __name__ == "__main__":

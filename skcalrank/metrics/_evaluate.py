@@ -29,7 +29,7 @@ from ..data import (
 from ..measures import Measure, get_measure
 
 # Queries of so many rows are evaluated at a time.
-_PART_ROWS = 1 << 16
+_PART_ROWS = 1 << 17
 
 EMPTY = ("skip", "zero", "one", "nan", "error")
 
