@@ -32,6 +32,9 @@ _AHEAD = 4
 _MANY = 8
 _WORTH_THREADS = 1e-3
 
+# After so long a thread that waits looks whether there is still something to wait for.
+_SECONDS_ASLEEP = 1.0
+
 # As many as no machine has cores: how many there are is told by BLAS.
 _MOST_THREADS = 1 << 10
 
@@ -60,8 +63,12 @@ def each(
         n_more = 0 if most < 2 else _BLAS.enter(run, min(n_items, most) - 1)
         run.start(n_more, n_items, most)
     finally:
-        run.stop()
-        _BLAS.leave(run)
+        # Whatever comes in between, no thread waits for ever.
+        run.end = 0
+        try:
+            run.stop()
+        finally:
+            _BLAS.leave(run)
 
 
 @contextmanager
@@ -193,7 +200,7 @@ class _Run(Generic[Item, Result]):
     def _take(self) -> tuple[int, Item] | None:
         with self.lock:
             while self.merged + self.ahead <= self.taken < self.end:
-                self.changed.wait()
+                self.changed.wait(_SECONDS_ASLEEP)
             if self.taken >= self.end:
                 return None
             number = self.taken

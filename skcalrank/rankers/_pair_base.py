@@ -26,6 +26,7 @@ from ..data import (
     Queries,
     Seed,
     all_or_nothing,
+    each,
     first_equal_rows,
     one_of,
     refuse_unread,
@@ -383,13 +384,13 @@ class PairRanker(ScoreRanker):
             queries = Queries.equal(X.shape[0], self.n_items_)
         # Equal documents are drawn from; of others the order of the rows tells nothing anyway.
         turn = number + check_random_state(self.random_state).random_sample(len(number))
-        runs = self._run(matrices, turn, queries)
-        found = list(self._progress(runs, queries.n_queries))
+        found = []
+        self._run(matrices, turn, queries, self._noting(found, queries.n_queries))
         self._warn_of_gaps(found)
         return queries, found
 
-    def _run(self, matrices, turn, queries):
-        """The map on stacks of queries of one size, in processes where they are worth it."""
+    def _run(self, matrices, turn, queries, note):
+        """Run the map on stacks of queries of one size, in processes where they are worth it."""
         pred = self._pred()
         solver = partial(solve_with_ties, pred, **self._pred_options(pred))
         tasks = (
@@ -402,18 +403,27 @@ class PairRanker(ScoreRanker):
         if effective_n_jobs(self.n_jobs) > 1 and queries.n_queries > 1:
             size, count = np.unique(queries.sizes, return_counts=True)
             if sum(n * pred.cost(int(r)) for n, r in zip(count, size)) > _WORTH_PROCESSES:
-                return Parallel(self.n_jobs)(delayed(solve_task)(solver, *task) for task in tasks)
-        return (solve_task(solver, *task) for task in tasks)
+                for solved in Parallel(self.n_jobs)(delayed(solve_task)(solver, *t) for t in tasks):
+                    note(solved)
+                return
+        # A solver with a time limit has threads of its own, or none.
+        most = 1 if "time_limit" in pred.options else len(turn)
+        each(lambda task: solve_task(solver, *task), tasks, note, most=most)
 
-    def _progress(self, found, n_queries):
+    def _noting(self, found, n_queries):
+        """Return a function that keeps what the map found, and prints how far it is."""
         step, done = max(1, n_queries // 10), 0
-        for numbers, *solved in found:
-            before, done = done, done + len(numbers)
+
+        def note(solved):
+            nonlocal done
+            found.append(solved)
+            before, done = done, done + len(solved[0])
             for number in range(before + 1, done + 1) if self.verbose else ():
                 if number % step == 0 or number == n_queries:
                     name = type(self).__name__
                     print(f"[{name}] ranked {number}/{n_queries} queries", flush=True)
-            yield numbers, *solved
+
+        return note
 
     def _warn_of_gaps(self, found):
         hit = [result.gap[(result.method == "exact") & ~result.proven] for _, result, _ in found]
