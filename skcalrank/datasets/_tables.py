@@ -7,13 +7,17 @@ import io
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._container import LabelRankingData
 from ._files import plain_or_compressed, read_text, reading, to_float
 from ._orders import check_groups, positions_of_orders
+from ._tabular import COMMAS, needs
+
+# Cells that hold no value.
+_MISSING = ("", "?", "NA")
 
 
 class _Table(NamedTuple):
@@ -30,9 +34,14 @@ class _Table(NamedTuple):
 
 
 def load_label_ranking(
-    path: str | Path, *, ranking: str = "ranking", item_names: Sequence[str] | None = None
+    path: str | Path,
+    *,
+    ranking: str = "ranking",
+    item_names: Sequence[str] | None = None,
+    categorical: Sequence[str] | None = None,
+    as_frame: bool = False,
 ) -> LabelRankingData:
-    """Read a table of numeric features and orders such as ``a>c>b``.
+    """Read a table of features and orders such as ``a>c>b``.
 
     A csv file with a header. The order stands best first; ``=`` ties items (``a>b=c``), and an
     item that is left out is unranked (NaN): it was not compared with the others. An empty
@@ -48,11 +57,21 @@ def load_label_ranking(
         The items, in the order of the columns of positions; None = all that occur, sorted
         (as numbers, where they all are whole numbers). Give it when a file may lack some items
         of another.
+    categorical : list of str, default=None
+        Columns of categories some of which are numbers. Columns without any number are always
+        categorical.
+    as_frame : bool, default=False
+        Whether X and positions are pandas DataFrames, in which a categorical feature is one column
+        of pandas categories: encode it in a pipeline, as with
+        ``OneHotEncoder(handle_unknown="ignore")``, which also copes with a later file that has
+        other categories.
 
     Returns
     -------
     data : LabelRankingData
-        Unpacks to ``X, positions``. Features that are empty, ``NA`` or ``?`` are NaN in X.
+        Unpacks to ``X, positions``. Features that are empty, ``NA`` or ``?`` are NaN in X. A
+        categorical feature is a column ``name=category`` of 0 and 1 for every category that occurs
+        in the file, sorted, all 0 where it is missing; with `as_frame` a column of its own.
 
     Raises
     ------
@@ -60,7 +79,8 @@ def load_label_ranking(
         If there is no such file.
     ValueError
         If there is no column of orders, columns have no name or the same, or a line is malformed:
-        its number of cells, a feature that is no finite number, an item ranked twice or not in
+        its number of cells, a feature that is no finite number in a column that is not
+        categorical, a name in `categorical` that is no feature, an item ranked twice or not in
         ``item_names``, an order with ``<``.
 
     Examples
@@ -76,6 +96,18 @@ def load_label_ranking(
            [1. , 2.5, 2.5]])
     >>> data.feature_names, data.item_names
     (['acid', 'sugar'], ['a', 'b', 'c'])
+
+    Columns of text are encoded, or kept for an encoder in a pipeline:
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "wine.csv")
+    ...     _ = file.write_text("color,sugar,ranking\\nred,1,b>a\\nwhite,2,a>b\\n")
+    ...     encoded, frame = (load_label_ranking(file, as_frame=a) for a in (False, True))
+    >>> encoded.X, encoded.feature_names
+    (array([[1., 0., 1.],
+           [0., 1., 2.]]), ['color=red', 'color=white', 'sugar'])
+    >>> frame.X.dtypes.astype(str).tolist(), list(frame.positions)
+    (['category', 'float64'], ['a', 'b'])
     """
     path = Path(path)
     table = _read_table(path, needed=[ranking])
@@ -92,14 +124,76 @@ def load_label_ranking(
             raise ValueError(f"{where}: the item {unknown[0]!r} is not among item_names.")
     if len(names) < 2:
         raise ValueError(f"{path} ranks {len(names)} items: there is nothing to rank below 2.")
-    features = [name for name in table.header if name != ranking]
+    columns = _features(table, [name for name in table.header if name != ranking], categorical)
+    positions: Any = positions_of_orders(orders, {name: i for i, name in enumerate(names)})
+    if as_frame:
+        positions = needs("pandas").DataFrame(positions, columns=names)
+        X = _frame(columns)
+        features = list(columns)
+    else:
+        X, features = _encoded(columns, len(orders))
     return LabelRankingData(
-        _numbers(table, features),
-        positions_of_orders(orders, {name: column for column, name in enumerate(names)}),
+        X,
+        positions,
         item_names=names,
         feature_names=features,
         description=f"Read from {path.name}.",
     )
+
+
+def _features(table, columns, categorical):
+    """Columns by name: arrays of numbers, and lists of categories, None where one is missing."""
+    unknown = [name for name in categorical or () if name not in columns]
+    if unknown:
+        raise ValueError(
+            f"categorical names {unknown[0]!r}, which is no feature of {table.name}: its features "
+            f"are {', '.join(map(repr, columns[:20]))}."
+        )
+    found = {}
+    for name in columns:
+        cells = [cell for _, cell in table.column(name)]
+        is_text = name in (categorical or ()) or _is_text(cells)
+        text = [None if cell in _MISSING else cell for cell in cells]
+        found[name] = text if is_text else _numbers(table, [name])[:, 0]
+    return found
+
+
+def _is_text(cells):
+    """Whether a column has values, and none that may have been meant for a number."""
+    values = {cell for cell in cells if cell not in _MISSING}
+    return bool(values) and not any(map(_like_a_number, values))
+
+
+def _like_a_number(cell):
+    try:
+        float(cell)
+    except ValueError:
+        return COMMAS.fullmatch(cell) is not None
+    return True
+
+
+def _encoded(columns, n_rows):
+    """Features and their names, a column of 0 and 1 for every category."""
+    blocks, names = [np.empty((n_rows, 0))], []
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray):
+            blocks.append(values[:, None])
+            names.append(name)
+            continue
+        categories = _sorted_names(set(values) - {None})
+        blocks.append(np.array([[v == c for c in categories] for v in values], dtype=float))
+        names += [f"{name}={category}" for category in categories]
+    return np.hstack(blocks), names
+
+
+def _frame(columns):
+    """Features as a DataFrame, a column of categories for those of text."""
+    pandas = needs("pandas")
+    for name, values in columns.items():
+        if not isinstance(values, np.ndarray):
+            categories = _sorted_names(set(values) - {None})
+            columns = columns | {name: pandas.Categorical(values, categories=categories)}
+    return pandas.DataFrame(columns)
 
 
 def _check_items(cells):
@@ -172,12 +266,15 @@ def _numbers(table, columns):
 
 
 def _number(where, cell):
-    if cell in ("", "?", "NA"):
+    if cell in _MISSING:
         return np.nan
     try:
         number = to_float(cell)
     except ValueError:
-        raise ValueError(f"{where}: {cell!r} is not a number.") from None
+        raise ValueError(
+            f"{where}: {cell!r} is not a number. If the column holds categories, name it in "
+            "categorical."
+        ) from None
     if np.isinf(number):
         raise ValueError(f"{where}: {cell!r} is not a finite number.")
     return number
