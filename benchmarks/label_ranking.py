@@ -14,8 +14,8 @@ In every regressor of scikit-learn four rankers that differ in nothing else:
 * Spearman: regress the positions (Borda), an output per item, and sort;
 * net preference: regress the number of items behind minus those before, and sort.
 
-Which regressor is best differs from set to set. A search over all of them, in Spearman's ranker and by
-Kendall's tau of 3 folds of the training part, says what it costs not to know.
+Which regressor is best differs from set to set. A search over all of them, in Spearman's ranker and
+by Kendall's tau of 3 folds of the training part, says what it costs not to know.
 
 Peers: mean position of the k nearest neighbours, k picked among 5 to 200 by 5-fold cross-validation
 on the training part for Kendall's tau; scikit-learn's multi-output regression of the positions.
