@@ -132,8 +132,8 @@ def compare_with_choix(choix, rounds):
     rows = []
     for n_queries, m, n in CHOIX_SIZES:
         y = make_queries(n_queries, m, n)
-        data, own = as_lists(y, m), bradley_terry(y).reshape(-1, m)
-        calls = {"bradley_terry": lambda y=y: bradley_terry(y)}
+        data, own = as_lists(y, m), bradley_terry(y, alpha=0).reshape(-1, m)
+        calls = {"bradley_terry": lambda y=y: bradley_terry(y, alpha=0)}
         gaps = {}
         for name, fit in choix_methods(choix, m).items():
             calls[name] = lambda fit=fit, data=data: [fit(pairs) for pairs in data]

@@ -69,14 +69,26 @@ def log_likelihood(wins, s):
     return -np.sum(wins * np.logaddexp(0, s[None, :] - s[:, None]))
 
 
-def dense_bradley_terry(Y, alpha=0.0):
+def dense_bradley_terry(Y, alpha="auto"):
     wins = Y.sum(axis=0)
+    if alpha == "auto":
+        return dense_empirical_bayes(Y, wins + wins.T)
     if alpha == 0 and connected_components(wins > 0, connection="strong")[0] > 1:
         alpha = 0.1
     found = minimize(
         lambda s: alpha / 2 * s @ s - log_likelihood(wins, s), np.zeros(len(wins)), tol=1e-9
     )
     return found.x - found.x.mean()
+
+
+def dense_empirical_bayes(Y, met):
+    alpha, before = 3.0, 0.0
+    while abs(np.log(alpha / before)) > 1e-6 if before else True:
+        s, before = dense_bradley_terry(Y, alpha), alpha
+        win = 1 / (1 + np.exp(s[None, :] - s[:, None]))
+        curvature = (met * win * win.T).sum(axis=1)
+        alpha = ((curvature / (curvature + alpha)).sum() + 2) / (s @ s + 2 / 3)
+    return s
 
 
 DEFINITIONS = {
@@ -94,7 +106,7 @@ DEFINITIONS = {
             for options in ({}, {"c": 0.2}, {"c": 0.2, "conditional": True})
         ],
     ),
-    "bradley_terry": (dense_bradley_terry, [{}, {"alpha": 0.7}]),
+    "bradley_terry": (dense_bradley_terry, [{}, {"alpha": 0}, {"alpha": 0.7}]),
     "principal_eigenvector": (
         dense_principal_eigenvector,
         [{}, {"c": 0.01}, {"c": 0.3, "conditional": True}],

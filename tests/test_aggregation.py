@@ -276,7 +276,7 @@ R = np.array([0.3, -1.2, 2.0, 0.0, 1.1])
     [
         (lambda y: mean_log_odds(y, c=0), (len(R) * R - R.sum()) / (len(R) - 1)),
         (lambda y: thurstone_mosteller(y, c=0), R - R.mean()),
-        (bradley_terry, R - R.mean()),
+        (lambda y: bradley_terry(y, alpha=0), R - R.mean()),
         (lambda y: np.log(principal_eigenvector(y, c=0)), R - np.log(np.exp(R).sum())),
     ],
     ids=["mean_log_odds", "thurstone_mosteller", "bradley_terry", "principal_eigenvector"],
@@ -324,7 +324,7 @@ def test_parts_that_nothing_connects_are_centred_each():
 def test_a_warning_counts_the_other_queries():
     y = PreferenceTarget.from_comparisons([0, 2, 5], [1, 3, 4], [1, 1, 2, 2, 3, 3, 3])
     with pytest.warns(UserWarning, match=r"Query 1 \(and 2 more\) has no maximum"):
-        bradley_terry(y)
+        bradley_terry(y, alpha=0)
     with pytest.warns(UserWarning, match="Query 3 has documents"):
         thurstone_mosteller(y)
     with pytest.warns(UserWarning, match="Query 1 has documents"):
@@ -401,6 +401,7 @@ ERRORS = [
     (lambda: principal_eigenvector(Y2, c="half"), ValueError, "c='half'"),
     (lambda: thurstone_mosteller(Y2, link="log"), ValueError, "link='log': choose one of 'logit'"),
     (lambda: bradley_terry(Y2, alpha=-1), ValueError, "alpha=-1"),
+    (lambda: bradley_terry(Y2, alpha="mle"), ValueError, "alpha='mle': choose one of 'auto'"),
     (lambda: bradley_terry(Y2, tol=0), ValueError, "tol=0: choose a finite number above 0"),
     (lambda: bradley_terry(Y2, tol=np.inf), ValueError, "tol=inf: choose a finite number above 0"),
     (lambda: principal_eigenvector(Y2, max_iter=0), ValueError, "max_iter=0: choose an integer"),

@@ -33,7 +33,7 @@ JOURNALS = {
 @pytest.mark.parametrize(("data", "digits"), [(BASEBALL, 4), (JOURNALS, 5)])
 def test_bradley_terry_gives_the_published_abilities(data, digits):
     wins, abilities = zip(*data.values())
-    s = bradley_terry(PreferenceTarget.from_matrices([wins]))[0]
+    s = bradley_terry(PreferenceTarget.from_matrices([wins]), alpha=0)[0]
     reference = abilities.index(0.0)
     np.testing.assert_array_equal(np.round(s - s[reference], digits), abilities)
 
@@ -76,7 +76,7 @@ def test_bradley_terry_has_far_apart_scores_if_asked():
     y = PreferenceTarget.from_comparisons(
         np.append(a, a + 1), np.append(a + 1, a), np.zeros(100), weight=np.repeat([1e3, 1.0], 99)
     )
-    np.testing.assert_allclose(np.diff(bradley_terry(y)), -np.log(1e3), rtol=1e-9)
+    np.testing.assert_allclose(np.diff(bradley_terry(y, alpha=0)), -np.log(1e3), rtol=1e-9)
 
 
 def test_bradley_terry_converges_where_newton_steps_would_overshoot(rng):
@@ -84,7 +84,7 @@ def test_bradley_terry_converges_where_newton_steps_would_overshoot(rng):
     Y = np.exp(6 * rng.normal(size=(200, m, m))) * (rng.random((200, m, m)) < 0.6)
     Y[:, np.arange(m), np.arange(m)] = 0.0
     Y[:, np.arange(m), (np.arange(m) + 1) % m] += 1e-3
-    s = bradley_terry(PreferenceTarget.from_matrices(Y))
+    s = bradley_terry(PreferenceTarget.from_matrices(Y), alpha=0)
     lost = 1 / (1 + np.exp(s[:, :, None] - s[:, None, :]))
     gained = Y * lost
     gradient = gained.sum(axis=2) - gained.sum(axis=1)
@@ -95,7 +95,7 @@ def test_bradley_terry_converges_where_newton_steps_would_overshoot(rng):
 def test_bradley_terry_without_a_maximum_is_finite_and_says_so():
     y = PreferenceTarget.from_comparisons([0, 0, 3, 4], [1, 2, 4, 3], list("aaabb"))
     with pytest.warns(UserWarning, match="Query 'a' has no maximum.*alpha=0.1 is used"):
-        s = bradley_terry(y)
+        s = bradley_terry(y, alpha=0)
     np.testing.assert_allclose(s[:3], bradley_terry(y, alpha=0.1)[:3], atol=1e-9)
     np.testing.assert_allclose(s[3:], 0, atol=1e-12)
     assert s[0] > s[1] == pytest.approx(s[2])
@@ -104,10 +104,74 @@ def test_bradley_terry_without_a_maximum_is_finite_and_says_so():
 def test_rare_comparisons_of_large_weight_are_no_obstacle():
     weight = [1e6, 1e-6, 1e6, 1e-6]
     y = PreferenceTarget.from_comparisons([0, 1, 1, 2], [1, 0, 2, 1], np.zeros(3), weight=weight)
-    np.testing.assert_allclose(np.diff(bradley_terry(y)), -np.log(1e12), rtol=1e-9)
+    np.testing.assert_allclose(np.diff(bradley_terry(y, alpha=0)), -np.log(1e12), rtol=1e-9)
     scores = principal_eigenvector(y)
     A = np.exp(log_odds(y)[0])
     np.testing.assert_allclose(A @ scores, scores * (A @ scores)[0] / scores[0], rtol=1e-8)
+
+
+# -- the penalty that is learned ---------------------------------------------------------
+
+
+def tournaments(deviation, games, n_tournaments=40, m=10):
+    """Strengths, and games that each plays, in many tournaments of one kind."""
+    qid = np.repeat(np.arange(n_tournaments), m)
+    s = deviation * np.random.default_rng(0).normal(size=len(qid))
+    n = n_tournaments * m * games // 2
+    return s, sample_comparisons(s, qid, n_comparisons=n, random_state=0)
+
+
+def later_log_loss(strengths, found, m=10):
+    """Expected log loss of a later match of each pair."""
+    strengths, found = strengths.reshape(-1, m), found.reshape(-1, m)
+    win = 1 / (1 + np.exp(strengths[:, None, :] - strengths[:, :, None]))
+    loss = win * np.logaddexp(0, found[:, None, :] - found[:, :, None])
+    pairs = np.triu(loss + loss.transpose(0, 2, 1), 1)
+    return 2 * pairs.sum() / (len(found) * m * (m - 1))
+
+
+@pytest.mark.parametrize("games", [1, 2, 6, 30])
+@pytest.mark.parametrize("deviation", [0.5, 1.0, 2.0])
+def test_probabilities_of_later_matches_are_better_than_those_of_a_coin(deviation, games):
+    strengths, y = tournaments(deviation, games)
+    losses = {
+        alpha: later_log_loss(strengths, bradley_terry(y, alpha=alpha))
+        for alpha in ("auto", 0.3, 1.0, 3.0, 10.0)
+    }
+    learned = losses.pop("auto")
+    assert learned < np.log(2)
+    # Near the best of all penalties, which depends on strengths that are not known.
+    assert learned < min(losses.values()) + (0.005 if games > 6 else 0.06)
+
+
+@pytest.mark.parametrize("games", [1, 2, 6, 30])
+def test_where_all_are_nearly_equal_little_is_lost_to_a_coin(games):
+    strengths, y = tournaments(0.2, games)
+    assert later_log_loss(strengths, bradley_terry(y)) < np.log(2) + 0.015
+
+
+def test_the_learned_penalty_vanishes_beside_many_comparisons():
+    wins = np.array([[0.0, 3, 5, 1], [2, 0, 3, 3], [1, 1, 0, 2], [4, 2, 1, 0]])
+    gaps = []
+    for n in (1.0, 1e2, 1e4, 1e6):
+        y = PreferenceTarget.from_matrices([n * wins])
+        gaps.append(np.abs(bradley_terry(y) - bradley_terry(y, alpha=0)).max())
+    assert gaps[1] < gaps[0] / 5
+    assert gaps[2] < gaps[1] / 50
+    assert gaps[3] < gaps[2] / 50
+
+
+def test_without_comparisons_learned_scores_are_0_and_nothing_warns():
+    y = PreferenceTarget.from_comparisons([0], [1], list("aabbc"))
+    s = bradley_terry(y)
+    assert s[0] == -s[1] > 0
+    np.testing.assert_array_equal(s[2:], 0.0)
+
+
+def test_each_query_learns_its_own_penalty():
+    _, few = tournaments(2.0, 4, n_tournaments=3)
+    alone = [bradley_terry(few[few.qid == q]) for q in range(3)]
+    np.testing.assert_allclose(bradley_terry(few), np.concatenate(alone), atol=1e-6)
 
 
 # -- drawn comparisons -------------------------------------------------------------------

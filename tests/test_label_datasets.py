@@ -5,8 +5,11 @@ import lzma
 
 import numpy as np
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
-from skcalrank import PairwiseDisagreementRanker, PreferenceTarget
+from skcalrank import PairwiseDisagreementRanker, PreferenceTarget, SpearmanRanker
 from skcalrank.datasets import load_label_ranking, load_preflib, load_sushi
 
 NAN = np.nan
@@ -241,7 +244,67 @@ def test_label_ranking_options(tmp_path):
     np.testing.assert_array_equal(named.positions[0], [2, NAN, 3, 1])
 
 
+CATEGORIES = (
+    "color,size,age,floor,ranking\nred,1,18-25,1,a>b\nwhite,2.5,26-40,10,b>a\n?,NA,18-25,9,a=b\n"
+)
+
+
+def test_columns_of_text_are_encoded(tmp_path):
+    data = load_label_ranking(write(tmp_path / "a.csv", CATEGORIES))
+    assert data.feature_names == [
+        *("color=red", "color=white", "size", "age=18-25", "age=26-40", "floor")
+    ]
+    np.testing.assert_array_equal(
+        data.X, [[1, 0, 1, 1, 0, 1], [0, 1, 2.5, 0, 1, 10], [0, 0, NAN, 1, 0, 9]]
+    )
+
+
+def test_numbers_may_be_categories(tmp_path):
+    path = write(tmp_path / "a.csv", CATEGORIES.replace("NA", "two"))
+    with pytest.raises(ValueError, match=r"line 4, column 'size': 'two'.*name it in categorical"):
+        load_label_ranking(path)
+    data = load_label_ranking(path, categorical=["size", "floor"])
+    assert data.feature_names[-6:] == [
+        *("size=two", "age=18-25", "age=26-40", "floor=1", "floor=9", "floor=10")
+    ]
+    assert set(data.X.ravel()) == {0.0, 1.0}
+
+
+def test_a_frame_has_categories(tmp_path):
+    pd = pytest.importorskip("pandas")
+    path = write(tmp_path / "a.csv", CATEGORIES)
+    X, positions = data = load_label_ranking(path, as_frame=True)
+    assert list(X) == data.feature_names == ["color", "size", "age", "floor"]
+    assert list(X.select_dtypes("category")) == ["color", "age"]
+    assert X["color"].cat.categories.tolist() == ["red", "white"]
+    assert X["color"].isna().tolist() == [False, False, True]
+    np.testing.assert_array_equal(X["size"], [1, 2.5, NAN])
+    expected = pd.DataFrame(load_label_ranking(path).positions, columns=["a", "b"])
+    pd.testing.assert_frame_equal(positions, expected)
+    assert repr(data) == "LabelRankingData(3 rows, 4 features, 2 items)"
+
+
+def test_a_pipeline_encodes_a_frame(tmp_path):
+    pytest.importorskip("pandas")
+    rows = [f"{c},{i},{'a>b' if c == 'red' else 'b>a'}" for i in range(4) for c in ("red", "blue")]
+    path = write(tmp_path / "a.csv", "\n".join(["color,size,ranking", *rows]))
+    X, positions = load_label_ranking(path, as_frame=True)
+    pipe = make_pipeline(
+        make_column_transformer(
+            (OneHotEncoder(handle_unknown="ignore"), ["color"]), remainder="passthrough"
+        ),
+        SpearmanRanker(),
+    )
+    np.testing.assert_array_equal(pipe.fit(X, -positions).predict(X) > 0, positions == 1)
+    net = PreferenceTarget.from_orders(positions)
+    pipe.set_params(spearmanranker=PairwiseDisagreementRanker()).fit(X, net)
+    np.testing.assert_array_equal(pipe.predict(X) > 0, positions == 1)
+
+
 BAD_TABLES = [
+    ("x,ranking\n1,a>b\n", {"categorical": ["z"]}, "categorical names 'z'.*features are 'x'"),
+    ('x,ranking\n"0,5",a>b\n', {}, "line 2, column 'x': '0,5' is not a number"),
+    ("x,ranking\n1_000,a>b\n", {}, "line 2, column 'x': '1_000' is not a number"),
     ("", {}, "0 columns 'ranking'"),
     ("x,y\n1,a>b\n", {}, "first line names 'x', 'y'"),
     ("ranking,ranking\na>b,a>b\n", {}, "2 columns 'ranking'"),

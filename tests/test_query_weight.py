@@ -198,6 +198,16 @@ def test_queries_of_one_size_have_the_same_coefficients(ranker, rng):
         np.testing.assert_allclose(same.coef_, expected, **CLOSE)
 
 
+@pytest.mark.parametrize("ranker", [*RANKERS[:3], *LINEAR], ids=repr)
+def test_the_automatic_penalty_is_in_units_of_the_sum(ranker, rng):
+    X, y, qid = make_data(rng, (5,) * 6)
+    ranker = clone(ranker).set_params(alpha="auto")
+    expected = clone(ranker).fit(X, y, qid).coef_
+    for query_weight in POWERS:
+        same = ranker.set_params(query_weight=query_weight).fit(X, y, qid)
+        np.testing.assert_allclose(same.coef_, expected, **CLOSE)
+
+
 @pytest.mark.parametrize("ranker", RANKERS, ids=repr)
 def test_all_instances_of_the_label_form_count_the_same(ranker, rng):
     X, y = rng.normal(size=(12, 3)), rng.integers(0, 4, (12, 4))

@@ -70,10 +70,13 @@ def test_cross_val_predict_says_that_tools_hand_on_no_qid():
         cross_val_predict(ranker, X, RankingTarget(Y, QID), cv=QueryKFold(2), groups=QID)
 
 
-@pytest.mark.parametrize("structure", ["bradley_terry", "thurstone_mosteller"])
-def test_warnings_of_structures_name_the_line_of_the_user(structure):
+@pytest.mark.parametrize(
+    ("structure", "options"), [("bradley_terry", {"alpha": 0}), ("thurstone_mosteller", None)]
+)
+def test_warnings_of_structures_name_the_line_of_the_user(structure, options):
     y = PreferenceTarget.from_comparisons([0], [1], [1, 1, 1, 1])
-    ranker, rows = AggregatedRanker(structure), np.arange(4.0)[:, None]
+    ranker = AggregatedRanker(structure, structure_options=options)
+    rows = np.arange(4.0)[:, None]
     for call in (ranker.fit, ranker.score):
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")

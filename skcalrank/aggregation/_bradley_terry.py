@@ -5,19 +5,22 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from ..data import Floats, PreferenceTarget, check_alpha, safe_divide
+from ..data import Floats, PreferenceTarget, check_alpha, check_option, safe_divide
 from ._graph import components, n_components, solve_laplacian
 from ._judgments import tally_of
 from ._tally import check_iteration, solve_in_parts, warn_of
+
+# What is known of strengths before any comparison: so many of them, of this precision.
+_KNOWN, _PRECISION = 2.0, 3.0
 
 #: Penalty of queries whose likelihood has no maximum: a normal prior of deviation 3.2.
 FALLBACK_ALPHA = 0.1
 
 
 def bradley_terry(
-    y: PreferenceTarget, *, alpha: float = 0.0, tol: float = 1e-8, max_iter: int = 1000
+    y: PreferenceTarget, *, alpha: float | str = "auto", tol: float = 1e-8, max_iter: int = 1000
 ) -> Floats:
-    r"""Bradley-Terry abilities by maximum likelihood.
+    r"""Bradley-Terry abilities by penalized maximum likelihood.
 
     .. math:: s \in \arg\max \sum_{j,l} w_{jl} \log \frac{1}{1 + e^{s_l - s_j}}
         - \frac{\alpha}{2} \|s\|^2
@@ -26,10 +29,21 @@ def bradley_terry(
     no part in it; a tie is stated as two opposite preferences of half the weight. The scores of a
     query sum to 0.
 
-    A maximum exists if and only if a chain of wins leads from every document of the query to
-    every other [1]_. Other queries get ``alpha=0.1`` where alpha is 0, so that no score is
-    infinite, and a warning names the first of them. Unless alpha is given, compare the scores of
-    such a query among themselves only.
+    The penalty is a normal prior of the scores. With ``alpha="auto"`` each query learns its
+    precision from its own comparisons, by empirical Bayes [3]_,
+
+    .. math:: \alpha = \frac{\gamma + 2}{\|s\|^2 + 2/3}, \qquad
+        \gamma = \sum_j \frac{h_j}{h_j + \alpha}
+
+    with the curvature :math:`h_j` of the likelihood in the score of j: :math:`\gamma` is the number
+    of scores that the comparisons determine, and two more of precision 3 stand for what is known
+    before. Without comparisons alpha is 3, where few or even ones shrink the probabilities toward
+    1/2; it is at most 1.5 (m + 2) for m documents, however many comparisons there are, and so
+    vanishes beside them. A weight counts as that many comparisons.
+
+    With ``alpha=0``, maximum likelihood, a maximum exists if and only if a chain of wins leads from
+    every document of the query to every other [1]_. Other queries get ``alpha=0.1`` then, so that
+    no score is infinite, and a warning names the first of them.
 
     Newton's method runs on all queries at once. Its systems, of sparse Laplacians, are solved
     by conjugate gradients; a step is shortened by the factor :math:`\log(1 + R)/R`, R being the
@@ -39,11 +53,12 @@ def bradley_terry(
     Parameters
     ----------
     y : PreferenceTarget
-    alpha : float, default=0.0
+    alpha : float or "auto", default="auto"
         Precision of a normal prior with mean 0 on every score. A prior of deviation 1 has alpha=1.
     tol : float, default=1e-8
-        A query is done after a step that changes no difference of scores by more than this; the
-        error that is left is of the order of its square.
+        A query is done after a step that changes no difference of scores, nor the logarithm of an
+        alpha that is learned, by more than this. The error that is left is of the order of its
+        square; of ``alpha="auto"``, which converges linearly, of this order.
     max_iter : int, default=1000
         Of Newton's method. Queries that need more are named by a `ConvergenceWarning`.
 
@@ -58,6 +73,7 @@ def bradley_terry(
        Monthly 1957.
     .. [2] Bach: Self-concordant analysis for logistic regression, Electronic Journal of
        Statistics 2010.
+    .. [3] MacKay: Bayesian interpolation, Neural Computation 4, 1992.
 
     Examples
     --------
@@ -65,12 +81,18 @@ def bradley_terry(
     >>> from skcalrank.aggregation import bradley_terry
     >>> y = PreferenceTarget.from_comparisons([0, 0, 1, 1, 2], [1, 1, 0, 2, 1], qid=[1, 1, 1])
     >>> bradley_terry(y).round(2)
+    array([ 0.1 , -0.09, -0.01])
+    >>> bradley_terry(y, alpha=0).round(2)
     array([ 0.46, -0.23, -0.23])
     """
-    check_alpha(alpha)
+    learned = isinstance(alpha, str)
+    if isinstance(alpha, str):
+        check_option("alpha", alpha, ["auto"])
+    else:
+        check_alpha(alpha)
     check_iteration(tol, max_iter)
     tally = tally_of(y, "bradley_terry")
-    penalty = np.full(tally.queries.n_queries, float(alpha))
+    penalty = np.full(tally.queries.n_queries, _PRECISION if learned else float(alpha))
     if alpha == 0:
         endless = n_components(components(tally, "strong"), tally.queries) > 1
         penalty[endless] = FALLBACK_ALPHA
@@ -78,22 +100,21 @@ def bradley_terry(
             tally,
             endless,
             "has no maximum of the likelihood, for some of its documents never lose to, or never "
-            f"meet, the others: alpha={FALLBACK_ALPHA} is used. Choose alpha > 0 for all queries.",
+            f"meet, the others: alpha={FALLBACK_ALPHA} is used. Choose alpha='auto' or above 0.",
         )
 
     def solve(part, ids, _):
-        return _newton(part, penalty[ids], tol, max_iter)
+        return _newton(part, penalty[ids], tol, max_iter, learned)
 
     return tally.in_rows(solve_in_parts(tally, solve, max_iter))
 
 
-def _newton(part, penalty, tol, max_iter):
+def _newton(part, penalty, tol, max_iter, learned):
     queries, edges, total = part.queries, part.incidence, part.wins + part.losses
-    ridge = queries.repeat(penalty)
     scores = np.zeros(queries.n_rows)
     moved = np.ones(queries.n_queries)
     for _ in range(max_iter):
-        gap = edges @ scores
+        gap, ridge = edges @ scores, queries.repeat(penalty)
         win, lose = expit(gap), expit(-gap)
         gained, lost = part.wins * lose, part.losses * win
         gradient = edges.T @ (gained - lost) - ridge * scores
@@ -107,7 +128,20 @@ def _newton(part, penalty, tol, max_iter):
         change = part.largest(np.abs(edges @ step))
         moved = np.where(moved <= tol, moved, change)
         scores += step * queries.repeat(safe_divide(np.log1p(change), change, 1.0))
+        if learned:
+            update = np.where(moved <= tol, penalty, _precision(part, scores, penalty))
+            moved = np.maximum(moved, np.abs(np.log(update / penalty)))
+            penalty = update
         if (moved <= tol).all():
             break
     means = queries.repeat(queries.mean(scores))
     return scores - means, moved <= tol
+
+
+def _precision(part, scores, penalty):
+    """Return the precision of the scores of each query, given an estimate of it."""
+    gap = part.incidence @ scores
+    curvature = (part.wins + part.losses) * expit(gap) * expit(-gap)
+    curvature = part.row_sums(curvature, curvature)
+    determined = part.queries.sum(curvature / (curvature + part.queries.repeat(penalty)))
+    return (determined + _KNOWN) / (part.queries.sum(scores**2) + _KNOWN / _PRECISION)

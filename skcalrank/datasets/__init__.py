@@ -20,7 +20,8 @@ from ._made_judgments import sample_comparisons, sample_sessions
 from ._made_orders import OrderMixture, make_label_ranking
 from ._movielens import MovieLensData, load_movielens
 from ._preflib import load_preflib
-from ._tables import load_label_ranking, load_sushi
+from ._sushi import load_sushi
+from ._tables import load_label_ranking
 from ._tabular import TABLES as TABLES
 from ._tabular import Columns as Columns
 from ._tabular import read_table as read_table

@@ -19,7 +19,7 @@ from ..data import refuse_rounding, warn
 from ._chunks import refuse_cut_queries, whole_queries
 from ._files import reading, refuse_pipe, to_float
 
-_COMMAS = re.compile(r"[+-]?[0-9.]*,?[0-9.]*(e[+-]?[0-9]+)?")
+COMMAS = re.compile(r"[+-]?[0-9.]*,?[0-9.]*(e[+-]?[0-9]+)?")
 
 
 class Columns(NamedTuple):
@@ -89,7 +89,7 @@ def _refuse_twins(path, names):
         raise ValueError(f"{path} has several columns {twins[0]!r}: give every column one name.")
 
 
-def _needs(package) -> Any:
+def needs(package) -> Any:
     try:
         return import_module(package)
     except ImportError as error:
@@ -99,7 +99,7 @@ def _needs(package) -> Any:
 
 def _csv_frames(path, columns, chunk_rows, separator=","):
     refuse_pipe(path)
-    pandas = _needs("pandas")
+    pandas = needs("pandas")
     read_csv = partial(pandas.read_csv, path, sep=separator, index_col=False)
     # pandas gives columns of one name different ones.
     names = read_csv(header=None, nrows=1, dtype=str)
@@ -162,8 +162,8 @@ class _Widths:
 
 
 def _parquet_frames(path, columns, chunk_rows):
-    _needs("pandas")
-    with _needs("pyarrow.parquet").ParquetFile(path) as file:
+    needs("pandas")
+    with needs("pyarrow.parquet").ParquetFile(path) as file:
         tables = [file.read()] if chunk_rows is None else file.iter_batches(batch_size=chunk_rows)
         for table in tables:
             yield _with_index(table.to_pandas().rename(columns=str), columns)
@@ -234,7 +234,7 @@ def _refuse_commas(path, name, values):
     """Raise for numbers such as 0,5, which are text."""
     texts = [value for value in values.head(1000) if isinstance(value, str)]
     with_comma = [text for text in texts if "," in text]
-    if with_comma and all(_COMMAS.fullmatch(text.strip()) for text in texts):
+    if with_comma and all(COMMAS.fullmatch(text.strip()) for text in texts):
         raise ValueError(
             f"Column {name!r} of {path} holds {with_comma[0]!r}: write numbers with a decimal "
             "point, and without a comma."

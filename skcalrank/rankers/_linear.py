@@ -56,8 +56,8 @@ class LinearScorer(BaseRanker):
         What a query of n documents counts in the sum: its loss for one pair or one document,
         whichever the loss is a sum over, times n ** 2, n, or 1. None is the sum as it is: "pairs"
         for losses of pairs and of preferences, "documents" for losses of documents. The sums are of
-        other sizes, so each has its own good `alpha`. Instances of the label-ranking form, which
-        rank equally many items, count the same under all of them.
+        other sizes, so each has its own good `alpha`, unless it is "auto". Instances of the
+        label-ranking form, which rank equally many items, count the same under all of them.
 
     Attributes
     ----------

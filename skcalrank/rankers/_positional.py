@@ -90,9 +90,9 @@ class LeastSquaresRanker(_PositionalRanker):
         "centered" and "pairwise_squared" that of centered targets, times n ** 2, n, or 1. None is
         the sum over what the loss compares: "documents" for "squared", and "pairs" for the others,
         whose sums over pairs are n times sums over documents (without effect on regressors that
-        take no weights). The penalty is added to that sum, so each has its own good `alpha`.
-        Instances of the label-ranking form, which rank equally many items, count the same under
-        all of them.
+        take no weights). A penalty given as a number is added to that sum, so each has its own
+        good `alpha`; "auto" is in its units. Instances of the label-ranking form, which rank
+        equally many items, count the same under all of them.
 
     Attributes
     ----------
