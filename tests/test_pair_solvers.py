@@ -190,7 +190,7 @@ def test_partial_fit_takes_weights(rng):
 
 def test_weights_that_the_regressor_does_not_take(rng):
     problem = Problem(QID["ragged"], rng, weighted=True)
-    with pytest.raises(ValueError, match=r"KNeighborsRegressor\.fit takes none"):
+    with pytest.raises(ValueError, match=r"KNeighborsRegressor\.fit takes no weights"):
         problem.fit("concat", KNeighborsRegressor())
 
 
