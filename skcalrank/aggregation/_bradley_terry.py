@@ -57,8 +57,8 @@ def bradley_terry(
         Precision of a normal prior with mean 0 on every score. A prior of deviation 1 has alpha=1.
     tol : float, default=1e-8
         A query is done after a step that changes no difference of scores, nor the logarithm of an
-        alpha that is learned, by more than this. The error that is left is of the order of its
-        square; of ``alpha="auto"``, which converges linearly, of this order.
+        alpha that is learned, by more than this. The error that is left is smaller, without a
+        learned alpha of the order of its square.
     max_iter : int, default=1000
         Of Newton's method. Queries that need more are named by a `ConvergenceWarning`.
 
@@ -113,12 +113,14 @@ def _newton(part, penalty, tol, max_iter, learned):
     queries, edges, total = part.queries, part.incidence, part.wins + part.losses
     scores = np.zeros(queries.n_rows)
     moved = np.ones(queries.n_queries)
+    before = last = None
     for _ in range(max_iter):
         gap, ridge = edges @ scores, queries.repeat(penalty)
         win, lose = expit(gap), expit(-gap)
         gained, lost = part.wins * lose, part.losses * win
         gradient = edges.T @ (gained - lost) - ridge * scores
-        gradient[queries.repeat(moved <= tol)] = 0.0
+        done = moved <= tol
+        gradient[queries.repeat(done)] = 0.0
         # Solving as precisely as the last step was long keeps the convergence quadratic.
         exact_to = np.minimum(moved, 0.1)
         scale = part.row_sums(gained + lost, gained + lost)
@@ -126,16 +128,32 @@ def _newton(part, penalty, tol, max_iter, learned):
             part, total * win * lose, ridge, gradient, scale, exact_to, 10_000
         )
         change = part.largest(np.abs(edges @ step))
-        moved = np.where(moved <= tol, moved, change)
+        moved = np.where(done, moved, change)
         scores += step * queries.repeat(safe_divide(np.log1p(change), change, 1.0))
         if learned:
-            update = np.where(moved <= tol, penalty, _precision(part, scores, penalty))
-            moved = np.maximum(moved, np.abs(np.log(update / penalty)))
-            penalty = update
+            before, last = last, (np.log(penalty), np.log(_precision(part, scores, penalty)))
+            further = np.where(done, 0.0, _secant(before, last, change))
+            penalty = penalty * np.exp(further)
+            moved = np.maximum(moved, np.abs(further))
         if (moved <= tol).all():
             break
     means = queries.repeat(queries.mean(scores))
     return scores - means, moved <= tol
+
+
+def _secant(before, last, change):
+    """Return how far the logarithm of each precision is to go, to where its estimate is itself.
+
+    Given two pairs of logarithms, of precisions and of what they are estimated to be; from where
+    scores hardly change, that difference is nearly linear.
+    """
+    at, estimate = last
+    rest = estimate - at
+    if before is None:
+        return rest
+    slope = safe_divide(rest - (before[1] - before[0]), at - before[0], -1.0)
+    # By itself the iteration takes the slope for -1.
+    return np.where(change < 0.1, np.clip(rest / np.clip(-slope, 0.1, 1.0), -1.0, 1.0), rest)
 
 
 def _precision(part, scores, penalty):
