@@ -14,7 +14,9 @@ MQ2008, MSLR-sample and lightgbm-lambdarank. `--only` takes some of the sets, `-
 * trees: regressors inside `NDCGRanker` as they come and with the settings of the guide, under the
   three losses.
 * objectives: LightGBM with 15 leaves at rate .1 and early stopping on our metric over a fifth of
-  the training queries, by loss, targets and weight of a query, beside lambdarank.
+  the training queries, by loss, targets and weight of a query, beside lambdarank; `--seeds` of
+  these fifths are drawn, and their values averaged query by query.
+* features: `NDCGRanker()` on raw features and on curves of them, learned in the training part.
 
 Nothing is picked on the test part: a default is the setting that is not behind another one by more
 than a standard error on any set, and best on average. Gain 2^y - 1; queries without a relevant
@@ -25,12 +27,15 @@ from __future__ import annotations
 
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 from _common import data_folder, describe_environment, optional, parser, print_table
 from _letor import SETS, Part, joined
 from _made import MADE, made_part
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, SplineTransformer
 from threadpoolctl import threadpool_limits
 
 from skcalrank import (
@@ -38,13 +43,14 @@ from skcalrank import (
     NDCGRanker,
     OrderPreservingRanker,
     QueryKFold,
+    RankingTarget,
     train_test_query_split,
 )
 from skcalrank.boosting import lightgbm_metric, lightgbm_objective
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import ndcg_score
 
-TABLES = ("penalties", "trees", "objectives")
+TABLES = ("penalties", "trees", "objectives", "features")
 
 
 # -- data ----------------------------------------------------------------------------------
@@ -114,53 +120,75 @@ def trees():
             yield f"{name}: pairwise_squared, {n} passes", ranker.fit
 
 
-def objectives(lightgbm, threads):
+def objectives(lightgbm, options):
     """Boosted trees by objective; the first one is the reference."""
-    yield "lambdarank", _boosted(lightgbm, threads, "lambdarank")
+    yield "lambdarank", _boosted(lightgbm, options, "lambdarank")
     targets = {"NDCG@10": {"measure": "ndcg@10"}, "grades": {"measure": "dcg", "gain": "linear"}}
     for loss in ("pairwise_logistic", "pairwise_squared"):
         for name, measure in targets.items():
             for query_weight in ("pairs", "documents", "equal"):
                 made = lightgbm_objective(loss=loss, query_weight=query_weight, **measure)
                 label = f"{loss}, {name}, {query_weight}"
-                yield label, _boosted(lightgbm, threads, made)
+                yield label, _boosted(lightgbm, options, made)
 
 
-def _boosted(lightgbm, threads, objective):
-    def fit(X, y, qid):
-        halves = train_test_query_split(X, y, qid=qid, test_size=0.2, random_state=0)
-        parts = [joined(Part(*part)) for part in (halves[0::2], halves[1::2])]
-        params = {"objective": objective, "learning_rate": 0.1, "num_leaves": 15, "seed": 0}
-        params |= {"num_threads": threads, "verbose": -1, "metric": "None"}
-        train, valid = (lightgbm.Dataset(p.X, p.y, group=p.sizes) for p in parts)
-        stop = lightgbm.early_stopping(50, verbose=False)
-        metric = lightgbm_metric("ndcg@10")
-        return lightgbm.train(
-            params, train, 500, valid_sets=[valid], feval=metric, callbacks=[stop]
-        )
+def _boosted(lightgbm, options, objective):
+    return [partial(_boost, lightgbm, options, objective, seed) for seed in range(options.seeds)]
 
-    return fit
+
+def _boost(lightgbm, options, objective, seed, X, y, qid):
+    halves = train_test_query_split(X, y, qid=qid, test_size=0.2, random_state=seed)
+    parts = [joined(Part(*part)) for part in (halves[0::2], halves[1::2])]
+    params = {"objective": objective, "learning_rate": 0.1, "num_leaves": 15, "seed": 0}
+    params |= {"num_threads": options.threads, "verbose": -1, "metric": "None"}
+    train, valid = (lightgbm.Dataset(p.X, p.y, group=p.sizes) for p in parts)
+    stop, metric = lightgbm.early_stopping(50, verbose=False), lightgbm_metric("ndcg@10")
+    return lightgbm.train(params, train, 500, valid_sets=[valid], feval=metric, callbacks=[stop])
+
+
+def features():
+    """Maps of features before the closed form; the first one is the reference."""
+    yield "as they are", NDCGRanker(k=10).fit
+    for name, curve in (
+        ("signed log1p", FunctionTransformer(signed_log1p)),
+        ("quantiles", QuantileTransformer(n_quantiles=100)),
+        ("hinges", SplineTransformer(degree=1, knots="quantile")),
+    ):
+        yield name, _piped(make_pipeline(curve, NDCGRanker(k=10)))
+
+
+def signed_log1p(X):
+    """Logarithms that keep the sign."""
+    return np.sign(X) * np.log1p(np.abs(X))
+
+
+def _piped(pipeline):
+    return lambda X, y, qid: pipeline.fit(X, RankingTarget(y, qid))
 
 
 # -- measuring -----------------------------------------------------------------------------
 
 
-def values(fit, folds):
-    """NDCG@10 of every test query, and CPU seconds of a fold."""
+def values(fits, folds):
+    """NDCG@10 of every test query, the mean over some fits, and CPU seconds of a fit."""
     start, found = time.process_time(), []
     for train, test in folds:
-        scores = fit(*train).predict(test.X)
-        found.append(ndcg_score(test.y, scores, qid=test.qid, k=10, average=False))
-    return np.concatenate(found), (time.process_time() - start) / len(folds)
+        of_fits = []
+        for fit in fits:
+            scores = fit(*train).predict(test.X)
+            of_fits.append(ndcg_score(test.y, scores, qid=test.qid, k=10, average=False))
+        found.append(np.mean(of_fits, axis=0))
+    seconds = time.process_time() - start
+    return np.concatenate(found), seconds / len(folds) / len(fits)
 
 
 def show(settings, folds, names):
     """Print a table of settings, a column for each set."""
     rows, reference = [], None
-    for label, fit in settings:
+    for label, fits in settings:
         cells, found = [label], {}
         for name in names:
-            found[name], seconds = values(fit, folds[name])
+            found[name], seconds = values(fits if isinstance(fits, list) else [fits], folds[name])
             defined = ~np.isnan(found[name])
             cells.append(f"{found[name][defined].mean():.4f}")
             if reference is not None:
@@ -178,6 +206,8 @@ def main(argv=None):
     every = [*SETS, *MADE]
     arguments.add_argument("--only", nargs="+", choices=every, default=every)
     arguments.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
+    arguments.add_argument("--seeds", type=int, default=1, help="of validation (default 1)")
+    arguments.add_argument("--match", default="", help="take settings that contain this text")
     options = arguments.parse_args(argv)
     needed = [file for name in options.only if name in SETS for file in SETS[name][0]]
     folder = data_folder(options.data, needed)
@@ -191,9 +221,16 @@ def main(argv=None):
                 print("\nobjectives: lightgbm is missing")
                 continue
             print(f"\n{table}")
-            made = {"penalties": penalties, "trees": trees}.get(table)
-            settings = made() if made else objectives(lightgbm, options.threads)
-            show(settings, folds, options.only)
+            made = {"penalties": penalties, "trees": trees, "features": features}.get(table)
+            settings = made() if made else objectives(lightgbm, options)
+            show(_matching(settings, options.match), folds, options.only)
+
+
+def _matching(settings, text):
+    """Take the reference, and settings whose label contains a text."""
+    for number, (label, fits) in enumerate(settings):
+        if number == 0 or text in label:
+            yield label, fits
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ ORDER = (
     "plot_compare_rankers.py",
     "plot_measure_at_k.py",
     "plot_choose_alpha.py",
+    "plot_gam_ranker.py",
     "plot_explain_order.py",
     "plot_boosted_trees.py",
     "plot_label_ranking.py",
