@@ -18,11 +18,13 @@ import numpy as np
 from numpy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, KEPT_CELLS, Queries, warn
+from ..data import CACHE_CELLS, KEPT_CELLS, Queries, each, one_blas_thread, warn
 
 # Gram matrices that are multiplied at a time.
 _BLOCK_CELLS = 2 * CACHE_CELLS
 
+# Targets of the pairs of so many rows are made at a time.
+_PART_ROWS = 1 << 10
 
 # The normal equations hold fourth powers of the features.
 _SMALLEST = 1e-70
@@ -48,9 +50,10 @@ def fit_bilinear(X, queries: Queries, values, alpha, *, diagonal, weight, tol, m
         raise ValueError(
             f"X holds {largest:g} at most, whose fourth power is out of range: scale the features."
         )
-    right = _right_side(X, queries, values, weight)
-    operator = _Operator(X, queries, alpha, diagonal, weight)
-    coef, n_iter, residual = _conjugate_gradients(operator, right, tol, max_iter, verbose)
+    with one_blas_thread(X.shape[1] ** 2):
+        right = _right_side(X, queries, values, weight)
+        operator = _Operator(X, queries, alpha, diagonal, weight)
+        coef, n_iter, residual = _conjugate_gradients(operator, right, tol, max_iter, verbose)
     if residual > tol:
         warn(
             f"The bilinear fit stopped after {n_iter} iterations at a relative residual of "
@@ -70,14 +73,20 @@ def _right_side(X, queries, values, weight):
     right = np.zeros((X.shape[1], X.shape[1]))
     if weight is not None:
         X = X * _query_weights(weight, queries)[:, None]
-    for start, stop in pairwise(queries.ptr):
-        partners = np.arange(start, stop)[None, :]
-        step = max(1, _BLOCK_CELLS // (stop - start))
-        for first in range(start, stop, step):
-            rows = slice(first, min(first + step, stop))
-            targets = values(np.arange(rows.start, rows.stop)[:, None], partners)
-            with np.errstate(over="ignore", invalid="ignore"):  # Found out by the iteration.
-                right += X[rows].T @ (targets @ X[start:stop])
+
+    def of_part(part):
+        out = np.zeros_like(right)
+        for start, stop in pairwise(queries.ptr[part[0].start : part[0].stop + 1]):
+            partners = np.arange(start, stop)[None, :]
+            step = max(1, _BLOCK_CELLS // (stop - start))
+            for first in range(start, stop, step):
+                rows = slice(first, min(first + step, stop))
+                targets = values(np.arange(rows.start, rows.stop)[:, None], partners)
+                out += X[rows].T @ (targets @ X[start:stop])
+        return out
+
+    with np.errstate(over="ignore", invalid="ignore"):  # Found out by the iteration.
+        each(of_part, queries.parts(_PART_ROWS), lambda out: np.add(right, out, out=right))
     return right
 
 
@@ -113,10 +122,13 @@ class _Operator:
     def __call__(self, W):
         out = self.alpha * W
         d = len(W)
-        for grams in self.blocks():
+
+        def multiply(grams):
             stacked = grams.reshape(-1, d)
             left = (stacked @ W).reshape(-1, d, d).transpose(1, 0, 2).reshape(d, -1)
-            out += left @ stacked
+            return left @ stacked
+
+        each(multiply, self.blocks(), lambda product: np.add(out, product, out=out))
         if self.excluded is not None:
             step = max(1, _BLOCK_CELLS // d)
             for start in range(0, len(self.X), step):
