@@ -210,7 +210,7 @@ def main(argv=None):
     arguments.add_argument("--match", default="", help="take settings that contain this text")
     options = arguments.parse_args(argv)
     needed = [file for name in options.only if name in SETS for file in SETS[name][0]]
-    folder = data_folder(options.data, needed)
+    folder = data_folder(options.data, needed) if needed else None
     print(describe_environment("numpy", "scikit-learn", "lightgbm", threads=options.threads))
     folds = {name: folds_of(name, folder) for name in options.only}
     lightgbm = optional("lightgbm")

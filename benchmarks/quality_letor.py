@@ -3,13 +3,16 @@
     python benchmarks/quality_letor.py --data DIR
 
 Measures NDCG@10 and five other measures, with the seconds of a fit, on MQ2008 (five folds),
-MSLR-sample (one split) and LightGBM's lambdarank example (one split, a quarter of whose
-training queries become the validation part). DIR (or SKCALRANK_DATA) holds the folders
-MQ2008, MSLR-sample and lightgbm-lambdarank; `--only` takes some of them.
+MSLR-sample (one split), LightGBM's lambdarank example (one split, a quarter of whose
+training queries become the validation part), and on the made data of _made.py (300 training, 100
+validation and 400 test queries, two noise levels). DIR (or SKCALRANK_DATA) holds the folders
+MQ2008, MSLR-sample and lightgbm-lambdarank; `--only` takes some of the sets.
 
 Everybody learns from the training part and is picked by NDCG@10 on the validation part; the
 test part gives the table only.
 
+* As they come: `NDCGRanker(k=10)`, whose penalty follows from the number of queries, and
+  `LeastSquaresRankerCV("ndcg@10")`; they see neither the validation part nor a grid of ours.
 * Closed form: pairwise squared loss with Ridge inside; target and alpha picked. "on quantiles":
   each feature is replaced by its quantile in the training part, which makes the linear model
   blind to the scale of a feature, as trees are. The time of a fit includes it.
@@ -33,6 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from _common import data_folder, describe_environment, optional, parser, print_table
 from _letor import SETS, Split, sizes_line
+from _made import MADE, made_part
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
@@ -42,6 +46,7 @@ from threadpoolctl import threadpool_limits
 from skcalrank import (
     AveragePrecisionRanker,
     DCGRanker,
+    LeastSquaresRankerCV,
     NDCGRanker,
     PairwiseDisagreementRanker,
     PrecisionRanker,
@@ -54,6 +59,13 @@ CLOSED_FORMS = ("closed form on quantiles, picked", "closed form, picked")
 MAX_SECONDS = 0.1
 
 MAX_TREES, PATIENCE = 500, 50
+EVERY = [*SETS, *MADE]
+
+
+def made_split(name):
+    """Queries of a made law."""
+    noise, cuts = MADE[name]
+    return Split(*(made_part(n, seed, noise, cuts) for n, seed in ((300, 7), (100, 8), (400, 99))))
 
 
 # -- learners -----------------------------------------------------------------------------
@@ -91,16 +103,26 @@ def fit_trees(split):
     return NDCGRanker(estimator=HistGradientBoostingRegressor(random_state=0)).fit(*split.train)
 
 
+def fit_as_it_comes(split):
+    return NDCGRanker(k=10).fit(*split.train)
+
+
+def fit_search(split):
+    return LeastSquaresRankerCV("ndcg@10").fit(*split.train)
+
+
 def our_learners():
-    """The closed form, picked and as it comes, and scikit-learn's trees for information."""
+    """The closed form, as it comes and picked, and scikit-learn's trees for information."""
     alphas = 10.0 ** np.arange(-1, 6)
     grid = [{"target": target, "alpha": alpha} for target in TARGETS for alpha in alphas]
     quantiles = QuantileTransformer(n_quantiles=100)
     return [
         Learner(CLOSED_FORMS[0], fit_closed_form, grid, quantiles),
         Learner(CLOSED_FORMS[1], fit_closed_form, grid),
-        Learner("NDCGRanker() on quantiles", fit_closed_form, transformer=quantiles),
-        Learner("NDCGRanker()", fit_closed_form),
+        Learner("NDCGRanker() on quantiles", fit_as_it_comes, transformer=quantiles),
+        Learner("NDCGRanker()", fit_as_it_comes),
+        Learner("LeastSquaresRankerCV()", fit_search),
+        Learner("NDCGRanker(alpha=1)", fit_closed_form),
         Learner("NDCGRanker(HistGradientBoosting)", fit_trees),
     ]
 
@@ -346,16 +368,18 @@ def benchmark(name, splits, learners):
 
 def main(argv=None):
     arguments = parser(__doc__, data=True)
-    arguments.add_argument("--only", nargs="+", choices=list(SETS), default=list(SETS))
+    arguments.add_argument("--only", nargs="+", choices=EVERY, default=EVERY)
     options = arguments.parse_args(argv)
-    folder = data_folder(options.data, [file for name in options.only for file in SETS[name][0]])
+    needed = [file for name in options.only if name in SETS for file in SETS[name][0]]
+    folder = data_folder(options.data, needed) if needed else None
     learners = our_learners() + peer_learners(options.threads)
     packages = ("numpy", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost")
     print(describe_environment(*packages, threads=options.threads))
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in options.only:
-            results = benchmark(name, SETS[name][1](folder), learners)
+            splits = SETS[name][1](folder) if name in SETS else [made_split(name)]
+            results = benchmark(name, splits, learners)
             if name == "MQ2008":
                 print_targets(results)
 

@@ -129,7 +129,7 @@ class XGBoostObjective(_Objective):
 
 def lightgbm_objective(
     measure: str | Measure = "ndcg@10",
-    loss: str | Loss = "pairwise_squared",
+    loss: str | Loss = "pairwise_logistic",
     *,
     eta: float | None = None,
     threshold: float | None = None,
@@ -203,7 +203,7 @@ def lightgbm_objective(
 
 def xgboost_objective(
     measure: str | Measure = "ndcg@10",
-    loss: str | Loss = "pairwise_squared",
+    loss: str | Loss = "pairwise_logistic",
     *,
     eta: float | None = None,
     threshold: float | None = None,
