@@ -30,7 +30,7 @@ def _variants():
             if loss is not None:
                 yield clone(ranker).set_params(loss=loss)
     yield NDCGRanker(DecisionTreeRegressor(random_state=0))
-    yield NDCGRanker(HistGradientBoostingRegressor(max_iter=5))
+    yield NDCGRanker(HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=5))
     yield NDCGRanker(DecisionTreeRegressor(random_state=0), loss="pairwise_squared")
     yield NDCGRanker(targets="separable")
     yield AveragePrecisionRanker(targets="separable", relevance_level=1, loss="squared")
