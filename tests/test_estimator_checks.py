@@ -14,13 +14,13 @@ from skcalrank import (
     NDCGRanker,
     PairwiseDisagreementRanker,
 )
-from skcalrank.preprocessing import QueryContext
+from skcalrank.preprocessing import QueryContext, QueryScaler
 from skcalrank.testing import expected_failed_checks
 
 # The checks know no qid.
 pytestmark = pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
 
-DEFAULTS = [*rankers(), LowRankLossClassifier(), QueryContext()]
+DEFAULTS = [*rankers(), LowRankLossClassifier(), QueryContext(), QueryScaler()]
 
 
 def _variants():
@@ -35,6 +35,7 @@ def _variants():
     yield NDCGRanker(targets="separable")
     yield AveragePrecisionRanker(targets="separable", relevance_level=1, loss="squared")
     yield PairwiseDisagreementRanker(weights="unit")
+    yield from (QueryScaler("minmax"), QueryScaler("rank"))
 
 
 @pytest.fixture(autouse=True)
