@@ -21,6 +21,7 @@ from .data import (
     is_lazy,
     refuse_masked,
 )
+from .pipeline import transform_rows
 
 __all__ = ["Explanation", "explain_order"]
 
@@ -247,7 +248,7 @@ def _of_documents(ranker, steps, X, first, second, qid, names):
         rows, against = np.array([first, second]), f"row {second}"
     else:
         rows, against = _query_rows(ranker, first, qid, n_rows), "the mean of its query"
-    seen = _Seen(ranker, steps, X, rows, names)
+    seen = _Seen(ranker, steps, X, rows, names, qid)
     seen.check(ranker)
     values = seen.X[np.flatnonzero(rows == first)[0]]
     reference = seen.X.mean(axis=0) if second is None else seen.X[1]
@@ -290,12 +291,18 @@ def _of_items(ranker, steps, X, first, second, instance, names):
 class _Seen:
     """Rows as the linear scorer sees them."""
 
-    def __init__(self, ranker, steps, X, rows, names):
+    def __init__(self, ranker, steps, X, rows, names, qid=None):
+        # Steps that know the queries see whole ones.
+        codes = None if qid is None else check_queries(qid, _num_samples(X)).codes
+        whole = rows if codes is None else np.flatnonzero(np.isin(codes, codes[rows]))
+        codes = None if codes is None else codes[whole]
         # One kind of sparse matrix has no rows.
         refuse_masked(X=X)
-        part = _safe_indexing(X.tocsr() if issparse(X) else X, rows)
+        part = _safe_indexing(X.tocsr() if issparse(X) else X, whole)
         for step in steps:
-            part = step.transform(part)
+            part = transform_rows(step, part, codes)
+        if codes is not None:
+            part = _safe_indexing(part, np.searchsorted(whole, rows))
         self.X = part.toarray() if issparse(part) else np.asarray(part, dtype=float)
         self.scores = ranker.decision_function(part)
         self.names = np.asarray(self._names(ranker, steps, names), dtype=object)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.utils import get_tags
 
-from .preprocessing import QueryContext
+from .preprocessing import QueryContext, QueryScaler
 from .rankers import RANKERS, is_ranker, why_weights_do_not_repeat
 
 __all__ = ["all_rankers", "expected_failed_checks"]
@@ -49,7 +49,7 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     'check_regressor_multioutput'
     """
     reasons = {}
-    if isinstance(estimator, QueryContext):
+    if isinstance(estimator, (QueryContext, QueryScaler)):
         reasons["check_methods_subset_invariance"] = (
             "columns of a query depend on which documents share it"
         )

@@ -26,7 +26,7 @@ ROOT = Path(skcalrank.__file__).parent
 LEVELS = {
     0: ("data",),
     1: ("measures", "losses", "preds", "aggregation", "_solvers"),
-    2: ("metrics", "linear_model", "model_selection", "preprocessing"),
+    2: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline"),
     3: ("rankers",),
     4: (
         *("calibration", "datasets", "boosting", "testing"),

@@ -14,13 +14,13 @@ from skcalrank import (
     NDCGRanker,
     PairwiseDisagreementRanker,
 )
-from skcalrank.preprocessing import QueryContext
+from skcalrank.preprocessing import QueryContext, QueryScaler
 from skcalrank.testing import expected_failed_checks
 
 # The checks know no qid.
 pytestmark = pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
 
-DEFAULTS = [*rankers(), LowRankLossClassifier(), QueryContext()]
+DEFAULTS = [*rankers(), LowRankLossClassifier(), QueryContext(), QueryScaler()]
 
 
 def _variants():
@@ -30,11 +30,12 @@ def _variants():
             if loss is not None:
                 yield clone(ranker).set_params(loss=loss)
     yield NDCGRanker(DecisionTreeRegressor(random_state=0))
-    yield NDCGRanker(HistGradientBoostingRegressor(max_iter=5))
+    yield NDCGRanker(HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=5))
     yield NDCGRanker(DecisionTreeRegressor(random_state=0), loss="pairwise_squared")
     yield NDCGRanker(targets="separable")
     yield AveragePrecisionRanker(targets="separable", relevance_level=1, loss="squared")
     yield PairwiseDisagreementRanker(weights="unit")
+    yield from (QueryScaler("minmax"), QueryScaler("rank"))
 
 
 @pytest.fixture(autouse=True)

@@ -71,7 +71,9 @@ def predictions(ranker, X, qid):
 
 
 def sparse_or_not(ranker):
-    return {**CONTAINERS, **SPARSE} if ranker.__sklearn_tags__().input_tags.sparse else CONTAINERS
+    # Categories of numbers are no numbers.
+    numbers = {name: made for name, made in CONTAINERS.items() if name != "category"}
+    return {**numbers, **SPARSE} if ranker.__sklearn_tags__().input_tags.sparse else numbers
 
 
 @every_ranker

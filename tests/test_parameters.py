@@ -32,11 +32,12 @@ from skcalrank import (
 )
 from skcalrank.data import OWN_ERROR, check_params
 from skcalrank.linear_model import GramRidge
-from skcalrank.preprocessing import QueryContext
+from skcalrank.preprocessing import QueryContext, QueryScaler
 from skcalrank.rankers import PairRanker, ScoreRanker
 from skcalrank.testing import all_rankers
 
-CLASSES = [cls for _, cls in all_rankers()] + [LowRankLossClassifier, GramRidge, QueryContext]
+CLASSES = [cls for _, cls in all_rankers()]
+CLASSES += [LowRankLossClassifier, GramRidge, QueryContext, QueryScaler]
 PARAMETERS = [(cls, name) for cls in CLASSES for name in inspect.signature(cls).parameters]
 NONSENSE = ["nonsense", -3, [1, 2], object(), float("nan")]
 
@@ -62,6 +63,7 @@ BY_POSITION = {
     LowRankLossClassifier: ["loss_matrix"],
     GramRidge: ["alpha"],
     QueryContext: ["statistics"],
+    QueryScaler: ["method"],
 }
 
 

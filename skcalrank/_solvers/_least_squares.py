@@ -8,10 +8,19 @@ from sklearn import config_context
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import MOST_CELLS, Queries, check_option, first_equal_rows, one_blas_thread
+from ..data import (
+    MOST_CELLS,
+    Queries,
+    as_numbers,
+    check_option,
+    first_equal_rows,
+    is_single,
+    one_blas_thread,
+    rows_as_numbers,
+)
 from ._moments import WithinQueries, pooled_moments, product_of_rows
 from ._regressors import fit_with_held_out, held_out_queries, warn_unless_a_mean
 from ._ridge import square_root
@@ -127,11 +136,12 @@ def predict_rows(regressor, X):
     if found.ndim > 1 or getattr(regressor, "_sees_moments_only", False):
         return found
     # Rounding to single precision may be amplified to any size.
-    single = min(X.dtype.itemsize, raw.dtype.itemsize) < 8
+    single = is_single(X) or raw.dtype.itemsize < 8
     near = np.arange(len(found)) if single else _nearly_equal(found)
     if len(near):
         found = found.copy()
-        found[near] = found[near[first_equal_rows(X[near])]]
+        rows = rows_as_numbers(_safe_indexing(X, near))
+        found[near] = found[near[first_equal_rows(rows)]]
     return found
 
 
@@ -210,7 +220,7 @@ def is_linear(regressor, X):
     coef = np.asarray(getattr(regressor, "coef_", 0.0))
     if coef.shape[-1:] != (X.shape[1],):
         return False
-    linear = X @ coef.T + getattr(regressor, "intercept_", 0.0)
+    linear = as_numbers(X) @ coef.T + getattr(regressor, "intercept_", 0.0)
     return np.allclose(linear.ravel(), regressor.predict(X).ravel(), rtol=1e-4, atol=1e-6)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import MOST_CELLS, Queries, safe_divide
+from ..data import MOST_CELLS, Queries, as_numbers, safe_divide, with_columns_of
 from ._least_squares import (
     as_dense,
     fit_moments,
@@ -88,15 +88,18 @@ def fit_pairwise(
 
 def _fit_linear(regressor, X, targets, queries, weight, held_out, method):
     """Fit a regressor that is linear in X on a centered copy of X."""
+    table, X = X, as_numbers(X)
     within = WithinQueries(X, targets[:, None], queries, weight)
     if "fit_intercept" in regressor.get_params():
         regressor.set_params(fit_intercept=False)
     X, targets = as_dense(X) - within.means[within.codes], within.centred_targets()[:, 0]
     if has_fit_parameter(regressor, "sample_weight"):
+        X = with_columns_of(table, X)
         fit_rows(regressor, X, targets, within.weight(), held_out, method=method)
     else:
         root = np.sqrt(within.weight())
-        fit_rows(regressor, X * root[:, None], targets * root, None, held_out, method=method)
+        X = with_columns_of(table, X * root[:, None])
+        fit_rows(regressor, X, targets * root, None, held_out, method=method)
     if not is_linear(regressor, X[:_FEW_ROWS]):
         raise ValueError(
             f"partial_fit with loss='pairwise_squared' needs a regressor linear in X, and "

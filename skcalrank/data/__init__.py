@@ -62,6 +62,11 @@ from ._ranked import TIES as TIES
 from ._ranked import Block as Block
 from ._ranked import Ranked as Ranked
 from ._ranked import positions as positions
+from ._tables import as_numbers as as_numbers
+from ._tables import is_frame as is_frame
+from ._tables import is_single as is_single
+from ._tables import rows_as_numbers as rows_as_numbers
+from ._tables import with_columns_of as with_columns_of
 from ._targets import Judgments as Judgments
 from ._targets import RankingTarget
 from ._targets import Target as Target

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import get_tags
+from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.validation import validate_data
 
 from ._arrays import (
@@ -24,6 +24,7 @@ from ._arrays import (
 )
 from ._exceptions import CutQueriesWarning, OneQueryWarning, warn
 from ._queries import Queries, check_qid
+from ._tables import check_table, is_table, refuse_categories
 from ._targets import Target
 from ._types import Array, ArrayLike, Floats
 
@@ -209,11 +210,21 @@ def query_weights(
     return queries.mean(queries.group(sample_weight))
 
 
-def checked_features(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
-    """Return X, and y if given, as ``validate_data`` does, or an error that names them."""
+def checked_features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **checks: Any) -> Any:
+    """Return X, and y if given, as ``validate_data`` does, or an error that names them.
+
+    With ``as_it_is`` a table is checked, and returned unchanged for a regressor to read.
+    """
     refuse_masked(X=X)
     with naming("X", "y"):
         refuse_no_numbers(X=X)
+        if as_it_is and is_table(X):
+            check_table(X)
+            reset = checks.get("reset", True)
+            found = validate_data(estimator, X, *y, reset=reset, skip_check_array=True)
+            check_consistent_length(X, *y)
+            return found
+        refuse_categories(X)
         if checks.get("ensure_all_finite", True) is True and is_finite(X):
             checks["ensure_all_finite"] = False
         return validate_data(estimator, X, *y, **checks)

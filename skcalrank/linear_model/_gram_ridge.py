@@ -34,7 +34,7 @@ from ..data import (
     refuse_lazy,
 )
 
-_X_CHECKS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
+_X_CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 
 
 class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):

@@ -113,11 +113,15 @@ def predict_with_queries(estimator, X, qid):
         # The predict of a search takes X alone.
         estimator = estimator.best_estimator_
     last = estimator
-    while hasattr(last, "steps"):
+    while hasattr(last, "steps") and not _takes_qid(last):
         last = last.steps[-1][1]
-    if qid is not None and "qid" in inspect.signature(last.predict).parameters:
+    if qid is not None and _takes_qid(last):
         return estimator.predict(X, qid=qid)
     return estimator.predict(X)
+
+
+def _takes_qid(estimator) -> bool:
+    return "qid" in inspect.signature(estimator.predict).parameters
 
 
 def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:

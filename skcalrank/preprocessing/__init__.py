@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from ._context import QueryContext
+from ._scaler import QueryScaler
 
-__all__ = ["QueryContext"]
+__all__ = ["QueryContext", "QueryScaler"]

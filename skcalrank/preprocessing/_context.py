@@ -6,31 +6,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data import (
-    OWN_ERROR,
-    ArrayLike,
-    Floats,
-    Labels,
-    Matrix,
-    MissingQidError,
-    OneQueryWarning,
-    Queries,
-    all_or_nothing,
-    carried_qid,
-    check_queries,
-    refuse_lazy,
-    refuse_masked,
-    warn,
-    x_checks,
-)
+from ..data import OWN_ERROR, ArrayLike, Floats, Queries
+from ._base import QueryTransformer, spread
 
 STATISTICS = ("mean", "std", "min", "max", "size")
 
 
-class QueryContext(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class QueryContext(QueryTransformer):
     """Columns about the query of a row: means, spreads and extremes of its documents.
 
     A regressor of rows sees a document without its rivals, and targets that are normalized by the
@@ -81,99 +64,10 @@ class QueryContext(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     (200,)
     """
 
-    __metadata_request__fit = {"qid": True}
-    __metadata_request__transform = {"qid": True}
-
     _parameter_constraints: ClassVar[dict] = {"statistics": OWN_ERROR}
 
     def __init__(self, statistics: Sequence[str] = ("mean", "std", "max", "size")) -> None:
         self.statistics = statistics
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    @all_or_nothing
-    def fit(self, X: Matrix, y: Labels | None = None, qid: ArrayLike | None = None) -> QueryContext:
-        """Check the features, and note whether queries are named.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, d)
-            Documents.
-        y : array-like, default=None
-            Ignored, but for the queries that it may carry.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row, of any hashable type, in any order; None: one query.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If `statistics` names none, or one that there is not, or X and qid do not fit.
-
-        Warns
-        -----
-        OneQueryWarning
-            If several rows have no qid.
-        """
-        self._check(X, carried_qid(y, qid), reset=True)
-        self.has_qid_ = carried_qid(y, qid) is not None
-        return self
-
-    def transform(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
-        """Put the columns of the query behind the features.
-
-        Parameters
-        ----------
-        X, qid
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
-
-        Raises
-        ------
-        MissingQidError
-            If fit had a qid and there is none here.
-
-        Warns
-        -----
-        OneQueryWarning
-            If several rows have no qid.
-        """
-        check_is_fitted(self)
-        if qid is None and self.has_qid_:
-            raise MissingQidError(
-                "QueryContext was fitted with a qid, and transform got none: pass qid=qid. In a "
-                "pipeline, set sklearn.set_config(enable_metadata_routing=True) and pass qid to "
-                "its predict and score."
-            )
-        return self._with_context(*self._check(X, qid, reset=False))
-
-    @all_or_nothing
-    def fit_transform(
-        self, X: Matrix, y: Labels | None = None, qid: ArrayLike | None = None
-    ) -> Any:
-        """Fit and transform the same rows.
-
-        Parameters
-        ----------
-        X, y, qid
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
-        """
-        checked = self._check(X, carried_qid(y, qid), reset=True)
-        self.has_qid_ = carried_qid(y, qid) is not None
-        return self._with_context(*checked)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Any:
         """Names of the columns of :meth:`transform`.
@@ -195,38 +89,21 @@ class QueryContext(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ]
         return np.concatenate([names, *columns]).astype(object)
 
-    def _check(self, X, qid, reset):
-        """Return validated rows and their queries."""
-        name = type(self).__name__
+    def _check_params(self):
         known = isinstance(self.statistics, (list, tuple)) and self.statistics
         if not known or not set(map(str, self.statistics)) <= set(STATISTICS):
             raise ValueError(
                 f"statistics must be a list of {', '.join(map(repr, STATISTICS))}, one at least, "
                 f"got {self.statistics!r}."
             )
-        refuse_lazy(name, "Its columns are not computed by partitions.", X=X, qid=qid)
-        refuse_masked(X=X)
-        X = validate_data(self, X, reset=reset, **x_checks(self))
-        if qid is None and len(X) > 1:
-            warn(
-                f"{name} got X of {len(X)} rows and no qid, so all rows count as one query. Pass "
-                "qid=qid; pass qid=np.zeros(len(X)) if they are one query.",
-                OneQueryWarning,
-            )
-        return X, check_queries(qid, len(X))
 
-    def _with_context(self, X, queries: Queries):
-        found = _statistics(queries.group(X).astype(float), queries, self.statistics)
-        columns = [queries.ungroup(_spread(each, queries)) for each in found]
+    def _transformed(self, X, queries):
+        found = statistics_of(queries.group(X).astype(float), queries, self.statistics)
+        columns = [queries.ungroup(spread(each, queries)) for each in found]
         return np.hstack([X, *(column.astype(X.dtype) for column in columns)])
 
 
-def _spread(per_query: Floats, queries: Queries) -> Floats:
-    """Give every row the statistics of its query."""
-    return np.repeat(per_query, queries.sizes, axis=0)
-
-
-def _statistics(X, queries: Queries, names) -> list[Floats]:
+def statistics_of(X, queries: Queries, names) -> list[Floats]:
     """Statistics of each query, of shape (n_queries, d), of rows in grouped order."""
     first = queries.ptr[:-1]
     known = ~np.isnan(X)
@@ -241,14 +118,14 @@ def _statistics(X, queries: Queries, names) -> list[Floats]:
     if {"mean", "std"} & set(names):
         # From the least value on, so that the mean of equal values is that value.
         with np.errstate(invalid="ignore"):
-            parts = (X - _spread(found["min"], queries)) / _spread(count, queries)
+            parts = (X - spread(found["min"], queries)) / spread(count, queries)
         found["mean"] = found["min"] + total(parts)
     if "std" in names:
-        away = X - _spread(found["mean"], queries)
+        away = X - spread(found["mean"], queries)
         # In units of the largest, so that squares stay in range.
         unit = np.fmax.reduceat(np.abs(away), first, axis=0)
         unit = np.where(unit > 0, unit, 1.0)
         with np.errstate(invalid="ignore"):
-            squares = (away / _spread(unit, queries)) ** 2 / _spread(count, queries)
+            squares = (away / spread(unit, queries)) ** 2 / spread(count, queries)
         found["std"] = np.where(count > 0, unit * np.sqrt(total(squares)), np.nan)
     return [found[name] for name in names]

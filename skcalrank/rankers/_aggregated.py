@@ -123,6 +123,9 @@ class AggregatedRanker(JudgmentRanker):
         """Return the ranker passed by the user; None means NDCGRanker."""
         return NDCGRanker() if self.ranker is None else self.ranker
 
+    def _takes_tables(self):
+        return self._given_ranker()._takes_tables()
+
     def _measure(self):
         return self._given_ranker()._measure()
 

@@ -99,7 +99,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """Validate the input of fit, or of a chunk that is added (``reset=False``)."""
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
         given, qid = y, carried_qid(y, qid)
-        checks = x_checks(self) | {"reset": reset}
+        checks = self._x_checks() | {"reset": reset}
         measure = self._measure()
         if isinstance(y, Judgments):
             X = checked_features(self, X, **checks)
@@ -119,6 +119,14 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         weight = check_sample_weight(sample_weight, X.shape[0], queries)
         warn_of_cut_queries(given, type(self).__name__)
         return Problem(X, y, queries, weight, n_items, qid is not None, measure)
+
+    def _x_checks(self):
+        """Return how X is checked."""
+        return x_checks(self) | {"as_it_is": self._takes_tables()}
+
+    def _takes_tables(self) -> bool:
+        """Return whether tables are handed to the regressor as they are."""
+        return False
 
     def _check_judgments(self, X, y, reset):
         if not isinstance(y, self._judgments):
@@ -144,7 +152,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """Validate the rows to be ranked."""
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
-        X = checked_features(self, X, reset=False, **x_checks(self))
+        X = checked_features(self, X, reset=False, **self._x_checks())
         if qid is not None and self.record_.n_items is not None:
             raise ValueError(
                 "qid was given, but this ranker was fitted in the label-ranking form, where "

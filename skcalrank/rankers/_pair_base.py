@@ -223,6 +223,10 @@ class PairRanker(ScoreRanker):
             mine = "surrogate='pairwise': set surrogate='score'"
             refuse_unread(self, self._of_documents, mine)
 
+    def _takes_tables(self):
+        # Features of pairs are computed from numbers.
+        return self.surrogate == "score" and super()._takes_tables()
+
     def _can_add_chunks(self):
         return self.surrogate == "score" and super()._can_add_chunks()
 

@@ -40,6 +40,7 @@ from ..data import (
     one_of,
     refuse_second_penalty,
     refuse_unread,
+    rows_as_numbers,
     warn,
 )
 from ..linear_model import GramRidge
@@ -122,6 +123,7 @@ def _warn_of_constant(regressor, X, values):
     """Warn if many documents that differ get one value of a regressor."""
     if values.shape[0] < _MANY_ROWS or (values != values.flat[0]).any():
         return
+    X = rows_as_numbers(X)
     spread = X.max(axis=0) - X.min(axis=0)
     if spread.nnz if issparse(X) else np.nan_to_num(spread).any():
         warn(
@@ -183,6 +185,9 @@ class ScoreRanker(BaseRanker):
         """Return the regressor passed by the user; None means Ridge."""
         return check_regressor(self, self.estimator)
 
+    def _takes_tables(self):
+        return not is_closed_form(self._given_regressor())
+
     def _positive_only(self) -> bool:
         return False
 
@@ -199,8 +204,10 @@ class ScoreRanker(BaseRanker):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, d)
-            Documents, or instances in the label-ranking form. With a dask array or DataFrame here
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+            Documents, or instances in the label-ranking form. A regressor that is not fitted in
+            closed form is handed a data frame as it is, with its names, categories and missing
+            values; others need numbers. With a dask array or DataFrame here
             and in the other arguments, statistics are computed where its partitions live, for
             `Ridge` (also None, which is then fitted as `GramRidge`), `LinearRegression` and
             `GramRidge`; a partition must hold whole queries, see

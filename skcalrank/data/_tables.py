@@ -1,0 +1,127 @@
+"""Tables that are handed to a regressor as they are: frames, and arrays of text or objects."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import OrdinalEncoder
+from sklearn.utils import _safe_indexing
+
+from ._types import Array, Floats
+
+# What to do about columns that a linear model cannot compute with.
+_ENCODE = (
+    "Encode them, as make_pipeline(make_column_transformer((OneHotEncoder("
+    "handle_unknown='ignore'), {names}), remainder='passthrough'), ranker) does, or choose a "
+    "regressor that takes them, such as "
+    "HistGradientBoostingRegressor(categorical_features='from_dtype')."
+)
+
+
+def is_frame(X: object) -> bool:
+    """Return whether X is a DataFrame of pandas or polars."""
+    libraries = [sys.modules.get(name) for name in ("pandas", "polars")]
+    return any(each is not None and isinstance(X, each.DataFrame) for each in libraries)
+
+
+def is_table(X: object) -> bool:
+    """Return whether X has columns of its own types, or objects or text as values."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 2 and X.dtype.kind in "OSU"
+    return is_frame(X)
+
+
+def check_table(X: Any) -> None:
+    """Raise for a table without rows or columns, and for infinite and complex numbers in it."""
+    for n, unit, kind in zip(X.shape, ("sample", "feature"), ("rows", "columns")):
+        if not n:
+            raise ValueError(
+                f"Found array with 0 {unit}(s) (shape={X.shape}) while a minimum of 1 is "
+                f"required: X has no {kind}."
+            )
+    for name, values in _floats_of(X):
+        if values.dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: column {name!r} of X.")
+        if np.isinf(values).any():
+            raise ValueError(f"Input X contains infinity in column {name!r}.")
+
+
+def _floats_of(X: Any) -> Iterator[tuple[Any, Array]]:
+    """Names and values of the columns that hold floating-point or complex numbers."""
+    if isinstance(X, np.ndarray):
+        try:
+            yield from enumerate(X.astype(np.float64).T)
+        except (ValueError, TypeError):
+            return
+        return
+    for number, (name, dtype) in enumerate(zip(X.columns, X.dtypes)):
+        kind = _kind(dtype)
+        if kind in ("f", "c"):
+            column = _safe_indexing(X, number, axis=1)
+            # Where polars has a null there is a NaN, and so it is in what pandas calls missing.
+            options = {"dtype": complex if kind == "c" else float, "na_value": np.nan}
+            yield name, column.to_numpy(**options if hasattr(dtype, "kind") else {})
+
+
+def _kind(dtype: Any) -> str:
+    if hasattr(dtype, "kind"):
+        return str(dtype.kind)
+    return "f" if dtype.is_float() else "O"
+
+
+def refuse_categories(X: Any) -> None:
+    """Raise for columns of a frame that hold categories or text, naming them."""
+    if not is_frame(X):
+        return
+    found = [name for number, name in enumerate(X.columns) if _is_category(X, number)]
+    if found:
+        names = ", ".join(map(repr, found))
+        raise ValueError(
+            f"X must hold numbers, got categories or text in {names}. {_ENCODE.format(names=found)}"
+        )
+
+
+def _is_category(X: Any, number: int) -> bool:
+    dtype = list(X.dtypes)[number]
+    if str(dtype).lower().startswith(("categor", "enum")):
+        return True
+    if str(dtype).lower() not in ("object", "str", "string", "utf8"):
+        return False
+    try:
+        np.asarray(_safe_indexing(X, number, axis=1), dtype=np.float64)
+    except (ValueError, TypeError):
+        return True
+    return False
+
+
+def as_numbers(X: Any) -> Any:
+    """Return a table as an array of numbers; anything else as it is."""
+    return np.asarray(X, dtype=np.float64, order="C") if is_table(X) else X
+
+
+def with_columns_of(X: Any, values: Floats) -> Any:
+    """Return values of the same shape as a frame with its columns; of anything else as they are."""
+    if not is_frame(X):
+        return values
+    return type(X)(dict(zip(X.columns, values.T)))
+
+
+def is_single(X: Any) -> bool:
+    """Return whether there are numbers of less than double precision in X."""
+    if is_frame(X):
+        return any("float32" in str(dtype).lower() for dtype in X.dtypes)
+    return bool(X.dtype.itemsize < 8)
+
+
+def rows_as_numbers(X: Any) -> Any:
+    """Return an array with equal rows where a table has them; anything else as it is."""
+    if not is_table(X):
+        return X
+    try:
+        return OrdinalEncoder().fit_transform(X)
+    except (ValueError, TypeError):
+        # Values that cannot be compared: as far as one can tell, all rows differ.
+        return np.arange(float(X.shape[0]))[:, None]

@@ -1,0 +1,459 @@
+"""Pipelines that hand the qid to every step that takes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from inspect import signature
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn import config_context
+from sklearn.base import TransformerMixin, clone
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, check_memory
+
+from .data import (
+    ArrayLike,
+    Floats,
+    Ints,
+    Labels,
+    Matrix,
+    MissingQidError,
+    carried_qid,
+    with_index_of,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["QueryPipeline", "make_query_pipeline"]
+
+
+def handed_to(step: Any, method: str, **given: Any) -> dict[str, Any]:
+    """Return what of the metadata a method of a step takes.
+
+    That is what its signature names, unless it was told not to; a step that holds others, such as
+    a ColumnTransformer, takes what they request.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    routing = get_routing_for_object(step)
+    named = signature(getattr(step, method)).parameters.keys() & given.keys()
+    if not named and isinstance(routing, MetadataRouter):
+        named = routing.consumes(method, given.keys())
+    requests = getattr(getattr(routing, method, None), "requests", {})
+    return {name: given[name] for name in named if requests.get(name) is not False}
+
+
+def transform_rows(step: Any, X: Any, qid: ArrayLike | None) -> Any:
+    """Transform rows by a fitted step, with the qid if it takes one."""
+    with _routing():
+        return step.transform(X, **handed_to(step, "transform", qid=qid))
+
+
+def _routing():
+    """Let steps that hold others hand on what they are handed."""
+    return config_context(enable_metadata_routing=True)
+
+
+def _of_last(method):
+    """Return a decorator of a method that is there if the last step has it."""
+    return available_if(lambda self: hasattr(self.steps[-1][1], method))
+
+
+def _is_step(step) -> bool:
+    return step is not None and not isinstance(step, str)
+
+
+class QueryPipeline(Pipeline):
+    """A pipeline of scikit-learn that hands the qid to every step that takes one.
+
+    Steps such as :class:`~skcalrank.preprocessing.QueryScaler` see whole queries, in `fit` and in
+    `predict`, with metadata routing off and on. The qid goes to each step whose method has a
+    parameter `qid`, and to those inside a step that request it, such as a transformer of a
+    ``ColumnTransformer``. It may be carried by y.
+
+    Parameters
+    ----------
+    steps : list of (str, estimator)
+        Transformers, and a ranker as the last.
+    memory : str or object with the joblib.Memory interface, default=None
+        Where fitted transformers are cached.
+    verbose : bool, default=False
+        Whether to print the time that each step takes.
+
+    Attributes
+    ----------
+    has_qid_ : bool
+        Whether fit had a qid, which steps that need it then require.
+    named_steps : Bunch
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    make_query_pipeline : Names the steps by their classes.
+
+    Examples
+    --------
+    >>> from skcalrank import NDCGRanker, load_digits_queries
+    >>> from skcalrank.pipeline import QueryPipeline
+    >>> from skcalrank.preprocessing import QueryScaler
+    >>> X, y, qid = load_digits_queries(n_queries=20, n_documents=10)
+    >>> pipe = QueryPipeline([("scale", QueryScaler()), ("rank", NDCGRanker())]).fit(X, y, qid)
+    >>> pipe.rank(X, qid)[:10]
+    array([ 1,  7,  5,  8,  3,  2, 10,  9,  4,  6])
+    """
+
+    def __init__(
+        self, steps: Sequence[tuple[str, Any]], *, memory: Any = None, verbose: bool = False
+    ) -> None:
+        super().__init__(steps, memory=memory, verbose=verbose)
+
+    # -- fitting ------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Matrix,
+        y: Labels | None = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the transformers one after the other, and the ranker.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+            Documents.
+        y : array-like of shape (n_rows,) or (n, r)
+            Relevances, or a target that carries its queries.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Goes to the last step, and to steps that request it.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If there are weights and the last step takes none.
+        """
+        qid = carried_qid(y, qid)
+        with _routing():
+            X = self._fit_before(X, y, qid, sample_weight)
+            with self._timed(len(self.steps) - 1):
+                self._fit_last("fit", X, y, qid, sample_weight)
+        self.has_qid_ = qid is not None
+        return self
+
+    @available_if(lambda self: self._can_add_chunks())
+    def partial_fit(
+        self,
+        X: Matrix,
+        y: Labels | None = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add queries to those seen.
+
+        Available if every step has `partial_fit`, or learns nothing and comes before the last.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in :meth:`fit`; a chunk of whole queries.
+
+        Returns
+        -------
+        self
+        """
+        qid = carried_qid(y, qid)
+        given = {"qid": qid, "sample_weight": sample_weight}
+        with _routing():
+            for _, _, step in self._before():
+                adds = hasattr(step, "partial_fit")
+                if adds or not hasattr(self, "has_qid_"):
+                    method = "partial_fit" if adds else "fit"
+                    getattr(step, method)(X, y, **_asked_for(step, method, given))
+                X = transform_rows(step, X, qid)
+            self._fit_last("partial_fit", X, y, qid, sample_weight)
+        self.has_qid_ = qid is not None
+        return self
+
+    def _can_add_chunks(self) -> bool:
+        return hasattr(self.steps[-1][1], "partial_fit") and all(
+            hasattr(step, "partial_fit") or not get_tags(step).requires_fit
+            for _, _, step in self._before()
+        )
+
+    def _before(self) -> Iterator[tuple[int, str, Any]]:
+        """Steps before the last, but for those that pass rows on."""
+        for number, (name, step) in enumerate(self.steps[:-1]):
+            if _is_step(step):
+                yield number, name, step
+
+    def _fit_before(self, X, y, qid, sample_weight):
+        """Fit the steps before the last, and return the rows that they make."""
+        self._validate_params()
+        self.steps = list(self.steps)
+        self._validate_steps()
+        memory = check_memory(self.memory)
+        fit_step = memory.cache(_fit_step)
+        for number, name, step in self._before():
+            own = step if getattr(memory, "location", None) is None else clone(step)
+            with self._timed(number):
+                X, fitted = fit_step(own, X, y, qid, sample_weight)
+            # One from the cache is another object.
+            self.steps[number] = (name, fitted)
+        return X
+
+    def _fit_last(self, method, X, y, qid, sample_weight):
+        name, last = self.steps[-1]
+        if not _is_step(last):
+            return
+        taken = handed_to(last, method, qid=qid, sample_weight=sample_weight)
+        if sample_weight is not None and "sample_weight" not in taken:
+            raise TypeError(
+                f"sample_weight was passed, and the last step {name!r} takes none in {method}: "
+                "leave sample_weight=None, or choose a ranker that does."
+            )
+        getattr(last, method)(X, y, **taken)
+
+    @contextmanager
+    def _timed(self, number):
+        start = perf_counter()
+        yield
+        if self.verbose:
+            took = perf_counter() - start
+            print(f"[{type(self).__name__}] {self._log_message(number)}, total={took:6.1f}s")
+
+    # -- what a user calls --------------------------------------------------------
+
+    @_of_last("transform")
+    def transform(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
+        """Transform rows by every step.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        X_out : array-like of shape (n_rows, n_features_out)
+
+        Raises
+        ------
+        MissingQidError
+            If a step needs the qid and there is none.
+        """
+        return transform_rows(self.steps[-1][1], self._rows(X, qid, "transform"), qid)
+
+    @_of_last("transform")
+    def fit_transform(
+        self,
+        X: Matrix,
+        y: Labels | None = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Any:
+        """Fit every step, and transform the same rows.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        X_out : array-like of shape (n_rows, n_features_out)
+        """
+        return self.fit(X, y, qid, sample_weight).transform(X, carried_qid(y, qid))
+
+    @_of_last("predict")
+    def predict(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+        """Score the documents: sorting by decreasing score is the predicted ranking.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n, r)
+
+        Raises
+        ------
+        MissingQidError
+            If a step needs the qid and there is none.
+        """
+        scores: Floats = self._call("predict", X, qid)
+        return scores
+
+    @_of_last("decision_function")
+    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+        """Return the surrogate values of the documents.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        u : ndarray of shape (n_rows,) or (n, r)
+        """
+        values: Floats = self._call("decision_function", X, qid)
+        return values
+
+    @_of_last("rank")
+    def rank(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
+        """Rank the documents of each query.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        positions : ndarray of int of shape (n_rows,) or (n, r)
+            As the ranker returns them; of a pandas DataFrame with its index.
+        """
+        return with_index_of(X, np.asarray(self._call("rank", X, qid)), "rank")
+
+    @_of_last("top_k")
+    def top_k(self, X: Matrix, qid: ArrayLike | None = None, k: int | None = 10) -> Ints:
+        """Return the best documents of each query, best first.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`fit`.
+        k : int, default=10
+            How many of each query; all of a smaller one.
+
+        Returns
+        -------
+        rows : ndarray of int
+            As the ranker returns them.
+        """
+        rows: Ints = self._call("top_k", X, qid, k=k)
+        return rows
+
+    @_of_last("score")
+    def score(
+        self,
+        X: Matrix,
+        y: Labels | None = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the mean of the ranker's own measure over the queries, higher is better.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        score : float
+        """
+        qid = carried_qid(y, qid)
+        given = {"qid": qid, "sample_weight": sample_weight}
+        last = self.steps[-1][1]
+        X = self._rows(X, qid, "score")
+        with _routing():
+            return float(last.score(X, y, **handed_to(last, "score", **given)))
+
+    def _call(self, method, X, qid, **options):
+        """Return what a method of the last step makes of the rows."""
+        last = self.steps[-1][1]
+        X = self._rows(X, qid, method)
+        with _routing():
+            return getattr(last, method)(X, **handed_to(last, method, qid=qid), **options)
+
+    def _rows(self, X, qid, method):
+        """Return the rows as the last step sees them."""
+        check_is_fitted(self)
+        for _, name, step in self._before():
+            if qid is None and getattr(self, "has_qid_", False):
+                _refuse_missing(name, step, method)
+            X = transform_rows(step, X, qid)
+        return X
+
+
+def _fit_step(step, X, y, qid, sample_weight):
+    """Fit a transformer; return the rows that it makes, and itself."""
+    given = {"qid": qid, "sample_weight": sample_weight}
+    if _fits_and_transforms(step, qid):
+        return step.fit_transform(X, y, **_asked_for(step, "fit_transform", given)), step
+    step.fit(X, y, **_asked_for(step, "fit", given))
+    return transform_rows(step, X, qid), step
+
+
+def _fits_and_transforms(step, qid) -> bool:
+    """Return whether a step has a `fit_transform` of its own that takes what `transform` takes."""
+    own = getattr(type(step), "fit_transform", None)
+    # That of scikit-learn hands the qid to fit alone.
+    if own is None or own is TransformerMixin.fit_transform:
+        return False
+    taken = handed_to(step, "transform", qid=qid).keys()
+    return taken <= handed_to(step, "fit_transform", qid=qid).keys()
+
+
+def _asked_for(step, method, given):
+    """Return what a step before the last takes: weights if it requests them."""
+    taken = handed_to(step, method, **given)
+    routing = get_routing_for_object(step)
+    requests = getattr(getattr(routing, method, None), "requests", None)
+    if requests is not None and requests.get("sample_weight") is not True:
+        taken.pop("sample_weight", None)
+    return taken
+
+
+def _refuse_missing(name, step, method):
+    """Raise if the qid is missing that a step takes."""
+    with _routing():
+        needs = handed_to(step, "transform", qid="any")
+    if needs:
+        raise MissingQidError(
+            f"QueryPipeline was fitted with a qid, {method} got none, and step {name!r} needs it. "
+            "Pass qid=qid. Tools such as cross_val_predict and GridSearchCV.predict hand no qid to "
+            "predict: loop over the splits of QueryKFold, call predict of best_estimator_, or "
+            "score with skcalrank.metrics.get_scorer."
+        )
+
+
+def make_query_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) -> QueryPipeline:
+    """Make a :class:`QueryPipeline` of steps that are named by their classes.
+
+    Parameters
+    ----------
+    *steps : estimators
+        Transformers, and a ranker as the last.
+    memory, verbose
+        As in :class:`QueryPipeline`.
+
+    Returns
+    -------
+    pipe : QueryPipeline
+
+    Examples
+    --------
+    >>> from skcalrank import NDCGRanker
+    >>> from skcalrank.pipeline import make_query_pipeline
+    >>> from skcalrank.preprocessing import QueryScaler
+    >>> make_query_pipeline(QueryScaler("rank"), NDCGRanker()).named_steps.keys()
+    dict_keys(['queryscaler', 'ndcgranker'])
+    """
+    return QueryPipeline(make_pipeline(*steps).steps, memory=memory, verbose=verbose)

@@ -1,0 +1,136 @@
+"""Features scaled within the query."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.stats import rankdata
+from sklearn.compose import make_column_transformer
+
+from skcalrank import MissingQidError, OneQueryWarning, RankingTarget
+from skcalrank.preprocessing import QueryScaler
+
+METHODS = ("standard", "minmax", "rank")
+every_method = pytest.mark.parametrize("method", METHODS)
+
+
+def of_one_query(x, method):
+    """By the definition, of one feature of one query."""
+    known = x[~np.isnan(x)]
+    if len(known) == 0 or known.min() == known.max():
+        return x * 0.0
+    if method == "standard":
+        return (x - known.mean()) / known.std()
+    x = x if method == "minmax" else rankdata(x, nan_policy="omit")
+    return (x - np.nanmin(x)) / (np.nanmax(x) - np.nanmin(x))
+
+
+def by_loops(X, qid, method):
+    out = np.empty(X.shape)
+    for q in np.unique(qid):
+        for j in range(X.shape[1]):
+            out[qid == q, j] = of_one_query(X[qid == q, j], method)
+    return out
+
+
+@pytest.fixture
+def given(rng):
+    """Features with ties, missing values and constants, queries in any order."""
+    qid = rng.permutation(np.repeat(["a", "b", "c", "d", "e"], [1, 2, 5, 9, 13]))
+    X = np.column_stack([rng.normal(size=30), rng.integers(3, size=30), rng.normal(size=30)])
+    X[rng.uniform(size=X.shape) < 0.2] = np.nan
+    X[qid == "c", 2], X[qid == "d", 0] = np.nan, 7.1
+    return X, qid
+
+
+@every_method
+def test_each_query_by_itself(method, given):
+    X, qid = given
+    found = QueryScaler(method).fit_transform(X, qid=qid)
+    np.testing.assert_allclose(found, by_loops(X, qid, method), rtol=1e-12, atol=1e-14)
+    assert np.array_equal(np.isnan(found), np.isnan(X))
+    fresh = QueryScaler(method).transform(X, qid)
+    np.testing.assert_array_equal(fresh, found)
+
+
+@every_method
+def test_a_part_of_a_query_is_scaled_by_itself(method, given):
+    X, qid = given
+    scaler, part = QueryScaler(method).fit(X, qid=qid), np.arange(0, 30, 2)
+    found = scaler.transform(X[part], qid[part])
+    np.testing.assert_allclose(found, by_loops(X[part], qid[part], method), rtol=1e-12, atol=1e-14)
+
+
+@every_method
+def test_constant_features_are_zero(method):
+    X = np.array([[0.1, 3.0], [0.1, 5.0], [0.1, np.nan]])
+    found = QueryScaler(method).fit_transform(X, qid=[1, 1, 1])
+    assert found[:, 0].tolist() == [0.0, 0.0, 0.0]
+    assert QueryScaler(method).fit_transform([[5.0]], qid=[1]).tolist() == [[0.0]]
+
+
+def test_equal_values_share_the_mean_of_their_ranks():
+    X = np.array([[1.0], [2.0], [2.0], [9.0], [-0.0], [0.0]])
+    found = QueryScaler("rank").fit_transform(X, qid=np.zeros(6)).ravel()
+    np.testing.assert_allclose(found, np.array([1.5, 3.0, 3.0, 4.5, 0.0, 0.0]) / 4.5)
+
+
+@every_method
+@pytest.mark.parametrize("scale", [1e-308, 1e150, 1e308])
+def test_values_at_the_ends_of_the_range(method, scale):
+    X = np.array([[-1.0], [0.5], [1.0], [0.0]])
+    expected = QueryScaler(method).fit_transform(X, qid=np.zeros(4))
+    found = QueryScaler(method).fit_transform(X * scale, qid=np.zeros(4))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@every_method
+def test_single_precision_is_kept(method, given):
+    X, qid = given
+    found = QueryScaler(method).fit_transform(X.astype(np.float32), qid=qid)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, by_loops(X, qid, method), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames(library, given):
+    frames = pytest.importorskip(library)
+    X, qid = given
+    frame = frames.DataFrame(dict(zip("abc", X.T)))
+    scaler = QueryScaler("rank").set_output(transform=library)
+    for found in (scaler.fit_transform(frame, qid=qid), scaler.transform(frame, qid)):
+        assert list(found.columns) == list(scaler.get_feature_names_out()) == list("abc")
+        np.testing.assert_allclose(np.asarray(found), by_loops(X, qid, "rank"))
+    text = frame.assign(d="x") if library == "pandas" else frame.with_columns(d=frames.lit("x"))
+    with pytest.raises(ValueError, match="categories or text in 'd'"):
+        scaler.fit(text, qid=qid)
+
+
+def test_what_is_wrong(given):
+    X, qid = given
+    scaler = QueryScaler().fit(X, RankingTarget(np.zeros(30), qid))
+    before = vars(scaler).copy()
+    with pytest.raises(MissingQidError, match="transform got none: pass qid=qid"):
+        scaler.transform(X)
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        scaler.fit(csr_matrix(np.nan_to_num(X)), qid=qid)
+    with pytest.raises(ValueError, match="infinity"):
+        scaler.fit(np.where(np.isnan(X), np.inf, X), qid=qid)
+    with pytest.raises(ValueError, match="'method' parameter of QueryScaler must be"):
+        QueryScaler("max").fit(X, qid=qid)
+    with pytest.raises(ValueError, match="features"):
+        scaler.transform(X[:, :2], qid)
+    assert vars(scaler) == before
+    with pytest.warns(OneQueryWarning, match="30 rows and no qid"):
+        found = QueryScaler().fit_transform(X)
+    np.testing.assert_array_equal(found, QueryScaler().fit_transform(X, qid=np.zeros(30)))
+
+
+def test_some_columns_by_name(given):
+    sklearn, pandas = pytest.importorskip("sklearn"), pytest.importorskip("pandas")
+    X, qid = given
+    frame = pandas.DataFrame(X, columns=list("abc"))
+    some = make_column_transformer((QueryScaler("minmax"), ["c", "a"]), remainder="passthrough")
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = some.fit_transform(frame, qid=qid)
+    np.testing.assert_allclose(found[:, :2], by_loops(X[:, [2, 0]], qid, "minmax"))
+    np.testing.assert_array_equal(found[:, 2], X[:, 1])

@@ -1,0 +1,301 @@
+"""A table reaches the regressor inside a ranker as the user passed it."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Lasso, LinearRegression, Ridge, SGDRegressor
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from skcalrank import (
+    AggregatedRanker,
+    AveragePrecisionRanker,
+    CutQueriesWarning,
+    ERRRanker,
+    LeastSquaresRanker,
+    LeastSquaresRankerCV,
+    NDCGRanker,
+    OrderPreservingRanker,
+    QueryKFold,
+    RankingTarget,
+    get_scorer,
+)
+from skcalrank.linear_model import GramRidge
+
+pandas = pytest.importorskip("pandas")
+
+N_QUERIES, N_DOCUMENTS = 30, 10
+SCORERS = [
+    NDCGRanker(),
+    LeastSquaresRanker("dcg@3"),
+    ERRRanker(max_grade=4),
+    AveragePrecisionRanker(),
+    AggregatedRanker("borda", NDCGRanker()),
+]
+INSIDE = pytest.mark.parametrize("ranker", SCORERS, ids=lambda r: type(r).__name__)
+
+
+def trees(**params):
+    return HistGradientBoostingRegressor(max_iter=20, min_samples_leaf=5, **params)
+
+
+def by_name():
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    encoded = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["shop"]), (numbers, ["price", "age"])
+    )
+    return make_pipeline(encoded, Ridge())
+
+
+REGRESSORS = {
+    "from_dtype": trees(categorical_features="from_dtype"),
+    "categories by name": trees(categorical_features=["shop"]),
+    "constraint by name": trees(categorical_features=["shop"], monotonic_cst={"price": -1}),
+    "columns by name": by_name(),
+}
+
+
+@pytest.fixture
+def columns(rng):
+    n = N_QUERIES * N_DOCUMENTS
+    return {
+        "price": rng.normal(size=n),
+        "shop": rng.choice(list("abcdefgh"), size=n),
+        "age": np.where(rng.uniform(size=n) < 0.2, np.nan, rng.normal(size=n)),
+    }
+
+
+@pytest.fixture
+def table(columns):
+    return pandas.DataFrame(columns).astype({"shop": "category"})
+
+
+@pytest.fixture
+def y(columns):
+    # Shops that follow each other in the alphabet have nothing in common.
+    level = np.array([0, 4, 1, 3, 0, 4, 1, 3])[np.searchsorted(list("abcdefgh"), columns["shop"])]
+    return np.clip(level - np.round(columns["price"]), 0, 4)
+
+
+@pytest.fixture
+def qid():
+    return np.repeat([f"q{number}" for number in range(N_QUERIES)], N_DOCUMENTS)
+
+
+def with_regressor(ranker, regressor, **params):
+    ranker = clone(ranker)
+    inner = ranker.ranker if "ranker" in ranker.get_params(deep=False) else ranker
+    inner.set_params(estimator=clone(regressor), **params)
+    return ranker
+
+
+def relevances(ranker, y):
+    return (y > 2).astype(float) if isinstance(ranker, AveragePrecisionRanker) else y
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS.values(), ids=REGRESSORS)
+@INSIDE
+def test_a_frame_reaches_the_regressor(ranker, regressor, table, y, qid):
+    fitted = with_regressor(ranker, regressor).fit(table, relevances(ranker, y), qid)
+    assert list(fitted.feature_names_in_) == list(table.columns)
+    scores = fitted.predict(table, qid)
+    inner = getattr(fitted, "ranker_", fitted).estimator_
+    assert list(inner.feature_names_in_) == list(table.columns)
+    np.testing.assert_array_equal(scores, inner.predict(table))
+    assert fitted.rank(table, qid).index.equals(table.index)
+    assert len(fitted.top_k(table, qid, k=2)) == 2 * N_QUERIES
+    assert fitted.score(table, relevances(ranker, y), qid) > 0.75
+
+
+@pytest.mark.parametrize("loss", ["squared", "centered", "pairwise_squared"])
+@pytest.mark.parametrize("regressor", REGRESSORS.values(), ids=REGRESSORS)
+def test_under_every_loss(regressor, loss, table, y, qid):
+    ranker = NDCGRanker(regressor, loss=loss).fit(table, y, qid)
+    assert ranker.score(table, y, qid) > 0.85
+
+
+def test_categories_of_numbers_are_no_numbers(table, y, qid):
+    table["shop"] = table["shop"].cat.rename_categories(list(range(8)))
+    ranker = NDCGRanker(trees(categorical_features="from_dtype", max_leaf_nodes=3)).fit(
+        table, y, qid
+    )
+    assert ranker.estimator_.is_categorical_.tolist() == [False, True, False]
+    as_numbers = NDCGRanker(trees(max_leaf_nodes=3)).fit(table.astype(float), y, qid)
+    assert ranker.score(table, y, qid) > as_numbers.score(table.astype(float), y, qid)
+
+
+def test_lightgbm_reads_its_categories(table, y, qid):
+    lightgbm = pytest.importorskip("lightgbm")
+    regressor = lightgbm.LGBMRegressor(n_estimators=10, min_child_samples=5, n_jobs=1, verbose=-1)
+    ranker = NDCGRanker(regressor).fit(table, y, qid)
+    alone = clone(regressor).fit(table, ranker._targets(ranker._check_problem(table, y, qid, None)))
+    np.testing.assert_array_equal(ranker.predict(table), alone.predict(table))
+
+
+def test_frames_of_polars(columns, y, qid):
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame(columns).with_columns(polars.col("shop").cast(polars.Categorical))
+    for regressor in REGRESSORS.values():
+        for loss in ("squared", "pairwise_squared"):
+            ranker = NDCGRanker(regressor, loss=loss).fit(table, y, qid)
+            assert ranker.score(table, y, qid) > 0.85
+            assert list(ranker.feature_names_in_) == ["price", "shop", "age"]
+    with pytest.raises(ValueError, match=r"categories or text in 'shop'\. Encode"):
+        NDCGRanker().fit(table, y, qid)
+    with pytest.raises(ValueError, match="infinity in column 'price'"):
+        ranker.predict(table.with_columns(price=np.inf))
+
+
+def test_arrays_of_objects(columns, y, qid):
+    X = np.empty((len(y), 2), dtype=object)
+    X[:, 0], X[:, 1] = columns["shop"], columns["price"]
+    encoded = make_column_transformer((OneHotEncoder(), [0]), remainder="passthrough")
+    ranker = NDCGRanker(make_pipeline(encoded, Ridge())).fit(X, y, qid)
+    assert ranker.score(X, y, qid) > 0.85
+    X[3, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        NDCGRanker(DecisionTreeRegressor()).fit(X[:, 1:], y, qid)
+
+
+def test_held_out_queries_of_a_table(table, y, qid):
+    stops = trees(early_stopping=True, categorical_features="from_dtype", random_state=0)
+    pytest.importorskip("sklearn", minversion="1.7")
+    ranker = NDCGRanker(stops).fit(table, y, qid)
+    assert len(ranker.estimator_.validation_score_) > 1
+    behind = make_pipeline(OrdinalEncoder(), stops.set_params(categorical_features=None))
+    with pytest.warns(CutQueriesWarning):
+        NDCGRanker(behind).fit(table, y, qid)
+
+
+def test_label_ranking_form(table, rng):
+    y = rng.integers(5, size=(len(table), 3))
+    for regressor in (REGRESSORS["from_dtype"], by_name()):
+        for loss in ("squared", "pairwise_squared"):
+            ranker = NDCGRanker(regressor, loss=loss).fit(table, y)
+            assert ranker.rank(table).shape == (len(table), 3)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("loss", ["squared", "pairwise_squared"])
+def test_chunks_of_a_frame_of_numbers(library, loss, data):
+    frames = pytest.importorskip(library)
+    X, y, qid = data
+    frame = frames.DataFrame(dict(zip("abcd", X.T)))
+    by_array = NDCGRanker(SGDRegressor(random_state=0), loss=loss)
+    by_frame = clone(by_array)
+    for _ in range(2):
+        by_array.partial_fit(X, y, qid)
+        by_frame.partial_fit(frame, y, qid)
+    np.testing.assert_allclose(by_frame.predict(frame), by_array.predict(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("regressor", [Lasso(0.01), DecisionTreeRegressor(random_state=0)])
+@pytest.mark.parametrize("loss", ["squared", "centered", "pairwise_squared"])
+def test_frames_of_numbers_are_as_arrays(regressor, loss, data):
+    X, y, qid = data
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    ranker = NDCGRanker(regressor, loss=loss).fit(frame, y, qid)
+    expected = clone(ranker).fit(X, y, qid).predict(X)
+    np.testing.assert_allclose(ranker.predict(frame), expected, rtol=1e-10)
+
+
+class Rounding(RegressorMixin, BaseEstimator):
+    """Predictions of equal rows that differ by rounding."""
+
+    def fit(self, X, y):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        return 1.0 + np.arange(len(X)) * 1e-15
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_equal_rows_tie(library):
+    frames = pytest.importorskip(library)
+    table = frames.DataFrame({"a": ["x", "y", "x", "y"], "b": [1.0, None, 1.0, None]})
+    ranker = NDCGRanker(Rounding()).fit(table, [0, 1, 2, 0], [0] * 4)
+    found = ranker.predict(table)
+    assert found[0] == found[2] != found[1] == found[3]
+
+
+def test_rows_that_cannot_be_compared_are_left_alone():
+    table = pandas.DataFrame({"a": ["x", 1, [2], "x"]})
+    ranker = NDCGRanker(Rounding()).fit(table, [0, 1, 2, 0], [0] * 4)
+    assert len(set(ranker.predict(table))) == 4
+
+
+# -- what is checked -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS.values(), ids=REGRESSORS)
+def test_what_is_wrong_with_a_table(regressor, table, y, qid):
+    ranker = NDCGRanker(regressor).fit(table, y, qid)
+    before = vars(ranker).copy()
+    with pytest.raises(ValueError, match="infinity in column 'price'"):
+        ranker.fit(table.assign(price=np.inf), y, qid)
+    with pytest.raises(ValueError, match="Complex data not supported: column 'age'"):
+        ranker.fit(table.assign(age=1j), y, qid)
+    with pytest.raises(ValueError, match="feature names should match"):
+        ranker.predict(table[["shop", "price", "age"]])
+    with pytest.raises(ValueError, match=r"Feature names unseen|feature names should match"):
+        ranker.predict(table.rename(columns={"age": "years"}))
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        ranker.predict(table.head(0))
+    with pytest.raises(ValueError, match=r"0 feature\(s\)"):
+        ranker.fit(table[[]], y, qid)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ranker.fit(table, y[1:], qid)
+    with pytest.raises(ValueError, match=r"y cannot be None|y to be passed"):
+        ranker.fit(table, None, qid)
+    assert vars(ranker) == before
+
+
+LINEAR = [
+    NDCGRanker(),
+    NDCGRanker(Ridge()),
+    NDCGRanker(LinearRegression()),
+    NDCGRanker(GramRidge()),
+    LeastSquaresRankerCV("ndcg"),
+    OrderPreservingRanker("ndcg"),
+]
+
+
+@pytest.mark.parametrize("ranker", LINEAR, ids=str)
+@pytest.mark.parametrize("kind", ["category", "object", "string"])
+def test_a_linear_ranker_names_the_columns_to_encode(ranker, kind, table, y, qid):
+    table = table.fillna(0.0).astype({"shop": kind}).assign(brand="acme")
+    with pytest.raises(ValueError, match=r"text in 'shop', 'brand'\. Encode .*OneHotEncoder"):
+        ranker.fit(table, y, qid)
+    numbers = table.assign(shop=pandas.Categorical([1] * len(y)))[["price", "shop"]]
+    with pytest.raises(ValueError, match="categories or text in 'shop'"):
+        ranker.fit(numbers, y, qid)
+
+
+def test_the_remedy_works(table, y, qid):
+    encode = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    encoded = make_column_transformer((encode, ["shop"]), remainder="passthrough")
+    pipe = make_pipeline(encoded, NDCGRanker())
+    scorer = get_scorer("ndcg@3")
+    found = cross_val_score(
+        pipe, table.fillna(0.0), RankingTarget(y, qid), cv=QueryKFold(3), scoring=scorer
+    )
+    assert (found > 0.8).all()
+
+
+def test_features_of_pairs_need_numbers(table, y, qid):
+    ranker = AveragePrecisionRanker(trees(), surrogate="pairwise", pair_features="difference")
+    with pytest.raises(ValueError, match="categories or text in 'shop'"):
+        ranker.fit(table, y > 2, qid)
+
+
+def test_in_a_search_over_whole_queries(table, y, qid):
+    scorer = get_scorer("ndcg@3")
+    given = {"cv": QueryKFold(3), "scoring": scorer, "error_score": "raise"}
+    ranker = NDCGRanker(REGRESSORS["from_dtype"])
+    assert (cross_val_score(ranker, table, RankingTarget(y, qid), **given) > 0.7).all()
