@@ -335,7 +335,7 @@ def test_measures_without_targets_are_refused(name):
 @pytest.mark.parametrize("name", [n for n, m in MEASURES.items() if has_targets(m)])
 def test_measures_with_targets_are_boosted(name, labels, scores):
     y = np.minimum(labels, 1.0)
-    gradient, _ = lightgbm_objective(name)(y, scores, None, SIZES)
+    gradient, _ = lightgbm_objective(name, "pairwise_squared")(y, scores, None, SIZES)
     function = loss_of_scores("pairwise_squared", y, measure=name)
     np.testing.assert_allclose(gradient, slopes(function, scores), atol=1e-6)
 

@@ -2,7 +2,7 @@ r"""Calibrated objectives and evaluation functions for LightGBM and XGBoost.
 
 Both libraries boost any function that returns a gradient and the diagonal of a Hessian, one
 number for each document. The objectives here are the order-preserving losses of
-:mod:`skcalrank.losses` on the targets of a measure [CUG13]_: the better the trees minimise
+:mod:`skcalrank.losses` on the targets of a measure [CUG13]_: the better the trees minimize
 them, the better their order is for the measure, under every distribution of the labels.
 
 Which target
@@ -22,11 +22,13 @@ itself (:func:`lightgbm_metric`, :func:`xgboost_metric`) is worth having with ea
 
 Which loss
 ----------
-``"pairwise_squared"``, the default, sees differences within a query only, so trees need not
-learn how queries differ in level. A pairwise
-loss is a sum over pairs, in which a query of n documents counts n ** 2: with
-``query_weight="documents"`` it counts n, and with ``"equal"`` 1. Weights that depend on the query
-and its documents, and not on the labels, keep a loss calibrated.
+``"pairwise_logistic"``, the default, sees differences within a query only, so trees need not
+learn how queries differ in level. A pairwise loss is a sum over pairs, in which a query of n
+documents counts n ** 2: with ``query_weight="documents"`` it counts n, and with ``"equal"`` 1.
+Weights that depend on the query and its documents, and not on the labels, keep a loss calibrated.
+The table of objectives in ``benchmarks/quality_defaults.py`` has both: on five sets this loss is
+level with lambdarank, best with queries weighed by documents where they are few and noisy, and
+``"pairwise_squared"`` is behind where there is little noise.
 
 Scores of ``"exponential"`` and ``"logistic"`` are logarithms of odds, on which features often add
 up, as trees do, while mean targets run flat at both ends. On the made data of

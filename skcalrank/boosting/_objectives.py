@@ -145,7 +145,7 @@ def lightgbm_objective(
         Whose targets are boosted: ``"ndcg@k"``, ``"dcg"``, ``"precision"``, ``"recall"``,
         ``"eru"``, ``"auc"``, ``"spearman"``, calibrated without conditions; ``"map"``,
         ``"err"`` and ``"neg_pairwise_disagreement"`` under those of their score-based rankers.
-    loss : str or Loss, default="pairwise_squared"
+    loss : str or Loss, default="pairwise_logistic"
         A name in :data:`skcalrank.losses.LOSSES`, or an object of :mod:`skcalrank.losses`.
     eta, threshold, smoothing : float, default=None
         Of the loss, where it has them; ``eta=None`` is the largest target of the training set, for
@@ -192,7 +192,7 @@ def lightgbm_objective(
     >>> objective = lightgbm_objective("precision", relevance_level=2)
     >>> gradient, curvature = objective([3, 0, 1], [0.0, 0.0, 0.0], None, [2, 1])
     >>> gradient
-    array([-2.,  2.,  0.])
+    array([-0.5,  0.5,  0. ])
     """
     return LightGBMObjective(
         get_measure(measure, **measure_options),

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from commands import fail, run, table, write_letor
 from scipy.stats import ttest_rel
-from sklearn.ensemble import HistGradientBoostingRegressor
 
 import skcalrank
 from skcalrank import (
@@ -24,7 +23,7 @@ from skcalrank import (
     load_letor,
 )
 from skcalrank._cli import main
-from skcalrank._cli._rankers import RANKERS, calibration_mark, make_measure, make_ranker
+from skcalrank._cli._rankers import RANKERS, REGRESSORS, calibration_mark, make_measure, make_ranker
 from skcalrank._cli._report import Column, format_table
 from skcalrank._cli._results import significance
 from skcalrank._cli._shared import DEMO_RANKERS, MEASURES
@@ -74,7 +73,7 @@ def test_demo_values_are_those_of_a_direct_computation(capsys):
     X, y, qid = load_digits_queries(20, 12)
     rankers = [
         NDCGRanker(),
-        AveragePrecisionRanker(HistGradientBoostingRegressor(random_state=0)),
+        AveragePrecisionRanker(REGRESSORS["trees"]()),
     ]
     columns = [np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y)), y]
     for train, test in QueryKFold(2).split(X, qid=qid):

@@ -21,6 +21,7 @@ from skcalrank import (
     load_letor,
 )
 from skcalrank._cli import main
+from skcalrank._cli._rankers import REGRESSORS
 from skcalrank._cli._readers import Reader
 from skcalrank.metrics import evaluate
 from skcalrank.persistence import load_model, read_header, save_model
@@ -42,7 +43,7 @@ pytest.importorskip("skops")
         (["--ranker", "err", "--max-grade", "4"], ERRRanker(max_grade=4.0)),
         pytest.param(
             ["--ranker", "ndcg+trees"],
-            NDCGRanker(HistGradientBoostingRegressor(random_state=0)),
+            NDCGRanker(REGRESSORS["trees"]()),
             marks=holds_generator,
         ),
     ],
