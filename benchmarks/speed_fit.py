@@ -5,7 +5,7 @@
 1,000,000 documents, 136 features, float64 and float32, made here. Fits include the validation of
 the input and the targets of the measure, under the default pairwise squared loss in closed form:
 
-* fit: NDCGRanker(estimator=GramRidge()); that with scikit-learn's Ridge inside is the same;
+* fit: NDCGRanker(); that with scikit-learn's Ridge inside is the same;
 * seven: seven measures jointly, one pass over X for the normal equations of all of them
   (LeastSquaresRankerCV with one penalty, without its scores), and with five-fold scores of each;
 * Ridge: scikit-learn's, on the targets of NDCG@10, without queries.
@@ -28,7 +28,6 @@ from threadpoolctl import threadpool_limits
 from skcalrank import LeastSquaresRankerCV, NDCGRanker
 from skcalrank._solvers import ridge_path
 from skcalrank.data import Queries
-from skcalrank.linear_model import GramRidge
 from skcalrank.measures import AUC, Precision, Recall, get_measure
 from skcalrank.rankers import _cv
 
@@ -61,7 +60,7 @@ def make_data(dtype, n_rows=N_ROWS, seed=0):
 def without_scores():
     """Fits of LeastSquaresRankerCV that solve for every penalty of every split, and stop there."""
 
-    def solve(problem, splits, training, measures, alphas):
+    def solve(problem, splits, training, measures, alphas, relative):
         for moments in training:
             ridge_path(moments, alphas)
         return np.zeros((len(measures), len(alphas), len(splits)))
@@ -98,7 +97,7 @@ def make_calls(dtype, n_rows):
 
     calls = {
         "limit": lambda: (X.T @ X, X.T @ targets),
-        "fit": lambda: NDCGRanker(estimator=GramRidge()).fit(X, y, qid),
+        "fit": lambda: NDCGRanker().fit(X, y, qid),
         "seven": unscored,
         "seven, scored": lambda: seven.fit(X, y, qid),
         "Ridge": lambda: Ridge().fit(X, targets),
