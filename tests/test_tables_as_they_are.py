@@ -19,6 +19,7 @@ from skcalrank import (
     ERRRanker,
     LeastSquaresRanker,
     LeastSquaresRankerCV,
+    LowRankLossClassifier,
     NDCGRanker,
     OrderPreservingRanker,
     QueryKFold,
@@ -228,6 +229,19 @@ def test_rows_that_cannot_be_compared_are_left_alone():
     table = pandas.DataFrame({"a": ["x", 1, [2], "x"]})
     ranker = NDCGRanker(Rounding()).fit(table, [0, 1, 2, 0], [0] * 4)
     assert len(set(ranker.predict(table))) == 4
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS.values(), ids=REGRESSORS)
+def test_classes_of_a_table(regressor, table, y):
+    classes = np.where(y > 2, "good", "bad")
+    model = LowRankLossClassifier(estimator=regressor).fit(table, classes)
+    assert (model.predict(table) == classes).mean() > 0.8
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(table, classes[1:])
+    with pytest.raises(ValueError, match="y contains NaN"):
+        model.fit(table, np.where(y > 2, np.nan, y))
+    with pytest.raises(ValueError, match=r"text in 'shop'\. Encode"):
+        LowRankLossClassifier().fit(table, classes)
 
 
 # -- what is checked -------------------------------------------------------------------
