@@ -80,24 +80,26 @@ def _numbers_in(X: Any, number: int, dtype: Any) -> Array:
 
 
 def refuse_categories(X: Any) -> None:
-    """Raise for columns of a frame that hold categories or text, naming them."""
+    """Raise for columns of a frame that hold no numbers, naming them."""
     if not is_frame(X):
         return
-    found = [name for number, name in enumerate(X.columns) if _is_category(X, number)]
+    columns = enumerate(zip(X.columns, X.dtypes))
+    found = [name for number, (name, dtype) in columns if _is_no_number(X, number, dtype)]
     if found:
         names = ", ".join(map(repr, found))
         raise ValueError(
-            f"X must hold numbers, got categories or text in {names}. {_ENCODE.format(names=found)}"
+            f"X must hold numbers, got categories, text or dates in {names}. "
+            + _ENCODE.format(names=found)
         )
 
 
-def _is_category(X: Any, number: int) -> bool:
-    dtype = list(X.dtypes)[number]
-    if str(dtype).lower().startswith(("categor", "enum")):
+def _is_no_number(X: Any, number: int, dtype: Any) -> bool:
+    if str(dtype).lower().startswith(("categor", "enum", "dictionary", "date", "time", "duration")):
         return True
-    if str(dtype).lower() not in ("object", "str", "string", "utf8"):
+    if _kind(dtype) in "biufc":
         return False
     try:
+        # Text may be numbers, and objects too.
         np.asarray(_safe_indexing(X, number, axis=1), dtype=np.float64)
     except (ValueError, TypeError):
         return True
