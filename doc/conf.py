@@ -64,7 +64,9 @@ numpydoc_xref_param_type = False
 numpydoc_citation_re = r"[A-Z][A-Za-z]*[0-9]{2}[a-z]?|[0-9]+"
 
 # What every estimator of scikit-learn has; the docstrings link to labels of its own guide.
-_OF_SKLEARN = re.compile(r"set_\w+_request|get_metadata_routing|get_params|set_params")
+_OF_SKLEARN = re.compile(
+    r"set_(\w+_request|params|output|callbacks)|get_metadata_routing|get_params"
+)
 
 
 def _skip(app, what, name, obj, skip, options):

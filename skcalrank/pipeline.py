@@ -114,6 +114,13 @@ class QueryPipeline(Pipeline):
     ) -> None:
         super().__init__(steps, memory=memory, verbose=verbose)
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        last = self.steps[-1][1] if self.steps else None
+        if _is_step(last):
+            tags.target_tags = get_tags(last).target_tags
+        return tags
+
     # -- fitting ------------------------------------------------------------------
 
     def fit(

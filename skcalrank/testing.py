@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.utils import get_tags
 
+from .pipeline import QueryPipeline
 from .preprocessing import QueryContext, QueryScaler
 from .rankers import RANKERS, is_ranker, why_weights_do_not_repeat
 
@@ -53,6 +54,12 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
         reasons["check_methods_subset_invariance"] = (
             "columns of a query depend on which documents share it"
         )
+    if isinstance(estimator, QueryPipeline):
+        in_place = "fit changes the steps of a pipeline in place, as in scikit-learn"
+        reasons["check_dont_overwrite_parameters"] = in_place
+        reasons["check_estimators_overwrite_params"] = in_place
+        for _, step in estimator.steps:
+            reasons |= expected_failed_checks(step)
     if is_ranker(estimator):
         reasons["check_regressors_no_decision_function"] = (
             "rankers are tagged as regressors, and their surrogate values are a decision function"

@@ -14,6 +14,7 @@ from skcalrank import (
     NDCGRanker,
     PairwiseDisagreementRanker,
 )
+from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryContext, QueryScaler
 from skcalrank.testing import expected_failed_checks
 
@@ -21,6 +22,7 @@ from skcalrank.testing import expected_failed_checks
 pytestmark = pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
 
 DEFAULTS = [*rankers(), LowRankLossClassifier(), QueryContext(), QueryScaler()]
+DEFAULTS += [make_query_pipeline(QueryScaler(), NDCGRanker())]
 
 
 def _variants():

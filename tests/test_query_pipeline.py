@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
+from cases import rankers
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
@@ -323,6 +324,15 @@ def test_memory_and_time(data, tmp_path, capsys):
     assert Counting.calls == 1
     told = capsys.readouterr().out
     assert "[QueryPipeline] (step 1 of 2) Processing counting, total=" in told
+
+
+@pytest.mark.parametrize("ranker", rankers(), ids=lambda ranker: type(ranker).__name__)
+def test_every_ranker(ranker, data, scaled):
+    X, y, qid = data
+    pipe = make_query_pipeline(QueryScaler("minmax"), ranker).fit(X, y, qid)
+    alone = clone(ranker).fit(scaled, y, qid)
+    np.testing.assert_array_equal(pipe.rank(X, qid), alone.rank(scaled, qid))
+    assert pipe.score(X, y, qid) == alone.score(scaled, y, qid)
 
 
 def test_items_of_the_label_ranking_form(data):

@@ -101,7 +101,7 @@ def test_frames(library, given):
         assert list(found.columns) == list(scaler.get_feature_names_out()) == list("abc")
         np.testing.assert_allclose(np.asarray(found), by_loops(X, qid, "rank"))
     text = frame.assign(d="x") if library == "pandas" else frame.with_columns(d=frames.lit("x"))
-    with pytest.raises(ValueError, match="categories or text in 'd'"):
+    with pytest.raises(ValueError, match="categories, text or dates in 'd'"):
         scaler.fit(text, qid=qid)
 
 

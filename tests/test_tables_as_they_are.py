@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Lasso, LinearRegression, Ridge, SGDRegressor
@@ -19,7 +20,9 @@ from skcalrank import (
     ERRRanker,
     LeastSquaresRanker,
     LeastSquaresRankerCV,
+    LowRankLossClassifier,
     NDCGRanker,
+    NotAMeanWarning,
     OrderPreservingRanker,
     QueryKFold,
     RankingTarget,
@@ -145,7 +148,7 @@ def test_frames_of_polars(columns, y, qid):
             ranker = NDCGRanker(regressor, loss=loss).fit(table, y, qid)
             assert ranker.score(table, y, qid) > 0.85
             assert list(ranker.feature_names_in_) == ["price", "shop", "age"]
-    with pytest.raises(ValueError, match=r"categories or text in 'shop'\. Encode"):
+    with pytest.raises(ValueError, match=r"categories, text or dates in 'shop'\. Encode"):
         NDCGRanker().fit(table, y, qid)
     with pytest.raises(ValueError, match="infinity in column 'price'"):
         ranker.predict(table.with_columns(price=np.inf))
@@ -230,6 +233,34 @@ def test_rows_that_cannot_be_compared_are_left_alone():
     assert len(set(ranker.predict(table))) == 4
 
 
+@pytest.mark.parametrize("regressor", REGRESSORS.values(), ids=REGRESSORS)
+def test_classes_of_a_table(regressor, table, y):
+    classes = np.where(y > 2, "good", "bad")
+    model = LowRankLossClassifier(estimator=regressor).fit(table, classes)
+    assert (model.predict(table) == classes).mean() > 0.8
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(table, classes[1:])
+    with pytest.raises(ValueError, match="y contains NaN"):
+        model.fit(table, np.where(y > 2, np.nan, y))
+    with pytest.raises(ValueError, match=r"dates in 'shop'\. Encode"):
+        LowRankLossClassifier().fit(table, classes)
+
+
+def test_one_value_for_all_rows_of_a_table(table, y, qid):
+    deaf = NDCGRanker(DummyRegressor()).fit(table, y, qid)
+    with pytest.warns(NotAMeanWarning, match="DummyRegressor predicts one value"):
+        deaf.predict(table)
+    alike = table.iloc[[0] * 50]
+    assert len(set(deaf.predict(alike))) == 1
+
+
+def test_partitions_of_a_table(table, y, qid):
+    frames = pytest.importorskip("dask.dataframe")
+    ranker = NDCGRanker(REGRESSORS["from_dtype"]).fit(table, y, qid)
+    found = ranker.predict(frames.from_pandas(table, npartitions=3)).compute()
+    np.testing.assert_array_equal(found.to_numpy(), ranker.predict(table))
+
+
 # -- what is checked -------------------------------------------------------------------
 
 
@@ -269,12 +300,18 @@ LINEAR = [
 @pytest.mark.parametrize("ranker", LINEAR, ids=str)
 @pytest.mark.parametrize("kind", ["category", "object", "string"])
 def test_a_linear_ranker_names_the_columns_to_encode(ranker, kind, table, y, qid):
-    table = table.fillna(0.0).astype({"shop": kind}).assign(brand="acme")
-    with pytest.raises(ValueError, match=r"text in 'shop', 'brand'\. Encode .*OneHotEncoder"):
+    table = table.fillna({"age": 0.0}).astype({"shop": kind}).assign(brand="acme")
+    with pytest.raises(ValueError, match=r"dates in 'shop', 'brand'\. Encode .*OneHotEncoder"):
         ranker.fit(table, y, qid)
     numbers = table.assign(shop=pandas.Categorical([1] * len(y)))[["price", "shop"]]
-    with pytest.raises(ValueError, match="categories or text in 'shop'"):
+    with pytest.raises(ValueError, match="categories, text or dates in 'shop'"):
         ranker.fit(numbers, y, qid)
+
+
+def test_a_linear_ranker_names_dates(table, y, qid):
+    dates = table.assign(since=pandas.Timestamp("2024-01-01"), ago=pandas.Timedelta("1D"))
+    with pytest.raises(ValueError, match="categories, text or dates in 'since', 'ago'"):
+        NDCGRanker().fit(dates[["price", "since", "ago"]], y, qid)
 
 
 def test_the_remedy_works(table, y, qid):
@@ -283,14 +320,14 @@ def test_the_remedy_works(table, y, qid):
     pipe = make_pipeline(encoded, NDCGRanker())
     scorer = get_scorer("ndcg@3")
     found = cross_val_score(
-        pipe, table.fillna(0.0), RankingTarget(y, qid), cv=QueryKFold(3), scoring=scorer
+        pipe, table.fillna({"age": 0.0}), RankingTarget(y, qid), cv=QueryKFold(3), scoring=scorer
     )
     assert (found > 0.8).all()
 
 
 def test_features_of_pairs_need_numbers(table, y, qid):
     ranker = AveragePrecisionRanker(trees(), surrogate="pairwise", pair_features="difference")
-    with pytest.raises(ValueError, match="categories or text in 'shop'"):
+    with pytest.raises(ValueError, match="categories, text or dates in 'shop'"):
         ranker.fit(table, y > 2, qid)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -52,45 +53,53 @@ def check_table(X: Any) -> None:
 def _floats_of(X: Any) -> Iterator[tuple[Any, Array]]:
     """Names and values of the columns that hold floating-point or complex numbers."""
     if isinstance(X, np.ndarray):
-        try:
+        with suppress(ValueError, TypeError):
             yield from enumerate(X.astype(np.float64).T)
-        except (ValueError, TypeError):
-            return
         return
     for number, (name, dtype) in enumerate(zip(X.columns, X.dtypes)):
-        kind = _kind(dtype)
-        if kind in ("f", "c"):
-            column = _safe_indexing(X, number, axis=1)
-            # Where polars has a null there is a NaN, and so it is in what pandas calls missing.
-            options = {"dtype": complex if kind == "c" else float, "na_value": np.nan}
-            yield name, column.to_numpy(**options if hasattr(dtype, "kind") else {})
+        if _kind(dtype) in "fc":
+            yield name, _numbers_in(X, number, dtype)
 
 
 def _kind(dtype: Any) -> str:
+    """Return the kind of numbers in a column, as numpy calls it; O where there are none."""
     if hasattr(dtype, "kind"):
-        return str(dtype.kind)
-    return "f" if dtype.is_float() else "O"
+        return "O" if str(dtype) == "category" else str(dtype.kind)
+    if dtype.is_float():
+        return "f"
+    return "i" if dtype.is_integer() else "O"
+
+
+def _numbers_in(X: Any, number: int, dtype: Any) -> Array:
+    """Return the numbers in a column of a frame, NaN where there are none."""
+    column = _safe_indexing(X, number, axis=1)
+    if not hasattr(dtype, "kind"):
+        return np.asarray(column.to_numpy())
+    kind = complex if dtype.kind == "c" else float
+    return np.asarray(column.to_numpy(dtype=kind, na_value=np.nan))
 
 
 def refuse_categories(X: Any) -> None:
-    """Raise for columns of a frame that hold categories or text, naming them."""
+    """Raise for columns of a frame that hold no numbers, naming them."""
     if not is_frame(X):
         return
-    found = [name for number, name in enumerate(X.columns) if _is_category(X, number)]
+    columns = enumerate(zip(X.columns, X.dtypes))
+    found = [name for number, (name, dtype) in columns if _is_no_number(X, number, dtype)]
     if found:
         names = ", ".join(map(repr, found))
         raise ValueError(
-            f"X must hold numbers, got categories or text in {names}. {_ENCODE.format(names=found)}"
+            f"X must hold numbers, got categories, text or dates in {names}. "
+            + _ENCODE.format(names=found)
         )
 
 
-def _is_category(X: Any, number: int) -> bool:
-    dtype = list(X.dtypes)[number]
-    if str(dtype).lower().startswith(("categor", "enum")):
+def _is_no_number(X: Any, number: int, dtype: Any) -> bool:
+    if str(dtype).lower().startswith(("categor", "enum", "dictionary", "date", "time", "duration")):
         return True
-    if str(dtype).lower() not in ("object", "str", "string", "utf8"):
+    if _kind(dtype) in "biufc":
         return False
     try:
+        # Text may be numbers, and objects too.
         np.asarray(_safe_indexing(X, number, axis=1), dtype=np.float64)
     except (ValueError, TypeError):
         return True
@@ -120,8 +129,22 @@ def rows_as_numbers(X: Any) -> Any:
     """Return an array with equal rows where a table has them; anything else as it is."""
     if not is_table(X):
         return X
+    if isinstance(X, np.ndarray):
+        return _codes(X)
+    columns = [
+        _numbers_in(X, number, dtype)[:, None]
+        if _kind(dtype) in "biuf"
+        else _codes(_safe_indexing(X, [number], axis=1))
+        for number, dtype in enumerate(X.dtypes)
+    ]
+    return np.hstack(columns)
+
+
+def _codes(X: Any) -> Floats:
+    """Return numbers that are equal where values of a column are."""
     try:
-        return OrdinalEncoder().fit_transform(X)
+        codes: Floats = OrdinalEncoder().fit_transform(X)
     except (ValueError, TypeError):
         # Values that cannot be compared: as far as one can tell, all rows differ.
         return np.arange(float(X.shape[0]))[:, None]
+    return codes

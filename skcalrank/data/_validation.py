@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import check_consistent_length, get_tags
+from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
 
 from ._arrays import (
@@ -219,15 +219,25 @@ def checked_features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **
     with naming("X", "y"):
         refuse_no_numbers(X=X)
         if as_it_is and is_table(X):
-            check_table(X)
-            reset = checks.get("reset", True)
-            found = validate_data(estimator, X, *y, reset=reset, skip_check_array=True)
-            check_consistent_length(X, *y)
-            return found
+            return _checked_table(estimator, X, *y, **checks)
         refuse_categories(X)
         if checks.get("ensure_all_finite", True) is True and is_finite(X):
             checks["ensure_all_finite"] = False
         return validate_data(estimator, X, *y, **checks)
+
+
+def _checked_table(
+    estimator: Any, X: Any, *y: Any, reset: bool = True, multi_output: bool = False, **_: Any
+) -> Any:
+    """Return X unchanged, and y if given as ``validate_data`` returns it."""
+    check_table(X)
+    found = validate_data(estimator, X, *y, reset=reset, skip_check_array=True)
+    if not y:
+        return found
+    labels = check_array(*y, ensure_2d=False, dtype=None, input_name="y", estimator=estimator)
+    labels = labels if multi_output else column_or_1d(labels, warn=True)
+    check_consistent_length(X, labels)
+    return X, labels
 
 
 def x_checks(estimator: Any) -> dict[str, Any]:

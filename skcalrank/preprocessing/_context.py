@@ -51,16 +51,13 @@ class QueryContext(QueryTransformer):
     >>> context.get_feature_names_out()
     array(['x0', 'query_mean_x0', 'query_size'], dtype=object)
 
-    In a pipeline the qid goes to every step that asks for it, under metadata routing:
+    A pipeline that hands the qid to every step:
 
-    >>> import sklearn
-    >>> from sklearn.pipeline import make_pipeline
     >>> from skcalrank import NDCGRanker, load_digits_queries
+    >>> from skcalrank.pipeline import make_query_pipeline
     >>> X, y, qid = load_digits_queries(n_queries=20, n_documents=10)
-    >>> with sklearn.config_context(enable_metadata_routing=True):
-    ...     pipe = make_pipeline(QueryContext(), NDCGRanker(loss="squared")).fit(X, y, qid=qid)
-    ...     scores = pipe.predict(X, qid=qid)
-    >>> scores.shape
+    >>> pipe = make_query_pipeline(QueryContext(), NDCGRanker(loss="squared")).fit(X, y, qid)
+    >>> pipe.predict(X, qid).shape
     (200,)
     """
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .._solvers import fit_outputs, fit_regressor, takes_nan, takes_sparse
+from .._solvers import fit_outputs, fit_regressor, is_closed_form, takes_nan, takes_sparse
 from ..data import (
     REGRESSOR,
     Array,
@@ -116,7 +116,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         self._check_params()
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
         refuse_masked(y=y)
-        X, y = checked_features(self, X, y, **x_checks(self))
+        X, y = checked_features(self, X, y, **self._x_checks())
         check_classification_targets(y)
         weight = check_sample_weight(sample_weight, X.shape[0])
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -134,6 +134,10 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         """Raise for parameters that are out of range or do not fit together."""
         check_regressor(self, self.estimator)
         check_params(self)
+
+    def _x_checks(self):
+        # Other regressors read tables as they are.
+        return x_checks(self) | {"as_it_is": not is_closed_form(self.estimator)}
 
     def _loss(self):
         n = len(self.classes_)
@@ -169,7 +173,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, "", X=X)
-        X = checked_features(self, X, reset=False, **x_checks(self))
+        X = checked_features(self, X, reset=False, **self._x_checks())
         if self.estimator_ is None:
             return np.full((X.shape[0], self._n_predictions), self._offset)
         u = self.estimator_.predict(X).reshape(X.shape[0], self.rank_)
