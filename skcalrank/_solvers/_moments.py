@@ -69,7 +69,7 @@ class Moments(NamedTuple):
             self.level + share * rise,
             self.gram + other.gram + np.outer(self.total * share * step, step),
             self.moment + other.moment + np.outer(self.total * share * step, rise),
-            None if self.squares is None else self.squares + other.squares,
+            None if self.squares is None or other.squares is None else self.squares + other.squares,
         )
 
     def penalty_scale(self, fit_intercept: bool = True) -> np.ndarray:
@@ -224,12 +224,15 @@ class WithinQueries:
             raw = X.power(2, dtype=float).T @ of_row
             return np.maximum(raw - totals @ np.square(self.means, dtype=float), 0.0)
         out, step = np.zeros(self.X.shape[1]), max(CACHE_CELLS // self.X.shape[1], 1)
-        for start in range(0, n_rows, step):
+
+        def of_chunk(start):
             pick = slice(start, start + step)
             pick = pick if rows is None else _as_slice(rows[pick])
             centered = self.X[pick] - self.means.take(self.codes[pick], axis=0)
             of_row = np.ones(len(centered)) if weight is None else weight[pick]
-            out += of_row @ np.square(centered, dtype=float)
+            return of_row @ np.square(centered, dtype=float)
+
+        each(of_chunk, range(0, n_rows, step), lambda found: np.add(out, found, out=out))
         return out
 
     def _dense_products(self, rows):

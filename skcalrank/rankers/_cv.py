@@ -240,7 +240,9 @@ class LeastSquaresRankerCV(_PositionalRanker):
         groups = None if qid is None else check_qid(qid, problem.X.shape[0])
         splits = make_splits(self.cv, problem, groups)
         warn_of_cuts(splits, problem)
-        total, training = training_moments(problem, splits, measures.values(), loss, self._weighed)
+        total, training = training_moments(
+            problem, splits, measures.values(), loss, self._weighed, relative
+        )
         if relative:
             alphas = alphas * penalty(AUTO, seen_in(problem), problem.n_items)
         scores = held_out_scores(

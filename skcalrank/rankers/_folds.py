@@ -172,7 +172,7 @@ def _disjoint_folds(splits, problem):
 # -- moments -------------------------------------------------------------------------------
 
 
-def all_moments(problem: Problem, measures, loss):
+def all_moments(problem: Problem, measures, loss, relative):
     """Moments of X and the targets of the measures side by side, as a function of rows."""
     columns = []
     for measure in measures:
@@ -181,20 +181,23 @@ def all_moments(problem: Problem, measures, loss):
             columns.append(problem.queries.ungroup(targets)[:, None])
         else:
             columns.append(targets.reshape(-1, problem.n_items))
-    return moments_of(problem, np.hstack(columns), loss)
+    return moments_of(problem, np.hstack(columns), loss, relative)
 
 
-def training_moments(problem: Problem, splits, measures, loss, weighed):
+def training_moments(problem: Problem, splits, measures, loss, weighed, relative=False):
     """Moments of all rows, and an iterator over those of the training rows of each split.
 
-    `weighed` returns a problem with its rows weighed by their queries.
+    `weighed` returns a problem with its rows weighed by their queries; `relative` penalties are
+    counted in squares of the features.
     """
-    moments = all_moments(weighed(problem), measures, loss)
+    moments = all_moments(weighed(problem), measures, loss, relative)
     fold = _disjoint_folds(splits, problem)
     if fold is None:
         # Targets and centres of a query that is cut are those of its training rows.
         trained = (_take(problem, _training_rows(split, problem)) for split in splits)
-        return moments(), (all_moments(weighed(part), measures, loss)() for part in trained)
+        return moments(), (
+            all_moments(weighed(part), measures, loss, relative)() for part in trained
+        )
     by_fold = np.argsort(fold, kind="stable")
     bounds = np.searchsorted(fold[by_fold], np.arange(len(splits)))
     never, *parts = np.split(by_fold, bounds)

@@ -108,7 +108,8 @@ def _fit_moments(regressor: GramRidge, problem: Problem, targets, loss, method):
     if one_target and loss == "pairwise_squared":
         # Centered rows have no intercept.
         regressor.set_params(fit_intercept=False)
-    moments = moments_of(problem, _columns(problem, targets), loss)()
+    relative = regressor.penalty_scale is not None
+    moments = moments_of(problem, _columns(problem, targets), loss, relative)()
     goes_on = method == "partial_fit" and hasattr(regressor, "coef_")
     return add_moments(regressor, moments, one_target, goes_on=goes_on)
 
@@ -120,11 +121,11 @@ def _columns(problem: Problem, targets):
     return targets.reshape(-1, problem.n_items)
 
 
-def moments_of(problem: Problem, targets, loss) -> Callable[..., Moments]:
+def moments_of(problem: Problem, targets, loss, relative) -> Callable[..., Moments]:
     """Return the moments that a loss of the targets depends on, as a function of rows.
 
-    Targets of several measures may stand side by side, in row order: of shape (n_rows, m), or in
-    the label-ranking form (n, m * r).
+    They know the squares that `relative` penalties are counted in. Targets of several measures may
+    stand side by side, in row order: of shape (n_rows, m), or in the label-ranking form (n, m * r).
     """
     queries, weight = problem.queries, problem.weight
     if problem.n_items is not None:
@@ -139,10 +140,16 @@ def moments_of(problem: Problem, targets, loss) -> Callable[..., Moments]:
         targets = targets - np.column_stack([level(each, queries, weight) for each in targets.T])
         of_rows = pair_weights(queries, weight)
 
+    if not relative:
+        return partial(pooled_moments, problem.X, targets, of_rows)
+    within: WithinQueries | None = None
+
     def moments(rows=None):
+        nonlocal within
         pooled = pooled_moments(problem.X, targets, of_rows, rows)
         # What all documents of a query share does not rank them: penalties do not count it.
-        within = WithinQueries(problem.X, targets[:, :0], queries, weight)
+        if within is None:
+            within = WithinQueries(problem.X, targets[:, :0], queries, weight)
         return pooled._replace(squares=within.squares(of_rows, rows))
 
     return moments
