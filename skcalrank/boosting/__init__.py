@@ -91,8 +91,10 @@ from __future__ import annotations
 from ._data import group_sizes
 from ._metrics import lightgbm_metric, xgboost_metric
 from ._objectives import lightgbm_objective, xgboost_objective
+from ._ranker import BoostedRanker
 
 __all__ = [
+    "BoostedRanker",
     "group_sizes",
     "lightgbm_metric",
     "lightgbm_objective",
