@@ -55,7 +55,9 @@ def boosted(engine, **params):
     """A ranker of few trees."""
     if engine is not None:
         pytest.importorskip(engine)
-    options = {"xgboost": {"min_child_weight": 1.0}}.get(engine, {"min_data_in_leaf": 5})
+    options = {"xgboost": {"min_child_weight": 1.0}}.get(
+        engine, {"min_data_in_leaf": 5, "min_data_per_group": 5}
+    )
     if engine is None and ":" in params["loss"]:
         options = {}
     given = {"engine_params": options, "n_jobs": 1, "n_estimators": 30, "n_iter_no_change": 5}

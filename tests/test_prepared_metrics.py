@@ -39,7 +39,7 @@ def test_policies_and_weights_are_those_of_the_metric(ties, empty, rng):
 )
 def test_labels_are_read_once_for_a_data_set(make, through, rng, monkeypatch):
     reads = []
-    monkeypatch.setattr(NDCG, "labels", lambda self, y: reads.append(len(y)) or y)
+    monkeypatch.setattr(NDCG, "labels", lambda _, y: reads.append(len(y)) or y)
     metric, y = make("ndcg@2"), rng.integers(0, 3, len(QID)).astype(float)
     for _ in range(4):
         through(metric, y, rng.normal(size=len(QID)))

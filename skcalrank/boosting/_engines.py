@@ -14,6 +14,9 @@ from scipy.sparse import csr_matrix, issparse
 
 from ..data import Floats
 
+# Of gains 2^y - 1, which both libraries keep as whole numbers; of average precision.
+_LARGEST_GRADE = {"lambdarank": 30, "rank_xendcg": 30, "rank:ndcg": 31, "rank:map": 1}
+
 
 class Rows(NamedTuple):
     """What an engine is given to train on, or to follow.
@@ -390,6 +393,18 @@ def _weights_of_queries(rows):
             "for each query: give its rows the same, or choose a loss of skcalrank.losses."
         )
     return rows.weight[first]
+
+
+def grades_for(objective: str, labels: Floats) -> Floats:
+    """Return labels, or raise for those that an objective of an engine does not take."""
+    most = _LARGEST_GRADE.get(objective, np.inf)
+    strange = labels[(labels < 0) | (labels > most) | (labels % 1 != 0)]
+    if len(strange) and most < np.inf:
+        raise ValueError(
+            f"loss={objective!r} takes whole grades from 0 to {most}, and y holds "
+            f"{strange[0]:g}: choose a loss of skcalrank.losses."
+        )
+    return labels
 
 
 #: Every engine by its name, the one that is preferred first.

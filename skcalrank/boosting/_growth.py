@@ -7,9 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
+from sklearn.exceptions import UndefinedMetricWarning
 
+from ..data import warn
+from ..measures import Measure
+from ..metrics import PreparedScore
 from ._engines import Engine, Growing, Rows
 from ._objectives import Problem
+from ._parts import Part
 
 #: What a start is multiplied by, beside 0, which is no start.
 SHRINKAGES = (0.5, 1.0)
@@ -78,6 +83,21 @@ class Rounds(NamedTuple):
         if self.verbose and number % self.verbose == 0:
             value = f"  {self.name} {scores[-1]:.5f}" if scores else ""
             print(f"round {number}{value}")
+
+
+def score_of(measure: Measure, part: Part) -> Callable[[np.ndarray], float]:
+    """Return the mean of a measure over the queries of a part, as a function of their scores."""
+    weight = part.weight
+    if weight is None or weight.any():
+        score = PreparedScore(measure, part.y, part.queries, weight)
+        if score.is_defined:
+            return score
+    warn(
+        f"{measure.name} is undefined (0/0) on all validation queries, so that nothing tells the "
+        "rounds apart: the first one is kept.",
+        UndefinedMetricWarning,
+    )
+    return lambda _: np.nan
 
 
 def with_unit_curvature(problem: Problem) -> Problem:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -27,23 +25,18 @@ from ..data import (
     one_of,
     refuse_lazy,
     refuse_unread,
-    warn,
 )
 from ..losses import LOSSES, Loss, get_loss
 from ..measures import Measure, get_measure
-from ..metrics import PreparedScore
 from ..rankers import BaseRanker, is_ranker, lazy_aware
-from ._engines import ENGINES, Engine, preferred
-from ._growth import Fit, Rounds, with_unit_curvature
+from ._engines import ENGINES, Engine, grades_for, preferred
+from ._growth import Fit, Rounds, score_of, with_unit_curvature
 from ._objectives import check_boosted, make_problem
 from ._parts import held_out, part_of
 from ._tables import category_columns, encoded, fit_encoder
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-# Of gains 2^y - 1, which LightGBM and XGBoost keep as whole numbers.
-_LARGEST_GRADE = {"lambdarank": 30, "rank_xendcg": 30, "rank:ndcg": 31, "rank:map": 1}
 
 
 class BoostedRanker(BaseRanker):
@@ -315,11 +308,14 @@ class BoostedRanker(BaseRanker):
         """Return X with numbers for categories."""
         if self.encoder_ is None:
             return X
-        if not reset:
-            validate_data(self, X, reset=False, skip_check_array=True)
         if not hasattr(X, "columns"):
             names = ", ".join(str(self.feature_names_in_[i]) for i in self.categories_)
-            raise ValueError(f"X must be a data frame with the columns of categories {names}.")
+            raise ValueError(
+                f"X must be a data frame as in fit, with the columns of categories {names}, got "
+                f"{type(X).__name__}."
+            )
+        if not reset:
+            validate_data(self, X, reset=False, skip_check_array=True)
         return encoded(X, self.categories_, self.encoder_)
 
     def _check_rows(self, X, qid):
@@ -411,7 +407,8 @@ class BoostedRanker(BaseRanker):
         try:
             problem = self._check_problem(X, y, qid[0] if qid else None, None, reset=False)
         except (ValueError, TypeError) as error:
-            raise type(error)(f"eval_set={given!r:.60}: {error}") from error
+            kinds = ", ".join(type(each).__name__ for each in given)
+            raise type(error)(f"eval_set of ({kinds}): {error}") from error
         return part_of(problem, X)
 
     def _fits(self, engine, problem, train, valid, seed):
@@ -433,7 +430,7 @@ class BoostedRanker(BaseRanker):
             ),
         )
         train, valid = self._labeled(problem, train), self._labeled(problem, valid)
-        score = None if valid is None else self._score_of(problem.measure, valid)
+        score = None if valid is None else score_of(problem.measure, valid)
         yield fit.run(train, valid, score)
         if self.start is not None:
             yield from fit.from_start(self._fitted_start(train), train, valid, score)
@@ -442,14 +439,7 @@ class BoostedRanker(BaseRanker):
         """Return a part with the labels that an objective of the engine reads."""
         if part is None or not self._is_own():
             return part
-        labels, most = problem.measure.labels(part.y), _LARGEST_GRADE.get(self.loss, np.inf)
-        strange = labels[(labels < 0) | (labels > most) | (labels % 1 != 0)]
-        if len(strange) and most < np.inf:
-            raise ValueError(
-                f"loss={self.loss!r} takes whole grades from 0 to {most}, and y holds "
-                f"{strange[0]:g}: choose a loss of skcalrank.losses."
-            )
-        return part._replace(labels=labels)
+        return part._replace(labels=grades_for(self.loss, problem.measure.labels(part.y)))
 
     def _boosted(self, problem, part):
         """Return the problem of the loss; for objectives of the engine, one that they resemble."""
@@ -463,20 +453,6 @@ class BoostedRanker(BaseRanker):
         query_weight = None if own else self.query_weight
         made = make_problem(measure, loss, targets, part.queries, part.weight, query_weight)
         return with_unit_curvature(made)
-
-    def _score_of(self, measure, part):
-        """Return the mean of the measure as a function of scores of the part."""
-        weight = part.weight
-        if weight is None or weight.any():
-            score = PreparedScore(measure, part.y, part.queries, weight)
-            if score.is_defined:
-                return score
-        warn(
-            f"{measure.name} is undefined (0/0) on all validation queries, so that nothing tells "
-            "the rounds apart: the first one is kept.",
-            UndefinedMetricWarning,
-        )
-        return lambda _: np.nan
 
     def _fitted_start(self, part):
         given = {} if part.weight is None else {"sample_weight": part.weight}

@@ -39,15 +39,18 @@ def _holds_categories(column, kind):
 
 
 def _objects(X, columns):
-    """Return columns as an array of objects, None where they are missing."""
-    if _library(X) == "polars":
-        found = [X.to_series(i).to_list() for i in columns]
-    else:
-        parts = [X.iloc[:, i].astype(object) for i in columns]
-        found = [part.where(part.notna(), None) for part in parts]
+    """Return columns as an array of objects, NaN where they are missing."""
     out = np.empty((len(X), len(columns)), dtype=object)
-    for place, values in enumerate(found):
+    for place, i in enumerate(columns):
+        if _library(X) == "polars":
+            column = X.to_series(i)
+            values, missing = column.to_list(), column.is_null().to_numpy()
+        else:
+            column = X.iloc[:, i]
+            values, missing = column.astype(object), column.isna().to_numpy()
         out[:, place] = values
+        # Of what is missing, None would be a category.
+        out[missing, place] = np.nan
     return out
 
 

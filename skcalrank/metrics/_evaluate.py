@@ -232,8 +232,9 @@ class PreparedScore:
 
     @property
     def is_defined(self) -> bool:
-        """Whether the measure is defined on a query."""
-        return not all(labels.undefined.all() for *_, labels in self._parts)
+        """Whether the measure is defined on a query that weighs something."""
+        undefined = np.concatenate([labels.undefined for *_, labels in self._parts])
+        return not undefined.all() and (self._weight is None or self._weight[~undefined].any())
 
     def __call__(self, scores: np.ndarray) -> float:
         """Return the mean over the queries of scores in grouped order."""
