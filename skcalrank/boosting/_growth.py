@@ -12,7 +12,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from ..data import warn
 from ..measures import Measure
 from ..metrics import PreparedScore
-from ._engines import Engine, Growing, Rows
+from ._engine import Engine, Growing, Rows
 from ._objectives import Problem
 from ._parts import Part
 

@@ -29,7 +29,8 @@ from ..data import (
 from ..losses import LOSSES, Loss, get_loss
 from ..measures import Measure, get_measure
 from ..rankers import BaseRanker, is_ranker, lazy_aware
-from ._engines import ENGINES, Engine, grades_for, preferred
+from ._engine import Engine
+from ._engines import ENGINES, grades_for, preferred
 from ._growth import Fit, Rounds, score_of, with_unit_curvature
 from ._objectives import check_boosted, make_problem
 from ._parts import held_out, part_of
