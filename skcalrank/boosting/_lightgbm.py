@@ -73,7 +73,9 @@ class LightGBM(Engine):
 
     def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
         del kinds
-        found: Floats = model.predict(X, pred_contrib=True)
+        found: Any = model.predict(_as_csr(X), pred_contrib=True)
+        if issparse(found):
+            found = found.toarray()
         return found
 
     def importances(self, model: Any, n_features: int) -> Floats:

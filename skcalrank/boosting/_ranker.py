@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -490,6 +491,38 @@ class BoostedRanker(BaseRanker):
         if self.start_ is None:
             return scores
         return scores + self.start_scale_ * self.start_.predict(X)
+
+    def contributions(self, X: Matrix) -> Floats:
+        """Return the scores as exact sums over the features, which are SHAP values.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+
+        Returns
+        -------
+        parts : ndarray of shape (n_rows, d + 1)
+            What each feature adds to the score of each row, and last what all rows share; rows sum
+            to :meth:`decision_function`, up to the precision that the engine computes in.
+
+        Raises
+        ------
+        ValueError
+            If the trees begin at scores that are not linear in the features.
+        """
+        checked, _ = self._check_rows(X, None)
+        parts = ENGINES[self.engine_].contributions(self.booster_, checked, self.categories_)
+        if self.start_ is None:
+            return parts
+        if not hasattr(self.start_, "coef_"):
+            raise ValueError(
+                f"The trees begin at scores of {type(self.start_).__name__}, which is not linear "
+                "in the features (no coef_): fit without start, or with a closed form."
+            )
+        table = checked.toarray() if issparse(checked) else checked
+        parts[:, :-1] += self.start_scale_ * table * self.start_.coef_
+        parts[:, -1] += self.start_scale_ * self.start_.intercept_
+        return parts
 
     @property
     def feature_importances_(self) -> Floats:
