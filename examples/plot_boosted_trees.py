@@ -3,8 +3,8 @@ Boosted trees with calibrated objectives
 ========================================
 
 LightGBM boosts whatever gives it gradients. Its own ranking objective, lambdarank, is a heuristic:
-we know of no theorem that it is consistent for NDCG. :class:`~skcalrank.BoostedRanker` gives it losses
-that are, takes lambdarank as a loss too, and stops training early on the measure itself.
+we know of no theorem that it is consistent for NDCG. :class:`~skcalrank.BoostedRanker` gives it
+losses that are, takes lambdarank as a loss too, and stops training early on the measure itself.
 """
 
 # %%
