@@ -311,7 +311,7 @@ def _cells(ranker, part, place, against):
     table = np.empty(part.shape, dtype=object)
     for k, name in enumerate(part.columns):
         table[:, k] = part[name].to_list() if hasattr(part[name], "to_list") else part[name]
-    numbers = np.setdiff1d(np.arange(part.shape[1]), ranker.categories_)
+    numbers = np.setdiff1d(np.arange(part.shape[1]), ranker.categorical_features_)
     reference = np.full(part.shape[1], None)
     if against.startswith("row"):
         return table[place], table[1]

@@ -82,3 +82,10 @@ def test_a_start_without_parts_is_named(data):
     assert ranker.start_ is not None
     with pytest.raises(ValueError, match=r"begin at scores of BoostedRanker, .*not linear"):
         explain_order(ranker, X, 0, 1)
+
+
+def test_linear_trees_have_no_parts(data):
+    X, y, qid = data
+    ranker = boosted("lightgbm", engine_params={"linear_tree": True}).fit(X, y, qid)
+    with pytest.raises(ValueError, match=r"no parts of these scores: .*linear trees"):
+        explain_order(ranker, X, 0, 1)

@@ -1,6 +1,7 @@
 """Boosted trees as a ranker: what it boosts, when it stops, what it refuses."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_queries_are_held_out_whole(engine, data, monkeypatch):
         seen["train"], seen["valid"] = args[3].X[:, 0], args[4].X[:, 0]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(type(boosted(engine)._engine()), "start", start)
+    monkeypatch.setattr(type(boosted(engine)._check_params()), "start", start)
     for random_state in (None, 3):
         with pytest.raises(KeyboardInterrupt):
             boosted(engine, random_state=random_state).fit(X, y, qid)
@@ -176,9 +177,9 @@ def test_lambdarank_is_that_of_lightgbm(data, monkeypatch):
     lightgbm = pytest.importorskip("lightgbm")
     X, y, qid = data
     ranker, given = boosted(None, loss="lambdarank", n_estimators=8, validation_fraction=None), []
-    start = type(ranker._engine()).start
+    start = type(ranker._check_params()).start
     monkeypatch.setattr(
-        type(ranker._engine()), "start", lambda *args: given.append(args[3]) or start(*args)
+        type(ranker._check_params()), "start", lambda *args: given.append(args[3]) or start(*args)
     )
     ranker.fit(X, y, qid)
     params = {"num_leaves": 15, "min_child_samples": 5, "n_jobs": 1, "verbose": -1}
@@ -304,6 +305,7 @@ OPTIONS = [
     ("xgboost", {"booster": "dart"}, {}, r"booster='dart', and later rounds change"),
     ("xgboost", {"booster": "gblinear"}, {}, r"booster='gblinear', and it grows no trees"),
     ("lightgbm", {"lambdarank_norm": 1}, {}, r"only the objectives of lightgbm read"),
+    ("lightgbm", {"categorical_feature": [0]}, {}, r"read off X: pass a data frame"),
     ("xgboost", {"lambdarank_num_pair_per_sample": 1}, {}, r"only the objectives of xgboost read"),
 ]
 
@@ -360,6 +362,14 @@ def test_nonsense_is_refused_by_name(name, value):
         return
     with pytest.raises((ValueError, TypeError), match=rf"{name}|Unknown {name}"):
         ranker.fit(X, y, qid)
+
+
+def test_parameters_are_declared_and_documented():
+    names = set(inspect.signature(BoostedRanker).parameters)
+    assert set(BoostedRanker._parameter_constraints) == names
+    block = inspect.getdoc(BoostedRanker).partition("Parameters\n----------\n")[2]
+    block = block.partition("Attributes\n----------")[0]
+    assert set(re.findall(r"^(\w+) :", block, flags=re.M)) == names
 
 
 def test_grades_that_an_objective_does_not_take(data):

@@ -50,7 +50,7 @@ def test_columns_of_categories_are_learned_from(engine, library, kind):
     ranker = boosted(engine).fit(X, y, qid)
     assert ranker.score(X, y, qid) > 0.95
     assert ranker.feature_names_in_.tolist() == ["size", "flower", "age", "wild"]
-    assert ranker.categories_ == [1]
+    assert ranker.categorical_features_ == [1]
     assert ranker.feature_importances_.argmax() == 1
 
 
@@ -69,7 +69,7 @@ def test_numbers_that_are_categories_are_not_a_scale(engine):
     numbers = {name: 7 * place for place, name in enumerate(sorted(NAMES))}
     coded = X.assign(flower=X["flower"].map(numbers).astype("category"))
     ranker = boosted(engine).fit(coded, y, qid)
-    assert ranker.categories_ == [1]
+    assert ranker.categorical_features_ == [1]
     np.testing.assert_array_equal(ranker.predict(coded), text)
 
 
@@ -77,7 +77,7 @@ def test_objects_that_are_numbers_are_numbers():
     X, y, qid = table("pandas", "text")
     X = X[["size", "age"]]
     ranker = boosted(ENGINES[0]).fit(X.astype(object), y, qid)
-    assert ranker.categories_ == []
+    assert ranker.categorical_features_ == []
     twin = boosted(ENGINES[0]).fit(X, y, qid)
     np.testing.assert_array_equal(ranker.predict(X), twin.predict(X))
 

@@ -71,6 +71,8 @@ class Engine(ABC):
         What its options are called here, and the names that it has for them.
     of_objectives : tuple of str
         Beginnings of the names of options that its own ranking objectives alone read.
+    of_columns : tuple of str
+        Names of its options for columns of categories.
     boosters : tuple of str
         Names of its option for the kind of boosting.
     """
@@ -80,6 +82,7 @@ class Engine(ABC):
     takes_sparse: ClassVar[bool] = False
     named: ClassVar[dict[str, tuple[str, ...]]]
     of_objectives: ClassVar[tuple[str, ...]]
+    of_columns: ClassVar[tuple[str, ...]]
     boosters: ClassVar[tuple[str, ...]]
 
     @property
@@ -100,6 +103,11 @@ class Engine(ABC):
                         f"{parameter}=... of the ranker."
                     )
         for name in given:
+            if name in self.of_columns:
+                raise ValueError(
+                    f"engine_params has {name!r}, which is read off X: pass a data frame whose "
+                    "columns of categories have the dtype category."
+                )
             if not own and name.startswith(self.of_objectives):
                 raise ValueError(
                     f"engine_params has {name!r}, which only the objectives of {self.name} read "

@@ -35,6 +35,10 @@ class LightGBM(Engine):
         "verbose": ("verbosity", "verbose"),
     }
     of_objectives = ("lambdarank_", "label_gain", "max_position", "sigmoid")
+    of_columns = (
+        *("categorical_feature", "cat_feature", "categorical_column", "cat_column"),
+        "categorical_features",
+    )
     boosters = ("boosting", "boosting_type", "boost")
 
     def check(self, given: dict, *, own: bool, stops: bool) -> None:
@@ -73,7 +77,10 @@ class LightGBM(Engine):
 
     def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
         del kinds
-        found: Any = model.predict(_as_csr(X), pred_contrib=True)
+        try:
+            found: Any = model.predict(_as_csr(X), pred_contrib=True)
+        except self.module.basic.LightGBMError as error:
+            raise ValueError(f"LightGBM has no parts of these scores: {error}") from error
         if issparse(found):
             found = found.toarray()
         return found

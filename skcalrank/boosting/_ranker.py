@@ -25,15 +25,15 @@ from ..data import (
     check_params,
     one_of,
     refuse_lazy,
-    refuse_unread,
 )
-from ..losses import LOSSES, Loss, get_loss
+from ..losses import Loss, get_loss
 from ..measures import Measure, get_measure
-from ..rankers import BaseRanker, is_ranker, lazy_aware
+from ..rankers import BaseRanker, lazy_aware
 from ._engine import Engine
 from ._engines import ENGINES, grades_for, preferred
 from ._growth import Fit, Rounds, score_of, with_unit_curvature
-from ._objectives import check_boosted, make_problem
+from ._objectives import make_problem
+from ._parameters import check_together, engine_of, is_own
 from ._parts import held_out, part_of
 from ._tables import category_columns, encoded, fit_encoder
 
@@ -93,7 +93,7 @@ class BoostedRanker(BaseRanker):
         Rounds without a better value of the measure after which training stops.
     eval_set : tuple (X, y, qid), default=None
         Queries to stop early on, in place of a share of those of `fit`; (X, y) where y carries its
-        queries.
+        queries. As every parameter, it is kept with the ranker, and in its files.
     random_state : int, RandomState instance or None, default=None
         Draws the validation queries, and seeds the engine. None draws them by the values in X, y
         and `sample_weight`, the same ones in every fit. Neither depends on the order of
@@ -124,7 +124,7 @@ class BoostedRanker(BaseRanker):
         What the scores of the start are multiplied by; 0 without it.
     encoder_ : OrdinalEncoder or None
         Numbers of the categories, where X is a data frame with columns of categories or text.
-    categories_ : list of int
+    categorical_features_ : list of int
         Numbers of these columns.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -235,54 +235,9 @@ class BoostedRanker(BaseRanker):
     def _check_params(self) -> Engine:
         """Return the engine; raise for parameters that are invalid, by themselves or together."""
         check_params(self)
-        engine, own = self._engine(), self._is_own()
-        if own:
-            refuse_unread(
-                self, ["targets", "query_weight"], f"loss={self.loss!r}: set another loss"
-            )
-        else:
-            get_loss(self.loss)
-            check_boosted(self._measure())
-        if self.targets == "separable" and not self._measure().has_separable_targets():
-            raise ValueError(
-                f"targets='separable': {self._measure().name} has none, choose 'measure'."
-            )
-        if self.start is not None and not is_ranker(self.start):
-            raise ValueError(f"start={self.start!r} is no ranker: give one, such as NDCGRanker().")
-        if self.start is not None and not self._stops():
-            raise ValueError(
-                f"start={self.start!r} needs validation queries, which tell how far to shrink it: "
-                "set validation_fraction or eval_set."
-            )
-        engine.check(self.engine_params or {}, own=own, stops=self._stops())
+        engine = engine_of(self)
+        check_together(self, engine, self._measure())
         return engine
-
-    def _is_own(self) -> bool:
-        """Return whether the loss is an objective of an engine."""
-        return any(self.loss == name for each in ENGINES.values() for name in each.objectives)
-
-    def _engine(self) -> Engine:
-        owner = next((each for each in ENGINES.values() if self._names(each)), None)
-        engine = ENGINES[self.engine] if self.engine is not None else owner or preferred()
-        if engine is None:
-            raise ImportError(
-                "BoostedRanker needs LightGBM or XGBoost: pip install lightgbm, or xgboost."
-            )
-        if owner is not None and engine is not owner:
-            raise ValueError(
-                f"loss={self.loss!r} is an objective of {owner.name}, and engine={self.engine!r}: "
-                f"set engine={owner.name!r}, or choose one of "
-                f"{', '.join([*engine.objectives, *LOSSES])}."
-            )
-        _ = engine.module
-        return engine
-
-    def _names(self, engine):
-        return isinstance(self.loss, str) and self.loss in engine.objectives
-
-    def _stops(self) -> bool:
-        """Return whether there are queries to stop early on."""
-        return self.eval_set is not None or bool(self.validation_fraction)
 
     def _targets(self, problem):
         if self.targets == "grades":
@@ -294,8 +249,10 @@ class BoostedRanker(BaseRanker):
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True):
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
         if reset:
-            self.categories_ = category_columns(X)
-            self.encoder_ = fit_encoder(X, self.categories_) if self.categories_ else None
+            self.categorical_features_ = category_columns(X)
+            self.encoder_ = (
+                fit_encoder(X, self.categorical_features_) if self.categorical_features_ else None
+            )
         X = self._encoded(X, reset)
         problem = super()._check_problem(X, y, qid, sample_weight, reset=reset)
         if problem.n_items is not None:
@@ -311,14 +268,14 @@ class BoostedRanker(BaseRanker):
         if self.encoder_ is None:
             return X
         if not hasattr(X, "columns"):
-            names = ", ".join(str(self.feature_names_in_[i]) for i in self.categories_)
+            names = ", ".join(str(self.feature_names_in_[i]) for i in self.categorical_features_)
             raise ValueError(
                 f"X must be a data frame as in fit, with the columns of categories {names}, got "
                 f"{type(X).__name__}."
             )
         if not reset:
             validate_data(self, X, reset=False, skip_check_array=True)
-        return encoded(X, self.categories_, self.encoder_)
+        return encoded(X, self.categorical_features_, self.encoder_)
 
     def _check_rows(self, X, qid):
         check_is_fitted(self)
@@ -422,8 +379,8 @@ class BoostedRanker(BaseRanker):
             engine=engine,
             params=engine.params(settings, self.engine_params or {}),
             problem=self._boosted(problem, train),
-            own=self.loss if self._is_own() else None,
-            kinds=self.categories_,
+            own=self.loss if is_own(self.loss) else None,
+            kinds=self.categorical_features_,
             rounds=Rounds(
                 self.n_estimators,
                 self.n_iter_no_change,
@@ -439,13 +396,13 @@ class BoostedRanker(BaseRanker):
 
     def _labeled(self, problem, part):
         """Return a part with the labels that an objective of the engine reads."""
-        if part is None or not self._is_own():
+        if part is None or not is_own(self.loss):
             return part
         return part._replace(labels=grades_for(self.loss, problem.measure.labels(part.y)))
 
     def _boosted(self, problem, part):
         """Return the problem of the loss; for objectives of the engine, one that they resemble."""
-        own, measure = self._is_own(), problem.measure
+        own, measure = is_own(self.loss), problem.measure
         of_part = problem._replace(X=part.X, y=part.y, queries=part.queries, weight=part.weight)
         if own and not measure.has_score_targets():
             targets = part.y - part.y.min()
@@ -487,7 +444,7 @@ class BoostedRanker(BaseRanker):
         """
         checked, _ = self._check_rows(X, qid)
         engine = ENGINES[self.engine_]
-        scores = engine.predict(self.booster_, checked, self.categories_, self.n_jobs)
+        scores = engine.predict(self.booster_, checked, self.categorical_features_, self.n_jobs)
         if self.start_ is None:
             return scores
         return scores + self.start_scale_ * self.start_.predict(X)
@@ -511,7 +468,9 @@ class BoostedRanker(BaseRanker):
             If the trees begin at scores that are not linear in the features.
         """
         checked, _ = self._check_rows(X, None)
-        parts = ENGINES[self.engine_].contributions(self.booster_, checked, self.categories_)
+        parts = ENGINES[self.engine_].contributions(
+            self.booster_, checked, self.categorical_features_
+        )
         if self.start_ is None:
             return parts
         if not hasattr(self.start_, "coef_"):

@@ -27,6 +27,7 @@ class XGBoost(Engine):
         "verbose": ("verbosity",),
     }
     of_objectives = ("lambdarank_", "ndcg_exp_gain")
+    of_columns = ("feature_types", "enable_categorical")
     boosters = ("booster",)
 
     def params(self, settings: dict, given: dict) -> dict:
