@@ -18,6 +18,7 @@ from .data import (
     MissingQidError,
     check_count,
     check_queries,
+    is_frame,
     is_lazy,
     refuse_masked,
 )
@@ -305,7 +306,7 @@ def _of_trees(ranker, steps, X, rows, first, against, names, qid):
 
 def _cells(ranker, part, place, against):
     """Return the features of a row and of what it is compared with, categories by their names."""
-    if not hasattr(part, "columns"):
+    if not is_frame(part):
         table = part.toarray() if issparse(part) else np.asarray(part, dtype=float)
         return table[place], _other(table, against)
     table = np.empty(part.shape, dtype=object)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from ..data import Floats, Queries, hash_rows
+from ..data import Floats, Queries, hash_rows, is_frame
 from ..measures import Measure
 
 
@@ -67,7 +67,7 @@ def part_of(problem, table) -> Part:
     heads = np.flatnonzero(np.diff(codes[rows], prepend=-1))
     queries = Queries(np.append(heads, len(rows)))
     of_rows = None if weight is None else weight[rows]
-    return Part(X[rows], y[rows], queries, of_rows, table if hasattr(table, "columns") else X, rows)
+    return Part(X[rows], y[rows], queries, of_rows, table if is_frame(table) else X, rows)
 
 
 def _row_keys(X, y, weight):

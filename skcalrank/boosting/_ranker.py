@@ -22,7 +22,9 @@ from ..data import (
     Matrix,
     Seed,
     all_or_nothing,
+    category_columns,
     check_params,
+    is_frame,
     one_of,
     refuse_lazy,
 )
@@ -35,7 +37,7 @@ from ._growth import Fit, Rounds, score_of, with_unit_curvature
 from ._objectives import make_problem
 from ._parameters import check_together, engine_of, is_own
 from ._parts import held_out, part_of
-from ._tables import category_columns, encoded, fit_encoder
+from ._tables import encoded, fit_encoder
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -267,7 +269,7 @@ class BoostedRanker(BaseRanker):
         """Return X with numbers for categories."""
         if self.encoder_ is None:
             return X
-        if not hasattr(X, "columns"):
+        if not is_frame(X):
             names = ", ".join(str(self.feature_names_in_[i]) for i in self.categorical_features_)
             raise ValueError(
                 f"X must be a data frame as in fit, with the columns of categories {names}, got "

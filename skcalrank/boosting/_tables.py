@@ -3,46 +3,17 @@
 from __future__ import annotations
 
 import sys
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
-
-# Types of columns of polars that hold categories.
-_OF_POLARS = ("Categorical", "Enum", "String", "Utf8")
-
-
-def _library(X):
-    """Return "pandas" or "polars" of a data frame, else None."""
-    for name in ("pandas", "polars"):
-        module = sys.modules.get(name)
-        if module is not None and isinstance(X, module.DataFrame):
-            return name
-    return None
-
-
-def category_columns(X: Any) -> list[int]:
-    """Return the numbers of the columns that hold categories or text; none of an array."""
-    library = _library(X)
-    if library == "polars":
-        return [i for i, kind in enumerate(X.dtypes) if str(kind).startswith(_OF_POLARS)]
-    if library == "pandas":
-        return [i for i, kind in enumerate(X.dtypes) if _holds_categories(X.iloc[:, i], kind)]
-    return []
-
-
-def _holds_categories(column, kind):
-    if kind.name == "category" or kind.kind != "O":
-        return kind.name == "category"
-    return not all(isinstance(value, Real) for value in column.dropna())
 
 
 def _objects(X, columns):
     """Return columns as an array of objects, NaN where they are missing."""
     out = np.empty((len(X), len(columns)), dtype=object)
     for place, i in enumerate(columns):
-        if _library(X) == "polars":
+        if _is_polars(X):
             column = X.to_series(i)
             values, missing = column.to_list(), column.is_null().to_numpy()
         else:
@@ -52,6 +23,10 @@ def _objects(X, columns):
         # Of what is missing, None would be a category.
         out[missing, place] = np.nan
     return out
+
+
+def _is_polars(X):
+    return not hasattr(X, "iloc")
 
 
 def fit_encoder(X: Any, columns: list[int]) -> OrdinalEncoder:
@@ -69,7 +44,7 @@ def fit_encoder(X: Any, columns: list[int]) -> OrdinalEncoder:
 def encoded(X: Any, columns: list[int], encoder: OrdinalEncoder) -> Any:
     """Return a frame with the numbers of categories in place of them."""
     numbers = encoder.transform(_objects(X, columns))
-    if _library(X) == "polars":
+    if _is_polars(X):
         series = sys.modules["polars"].Series
         named = [series(X.columns[i], values) for i, values in zip(columns, numbers.T)]
         return X.with_columns(named)
