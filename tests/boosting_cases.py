@@ -49,6 +49,7 @@ def draw_labels(rng):
 
 #: Engines that are installed.
 ENGINES = [name for name in ("lightgbm", "xgboost") if find_spec(name) is not None]
+FIRST = [*ENGINES, "lightgbm"][0]
 
 
 def boosted(engine, **params):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from boosting_cases import ENGINES, boosted, made_queries
+from boosting_cases import ENGINES, FIRST, boosted, made_queries
 from scipy.sparse import csr_matrix
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -46,7 +46,7 @@ def test_tables_name_categories(data):
     pandas = pytest.importorskip("pandas")
     X, y, qid = data
     frame = pandas.DataFrame({"size": X[:, 0], "kind": np.where(X[:, 1] > 0, "new", "old")})
-    ranker = boosted(ENGINES[0]).fit(frame, y, qid)
+    ranker = boosted(FIRST).fit(frame, y, qid)
     two = explain_order(ranker, frame, 0, 1)
     assert two.values.tolist() == frame.iloc[0].tolist()
     assert two.reference.tolist() == frame.iloc[1].tolist()
@@ -59,7 +59,7 @@ def test_tables_name_categories(data):
 def test_behind_a_pipeline_and_drawn(data):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     X, y, qid = data
-    trees = boosted(ENGINES[0])
+    trees = boosted(FIRST)
     pipe = make_pipeline(StandardScaler(), trees).fit(X, y, boostedranker__qid=qid)
     display = ContributionDisplay.from_estimator(pipe, X, 0, 1, n_features=3)
     assert len(display.bars_) == 4

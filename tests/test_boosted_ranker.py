@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from boosting_cases import ENGINES, boosted, made_queries, pickled
+from boosting_cases import ENGINES, FIRST, boosted, made_queries, pickled
 from cases import make_data
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
@@ -355,8 +355,8 @@ NONSENSE = ["nonsense", -3, [1, 2], object(), float("nan")]
 @pytest.mark.parametrize("name", inspect.signature(BoostedRanker).parameters)
 def test_nonsense_is_refused_by_name(name, value):
     X, y, qid = made_queries(8, seed=0)
-    params = {"n_estimators": 3, name: value}
-    ranker = BoostedRanker(**params)
+    pytest.importorskip(FIRST)
+    ranker = BoostedRanker(**{"n_estimators": 3, name: value})
     if (name, value) == ("n_jobs", -3):
         check_params(ranker)
         return

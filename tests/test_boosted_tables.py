@@ -3,12 +3,17 @@
 import numpy as np
 import pytest
 import sklearn
-from boosting_cases import ENGINES, boosted, made_queries
+from boosting_cases import ENGINES, FIRST, boosted, made_queries
 from scipy.sparse import coo_matrix, csr_array, csr_matrix
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import cross_val_score
+from sklearn.preprocessing import OneHotEncoder
 
-from skcalrank import NDCGRanker, QueryKFold, RankingTarget, get_scorer
+from skcalrank import MissingQidError, NDCGRanker, QueryKFold, RankingTarget, get_scorer
 from skcalrank.persistence import load_model, save_model
+from skcalrank.pipeline import make_query_pipeline
+from skcalrank.preprocessing import QueryScaler
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 every_library = pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -76,9 +81,9 @@ def test_numbers_that_are_categories_are_not_a_scale(engine):
 def test_objects_that_are_numbers_are_numbers():
     X, y, qid = table("pandas", "text")
     X = X[["size", "age"]]
-    ranker = boosted(ENGINES[0]).fit(X.astype(object), y, qid)
+    ranker = boosted(FIRST).fit(X.astype(object), y, qid)
     assert ranker.categorical_features_ == []
-    twin = boosted(ENGINES[0]).fit(X, y, qid)
+    twin = boosted(FIRST).fit(X, y, qid)
     np.testing.assert_array_equal(ranker.predict(X), twin.predict(X))
 
 
@@ -100,7 +105,7 @@ def test_categories_that_were_not_seen_are_missing(engine, library):
 @every_library
 def test_other_columns_are_refused_by_name(library):
     X, y, qid = table(library, "text")
-    ranker = boosted(ENGINES[0]).fit(X, y, qid)
+    ranker = boosted(FIRST).fit(X, y, qid)
     with pytest.raises(ValueError, match="with the columns of categories flower"):
         ranker.predict(np.zeros((3, 4)))
     columns = ["flower", "size", "age", "wild"]
@@ -114,13 +119,13 @@ def test_a_column_of_mixed_types_is_named():
     X, y, qid = table("pandas", "text")
     X["flower"] = [1, "rose", *X["flower"][2:]]
     with pytest.raises(ValueError, match=r"text, 'flower', of which one mixes types"):
-        boosted(ENGINES[0]).fit(X, y, qid)
+        boosted(FIRST).fit(X, y, qid)
 
 
 def test_the_frame_is_left_as_it_was():
     X, y, qid = table("pandas", "category")
     before = X.copy()
-    boosted(ENGINES[0]).fit(X, y, qid).predict(X)
+    boosted(FIRST).fit(X, y, qid).predict(X)
     assert X.equals(before)
 
 
@@ -134,27 +139,27 @@ def test_a_validation_table_is_read_as_the_other(engine):
         boosted(engine, eval_set=(other[0][["size"]], *other[1:])).fit(X, y, qid)
 
 
-def test_a_start_is_given_the_table_itself():
+def test_a_start_is_given_the_table_itself_and_the_qid():
     X, y, qid = table("pandas", "text")
-    ranker = boosted(ENGINES[0], start=Columns()).fit(X, y, qid)
-    assert ranker.predict(X).shape == y.shape
-
-
-class Columns(NDCGRanker):
-    """A closed form of two columns of a frame."""
-
-    def fit(self, X, y, qid=None, sample_weight=None):
-        return super().fit(X[["size", "age"]].fillna(0), y, qid, sample_weight)
-
-    def predict(self, X, qid=None):
-        return super().predict(X[["size", "age"]].fillna(0), qid)
+    y = np.digitize(y + 2 * X["age"].fillna(0) + X["size"].fillna(0), [1, 3, 5])
+    columns = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["flower"]), (SimpleImputer(), ["size", "age"])
+    )
+    start = make_query_pipeline(columns, QueryScaler(), NDCGRanker())
+    ranker = boosted(FIRST, start=start, n_estimators=3).fit(X, y, qid)
+    assert ranker.start_scale_ > 0
+    trees = ranker.predict(X, qid) - ranker.start_scale_ * ranker.start_.predict(X, qid)
+    assert np.ptp(trees) > 0
+    assert ranker.score(X, y, qid) > 0.9
+    with pytest.raises(MissingQidError):
+        ranker.predict(X)
 
 
 def test_a_table_in_a_cross_validation():
     X, y, qid = table("pandas", "text")
     names = np.array([f"query {q}" for q in qid])
     scores = cross_val_score(
-        boosted(ENGINES[0]),
+        boosted(FIRST),
         X,
         RankingTarget(y, names),
         cv=QueryKFold(3),
@@ -168,7 +173,7 @@ def test_routing_hands_the_qid():
     X, y, qid = table("pandas", "text")
     with sklearn.config_context(enable_metadata_routing=True):
         scores = cross_val_score(
-            boosted(ENGINES[0]), X, y, cv=QueryKFold(3), params={"qid": qid}, error_score="raise"
+            boosted(FIRST), X, y, cv=QueryKFold(3), params={"qid": qid}, error_score="raise"
         )
     assert (scores > 0.9).all()
 
@@ -223,6 +228,6 @@ def test_lazy_collections_are_refused_in_fit_and_ranked():
     X, y, qid = made_queries(30, seed=0)
     lazy = da.from_array(X, chunks=(150, 6))
     with pytest.raises(ValueError, match="X is a dask collection, and BoostedRanker needs it in"):
-        boosted(ENGINES[0]).fit(lazy, y, qid)
-    ranker = boosted(ENGINES[0]).fit(X, y, qid)
+        boosted(FIRST).fit(lazy, y, qid)
+    ranker = boosted(FIRST).fit(X, y, qid)
     np.testing.assert_array_equal(ranker.predict(lazy).compute(), ranker.predict(X))

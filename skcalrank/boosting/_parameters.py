@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from inspect import isclass, signature
 from typing import Any
 
 from ..data import refuse_unread
 from ..losses import LOSSES, get_loss
 from ..measures import Measure
-from ..rankers import is_ranker
 from ._engine import Engine
 from ._engines import ENGINES, preferred
 from ._objectives import check_boosted
@@ -43,6 +43,13 @@ def engine_of(ranker: Any) -> Engine:
     return engine
 
 
+def _is_start(start):
+    """Return whether an estimator is a ranker, or hands the queries to one."""
+    if isclass(start) or not (hasattr(start, "fit") and hasattr(start, "predict")):
+        return False
+    return "qid" in signature(start.fit).parameters
+
+
 def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
     """Raise for parameters that contradict each other, or are not read."""
     own = is_own(ranker.loss)
@@ -56,8 +63,11 @@ def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
         raise ValueError(f"targets='separable': {measure.name} has none, choose 'measure'.")
     # Without validation there is nothing to go by.
     stops = ranker.eval_set is not None or bool(ranker.validation_fraction)
-    if ranker.start is not None and not is_ranker(ranker.start):
-        raise ValueError(f"start={ranker.start!r} is no ranker: give one, such as NDCGRanker().")
+    if ranker.start is not None and not _is_start(ranker.start):
+        raise ValueError(
+            f"start={ranker.start!r} is no ranker: give one, such as NDCGRanker(), or a "
+            "QueryPipeline that ends in one."
+        )
     if ranker.start is not None and not stops:
         raise ValueError(
             f"start={ranker.start!r} needs validation queries, which tell how far to shrink it: "

@@ -77,10 +77,11 @@ class BoostedRanker(BaseRanker):
         The library. None is the one whose objective `loss` names, else LightGBM where it is
         installed, else XGBoost.
     start : ranker, default=None
-        A ranker whose scores the trees begin at, such as ``NDCGRanker()``. A clone of it is fitted
-        to the queries that are trained on. Its scores are scaled to where the loss is least, and
-        shrunken by 0, 1/2 or 1, whichever is best on the validation queries: each of them
-        costs a fit of the trees, and 0 does without the start.
+        A ranker whose scores the trees begin at, such as ``NDCGRanker()``, or a
+        :class:`~skcalrank.pipeline.QueryPipeline` that encodes what a closed form cannot read. A
+        clone of it is fitted to the queries that are trained on. Its scores are scaled to where
+        the loss is least, and shrunken by 0, 1/2 or 1, whichever is best on the validation
+        queries: each of them costs a fit of the trees, and 0 does without the start.
     n_estimators : int, default=2000
         Largest number of rounds, a limit that is not meant to bind; without validation, their
         number.
@@ -438,7 +439,7 @@ class BoostedRanker(BaseRanker):
         ----------
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
         qid : array-like of shape (n_rows,), default=None
-            Query of each row. Checked, but scores do not depend on it.
+            Query of each row. Checked, and handed to the start, which alone may depend on it.
 
         Returns
         -------
@@ -449,7 +450,7 @@ class BoostedRanker(BaseRanker):
         scores = engine.predict(self.booster_, checked, self.categorical_features_, self.n_jobs)
         if self.start_ is None:
             return scores
-        return scores + self.start_scale_ * self.start_.predict(X)
+        return scores + self.start_scale_ * self.start_.predict(X, qid)
 
     def contributions(self, X: Matrix) -> Floats:
         """Return the scores as exact sums over the features, which are SHAP values.
