@@ -12,6 +12,8 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 collect_ignore_glob = [] if find_spec("matplotlib") else ["skcalrank/displays/*"]
 collect_ignore_glob += [] if find_spec("dask") else ["skcalrank/dask/*"]
 collect_ignore_glob += [] if find_spec("skops") else ["skcalrank/persistence.py"]
+if not (find_spec("lightgbm") or find_spec("xgboost")):
+    collect_ignore_glob += ["skcalrank/boosting/_ranker.py"]
 
 # Fixtures are no doctests, and one name stands for the files of two folders.
 collect_ignore_glob += ["tests/conftest.py", "tests/cli/conftest.py"]

@@ -7,6 +7,7 @@ are probabilities.
 
 from __future__ import annotations
 
+from .boosting import BoostedRanker
 from .data import (
     ClickSessions,
     CutQueriesWarning,
@@ -59,6 +60,7 @@ __all__ = [
     "AUCRanker",
     "AggregatedRanker",
     "AveragePrecisionRanker",
+    "BoostedRanker",
     "ClickSessions",
     "CutQueriesWarning",
     "DCGRanker",

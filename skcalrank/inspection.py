@@ -1,4 +1,4 @@
-"""Why a document stands where it stands: exact parts of a linear score, feature by feature."""
+"""Why a document stands where it stands: exact parts of a score, feature by feature."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from .data import (
     MissingQidError,
     check_count,
     check_queries,
+    is_frame,
     is_lazy,
     refuse_masked,
 )
@@ -31,7 +32,10 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    r"""A difference of two scores as a sum over the features, :math:`\sum_k w_k (x_k - z_k)`.
+    r"""A difference of two scores as a sum over the features.
+
+    Of a linear score it is :math:`\sum_k w_k (x_k - z_k)`, of boosted trees the difference of the
+    SHAP values of the two rows.
 
     Attributes
     ----------
@@ -41,13 +45,15 @@ class Explanation:
     reference : ndarray of shape (d,)
         Features of what it is compared with; 0 where two items of one instance are compared.
     weights : ndarray of shape (d,)
-        Coefficients, or the difference of those of two items.
+        Coefficients, or the difference of those of two items; NaN of trees.
     contributions : ndarray of shape (d,)
-        ``weights * (values - reference)``.
+        ``weights * (values - reference)``, or `parts`.
     constant : float
         What does not come from features: the difference of intercepts of two items, else 0.
     first, second : str
         What is compared, for tables and titles.
+    parts : ndarray of shape (d,) or None
+        What each feature adds, of scores that are not linear.
 
     See Also
     --------
@@ -62,10 +68,14 @@ class Explanation:
     constant: float
     first: str
     second: str
+    parts: Any = None
 
     @property
     def contributions(self) -> Floats:
         """What each feature adds to the difference of the scores."""
+        if self.parts is not None:
+            found: Floats = self.parts
+            return found
         return self.weights * (self.values - self.reference)
 
     @property
@@ -80,7 +90,8 @@ class Explanation:
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, largest contribution first.
 
-        Its columns are value, reference, weight and contribution; the index holds feature names.
+        Its columns are value, reference, weight (not of trees) and contribution; the index holds
+        feature names.
         """
         import pandas as pd
 
@@ -90,6 +101,8 @@ class Explanation:
             "weight": self.weights,
             "contribution": self.contributions,
         }
+        if self.parts is not None:
+            del columns["weight"]
         index = pd.Index(self.feature_names, name="feature")
         return pd.DataFrame(columns, index=index).iloc[self.order()]
 
@@ -106,14 +119,15 @@ class Explanation:
         cells = [["feature", "value", "reference", "weight", "contribution"]]
         for k in by_size[:n_features]:
             numbers = self.values[k], self.reference[k], self.weights[k]
-            cells.append([str(self.feature_names[k]), *(f"{v:.4g}" for v in numbers)])
-            cells[-1].append(f"{parts[k]:+.4g}")
+            cells.append([str(self.feature_names[k]), *map(_said, numbers), f"{parts[k]:+.4g}"])
         left = by_size[n_features:]
         if len(left):
             cells.append([f"{len(left)} others", "", "", "", f"{parts[left].sum():+.4g}"])
         if self.constant:
             cells.append(["constant", "", "", "", f"{self.constant:+.4g}"])
         cells.append(["difference of scores", "", "", "", f"{self.total:+.4g}"])
+        if self.parts is not None:
+            cells = [row[:3] + row[4:] for row in cells]
         widths = [max(map(len, column)) for column in zip(*cells)]
         lines = [
             "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
@@ -125,6 +139,13 @@ class Explanation:
 
     def __repr__(self) -> str:
         return f"Explanation({self.first} against {self.second}: {self.total:+.4g})"
+
+
+def _said(value):
+    """Return a number as text; of categories, which have no mean, the name or nothing."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:.4g}"
 
 
 def explain_order(
@@ -141,13 +162,15 @@ def explain_order(
 
     A linear scorer puts x before z when :math:`w \cdot (x - z) > 0`: the sum has a term for each
     feature, and nothing else counts. The contributions are exact, not an approximation of the
-    model around a point.
+    model around a point. Those of boosted trees are differences of SHAP values, which the engine
+    computes exactly along the paths of the trees; they sum to the difference of the scores, too.
 
     Parameters
     ----------
     ranker : fitted ranker, or a pipeline or search that ends in one
-        Its score must be linear: any ranker with ``coef_``. Features are those that the linear
-        scorer sees, behind the other steps of a pipeline.
+        Its score must be linear, as of any ranker with ``coef_``, or it is a
+        :class:`~skcalrank.BoostedRanker`. Features are those that the ranker sees, behind the
+        other steps of a pipeline.
     X : array-like or sparse matrix of shape (n_rows, d)
         Documents, or instances in the label-ranking form.
     first : int
@@ -170,7 +193,7 @@ def explain_order(
     Raises
     ------
     ValueError
-        If the score is not linear, rows are of two queries, or there is no such row or item.
+        If the score has no such parts, rows are of two queries, or there is no such row or item.
     MissingQidError
         If a document is compared with its query, and there is no qid.
 
@@ -196,7 +219,9 @@ def explain_order(
             "X is a dask collection: compute the rows of the query, and pass them alone."
         )
     ranker, steps = unwrapped(ranker)
-    _check_linear(ranker)
+    of_trees = hasattr(ranker, "contributions")
+    if not of_trees:
+        _check_linear(ranker)
     if ranker.n_items_ is not None:
         if qid is not None:
             raise ValueError(
@@ -209,7 +234,9 @@ def explain_order(
             f"instance={instance!r} is for the label-ranking form; this ranker was fitted to "
             "documents: name rows as first and second."
         )
-    return _of_documents(ranker, steps, X, first, second, qid, feature_names)
+    rows, against = _compared_rows(ranker, X, first, second, qid)
+    explain = _of_trees if of_trees else _of_documents
+    return explain(ranker, steps, X, rows, first, against, feature_names, qid)
 
 
 def unwrapped(ranker):
@@ -237,23 +264,60 @@ def _check_linear(ranker):
         raise ValueError("surrogate='pairwise' ranks by pairs, and has no scores to explain.")
 
 
-def _of_documents(ranker, steps, X, first, second, qid, names):
+def _compared_rows(ranker, X, first, second, qid):
+    """Return the rows that are compared, and what the first one is compared with."""
     n_rows = _num_samples(X)
     _check_number("first", first, n_rows, "row")
-    if second is not None:
-        _check_number("second", second, n_rows, "row")
-        queries = None if qid is None else check_queries(qid, n_rows).codes
-        if queries is not None and queries[first] != queries[second]:
-            raise ValueError(f"Rows {first} and {second} are of two queries: compare within one.")
-        rows, against = np.array([first, second]), f"row {second}"
-    else:
-        rows, against = _query_rows(ranker, first, qid, n_rows), "the mean of its query"
+    if second is None:
+        return _query_rows(ranker, first, qid, n_rows), "the mean of its query"
+    _check_number("second", second, n_rows, "row")
+    queries = None if qid is None else check_queries(qid, n_rows).codes
+    if queries is not None and queries[first] != queries[second]:
+        raise ValueError(f"Rows {first} and {second} are of two queries: compare within one.")
+    return np.array([first, second]), f"row {second}"
+
+
+def _of_documents(ranker, steps, X, rows, first, against, names, qid):
     seen = _Seen(ranker, steps, X, rows, names, qid)
     seen.check(ranker)
     values = seen.X[np.flatnonzero(rows == first)[0]]
-    reference = seen.X.mean(axis=0) if second is None else seen.X[1]
+    reference = _other(seen.X, against)
     coef = np.ravel(ranker.coef_)
     return Explanation(seen.names, values, reference, coef, 0.0, f"row {first}", against)
+
+
+def _other(values, against):
+    """Return the second of two rows, or the mean of a query."""
+    return values[1] if against.startswith("row") else values.mean(axis=0)
+
+
+def _of_trees(ranker, steps, X, rows, first, against, names, qid):
+    place = np.flatnonzero(rows == first)[0]
+    part = _rows_behind(steps, X, rows, qid)
+    parts = ranker.contributions(part)[:, :-1]
+    values, reference = _cells(ranker, part, place, against)
+    names = np.asarray(_names_of(ranker, steps, names, parts.shape[1]), dtype=object)
+    _check_names(names, parts.shape[1])
+    weights = np.full(len(values), np.nan)
+    parts = parts[place] - _other(parts, against)
+    said = f"row {first}"
+    return Explanation(names, values, reference, weights, 0.0, said, against, parts)
+
+
+def _cells(ranker, part, place, against):
+    """Return the features of a row and of what it is compared with, categories by their names."""
+    if not is_frame(part):
+        table = part.toarray() if issparse(part) else np.asarray(part, dtype=float)
+        return table[place], _other(table, against)
+    table = np.empty(part.shape, dtype=object)
+    for k, name in enumerate(part.columns):
+        table[:, k] = part[name].to_list() if hasattr(part[name], "to_list") else part[name]
+    numbers = np.setdiff1d(np.arange(part.shape[1]), ranker.categorical_features_)
+    reference = np.full(part.shape[1], None)
+    if against.startswith("row"):
+        return table[place], table[1]
+    reference[numbers] = table[:, numbers].astype(float).mean(axis=0)
+    return table[place], reference
 
 
 def _query_rows(ranker, first, qid, n_rows):
@@ -292,32 +356,12 @@ class _Seen:
     """Rows as the linear scorer sees them."""
 
     def __init__(self, ranker, steps, X, rows, names, qid=None):
-        # Steps that know the queries see whole ones.
-        codes = None if qid is None else check_queries(qid, _num_samples(X)).codes
-        whole = rows if codes is None else np.flatnonzero(np.isin(codes, codes[rows]))
-        codes = None if codes is None else codes[whole]
-        # One kind of sparse matrix has no rows.
-        refuse_masked(X=X)
-        part = _safe_indexing(X.tocsr() if issparse(X) else X, whole)
-        for step in steps:
-            part = transform_rows(step, part, codes)
-        if codes is not None:
-            part = _safe_indexing(part, np.searchsorted(whole, rows))
+        part = _rows_behind(steps, X, rows, qid)
         self.X = part.toarray() if issparse(part) else np.asarray(part, dtype=float)
         self.scores = ranker.decision_function(part)
-        self.names = np.asarray(self._names(ranker, steps, names), dtype=object)
-        if self.names.shape != self.X.shape[1:]:
-            raise ValueError(
-                f"feature_names has shape {self.names.shape} for {self.X.shape[1]} features."
-            )
-
-    def _names(self, ranker, steps, names):
-        if names is None and hasattr(ranker, "feature_names_in_"):
-            return ranker.feature_names_in_
-        for step in steps:
-            # A function that is a step knows none.
-            names = getattr(step, "get_feature_names_out", lambda _: None)(names)
-        return [f"x{k}" for k in range(self.X.shape[1])] if names is None else names
+        names = _names_of(ranker, steps, names, self.X.shape[1])
+        self.names = np.asarray(names, dtype=object)
+        _check_names(self.names, self.X.shape[1])
 
     def check(self, ranker):
         """Raise if the scores are not a linear function of the features."""
@@ -327,6 +371,34 @@ class _Seen:
         gaps = gaps.reshape(self.scores.shape) - self.scores
         if np.abs(gaps).max() > _TOLERANCE * scale:
             raise ValueError(f"The scores of {type(ranker).__name__} are not linear in X.")
+
+
+def _rows_behind(steps, X, rows, qid):
+    """Return rows as the ranker sees them."""
+    # Steps that know the queries see whole ones.
+    codes = None if qid is None else check_queries(qid, _num_samples(X)).codes
+    whole = rows if codes is None else np.flatnonzero(np.isin(codes, codes[rows]))
+    codes = None if codes is None else codes[whole]
+    # One kind of sparse matrix has no rows.
+    refuse_masked(X=X)
+    part = _safe_indexing(X.tocsr() if issparse(X) else X, whole)
+    for step in steps:
+        part = transform_rows(step, part, codes)
+    return part if codes is None else _safe_indexing(part, np.searchsorted(whole, rows))
+
+
+def _names_of(ranker, steps, names, n_features):
+    if names is None and hasattr(ranker, "feature_names_in_"):
+        return ranker.feature_names_in_
+    for step in steps:
+        # A function that is a step knows none.
+        names = getattr(step, "get_feature_names_out", lambda _: None)(names)
+    return [f"x{k}" for k in range(n_features)] if names is None else names
+
+
+def _check_names(names, n_features):
+    if names.shape != (n_features,):
+        raise ValueError(f"feature_names has shape {names.shape} for {n_features} features.")
 
 
 def _check_number(name, value, most, what):

@@ -14,7 +14,7 @@ __all__ = ["all_rankers", "expected_failed_checks"]
 
 
 def all_rankers() -> list[tuple[str, type]]:
-    """Every ranker class of the package, by name.
+    """Every ranker class that needs no further library, by name: all but BoostedRanker.
 
     Returns
     -------

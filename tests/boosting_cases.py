@@ -1,9 +1,12 @@
 """Labels and groups for boosting."""
 
 import pickle
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
+
+from skcalrank import BoostedRanker
 
 SIZES = np.array([4, 1, 6, 3])
 ROWS = int(SIZES.sum())
@@ -42,3 +45,30 @@ def draw_labels(rng):
     y = rng.integers(0, 3, ROWS).astype(float)
     y[0], y[5] = 2, 1
     return y
+
+
+#: Engines that are installed.
+ENGINES = [name for name in ("lightgbm", "xgboost") if find_spec(name) is not None]
+FIRST = [*ENGINES, "lightgbm"][0]
+
+
+def boosted(engine, **params):
+    """A ranker of few trees."""
+    if engine is not None:
+        pytest.importorskip(engine)
+    options = {"xgboost": {"min_child_weight": 1.0}}.get(
+        engine, {"min_data_in_leaf": 5, "min_data_per_group": 5}
+    )
+    if engine is None and ":" in params["loss"]:
+        options = {}
+    given = {"engine_params": options, "n_jobs": 1, "n_estimators": 30, "n_iter_no_change": 5}
+    return BoostedRanker(engine=engine, **given | params)
+
+
+def made_queries(n_queries, seed, n_documents=15, n_features=6):
+    """Features, grades from 0 to 3 that are not linear in them, and queries."""
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(n_queries), n_documents)
+    X = rng.normal(size=(len(qid), n_features))
+    worth = X[:, 0] + np.abs(X[:, 1]) + X[:, 2] * X[:, 3] + 0.5 * rng.normal(size=len(qid))
+    return X, np.digitize(worth, [0.5, 1.5, 2.5]), qid

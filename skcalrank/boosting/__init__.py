@@ -1,4 +1,4 @@
-r"""Calibrated objectives and evaluation functions for LightGBM and XGBoost.
+r"""Boosted trees with calibrated losses: a ranker, and objectives for LightGBM and XGBoost.
 
 Both libraries boost any function that returns a gradient and the diagonal of a Hessian, one
 number for each document. The objectives here are the order-preserving losses of
@@ -62,18 +62,11 @@ With an objective that is not its own, LightGBM trains on the wrong rows under
 ``bagging_by_query=True``: :func:`lightgbm_objective` refuses it where ``lightgbm.train`` shows it,
 and ``LGBMRanker`` does not. Bagging of rows, GOSS and DART work.
 
-In a search
------------
-:class:`~lightgbm.LGBMRanker` wants group sizes, which the tools of scikit-learn cannot cut into
-folds. A :class:`~skcalrank.RankingTarget` carries the queries there::
-
-    class Ranker(LGBMRanker):
-        def fit(self, X, y, **params):
-            return super().fit(X, y, group=group_sizes(y.qid), **params)
-
-    search = GridSearchCV(Ranker(objective=lightgbm_objective("ndcg@10")), grid,
-                          cv=QueryKFold(5), scoring=get_scorer("ndcg@10"))
-    search.fit(X, RankingTarget(y, qid))
+As an estimator
+---------------
+:class:`~skcalrank.BoostedRanker` does all of this in one call: early stopping on the measure over
+whole queries, qids of any type in any order, data frames with categories, and every tool of
+scikit-learn. The functions here are for those who train with the classes of the libraries.
 
 ``lightgbm.cv`` cuts queries apart when the objective is not its own: pass
 ``folds=QueryKFold(5).split(X, qid=qid)``. ``xgboost.cv`` keeps them in one piece, without folds.
@@ -91,8 +84,10 @@ from __future__ import annotations
 from ._data import group_sizes
 from ._metrics import lightgbm_metric, xgboost_metric
 from ._objectives import lightgbm_objective, xgboost_objective
+from ._ranker import BoostedRanker
 
 __all__ = [
+    "BoostedRanker",
     "group_sizes",
     "lightgbm_metric",
     "lightgbm_objective",

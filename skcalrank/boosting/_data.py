@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +19,9 @@ from ..data import (
     qid_array,
 )
 
+# Cross-validation inside a library boosts the folds in turn, with one objective and one metric.
+_REMEMBERED = 16
+
 
 class Handed(NamedTuple):
     """Rows whose queries stand together."""
@@ -30,6 +35,32 @@ class Handed(NamedTuple):
     def qid(self) -> np.ndarray:
         """Number of the query of each row."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+
+class Known:
+    """What was made of data that a library handed over, known again by their contents."""
+
+    def __init__(self) -> None:
+        self._made: deque = deque(maxlen=_REMEMBERED)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def of(self, handed: Handed, make: Callable[[Handed], Any]) -> Any:
+        """Return what `make` returns for the labels, weights and group sizes."""
+        contents = handed.labels, handed.weight, handed.sizes
+        for known, made in list(self._made):
+            if all(map(_same, known, contents)):
+                return made
+        made = make(handed)
+        # Some of the arrays are views of memory that the library owns.
+        copies = [None if array is None else np.array(array) for array in contents]
+        self._made.append((copies, made))
+        return made
+
+
+def _same(a, b):
+    return a is b if a is None or b is None else np.array_equal(a, b)
 
 
 def from_lightgbm(y_true, y_pred, weight, group_sizes) -> Handed:

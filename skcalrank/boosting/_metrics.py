@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from ..data import check_scores, check_target
 from ..measures import Measure
-from ..metrics import get_scorer, measure_score
-from ._data import Handed, from_lightgbm, from_xgboost
+from ..metrics import PreparedScore, get_scorer
+from ._data import Handed, Known, from_lightgbm, from_xgboost
 
 
 @dataclass(frozen=True)
 class _Metric:
-    """A measure under policies, and the name that it has in a log."""
+    """A measure under policies, and the name that it has in a log.
+
+    What does not depend on the scores is computed once for labels, weights and group sizes, which
+    are known by their contents. Copies and pickles start without.
+    """
 
     measure: Measure
     ties: str
     empty: str
     name: str
+    _known: Known = field(default_factory=Known, init=False, repr=False, compare=False)
+
+    def __reduce__(self):
+        return type(self), (self.measure, self.ties, self.empty, self.name)
 
     def value(self, handed: Handed) -> float:
         """Mean over the queries."""
-        return measure_score(
-            self.measure,
-            handed.labels,
-            handed.scores,
-            qid=handed.qid,
-            ties=self.ties,
-            empty=self.empty,
-            sample_weight=handed.weight,
-        )
+        if not np.isfinite(handed.scores).all():
+            check_scores(handed.scores, handed.scores.shape)
+        return self._known.of(handed, self._prepared)(handed.scores)
+
+    def _prepared(self, handed):
+        y, queries = check_target(handed.labels, handed.qid, name="y_true")
+        weight = None if handed.weight is None else np.asarray(handed.weight)
+        return PreparedScore(self.measure, y, queries, weight, self.ties, self.empty)
 
 
 def _parameters(measure, ties, empty, name, options, prefix=""):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,25 +11,48 @@ import numpy as np
 from ..data import QUERY_WEIGHTS, Queries, check_option, check_sample_weight, check_target
 from ..losses import Loss, get_loss
 from ..measures import MEASURES, Measure, get_measure
-from ._data import Handed, from_lightgbm, from_xgboost, refuse_bagging_by_query
+from ._data import Handed, Known, from_lightgbm, from_xgboost, refuse_bagging_by_query
 
 # Scores are logarithms of odds, or half of them; LogitBoost takes a number from 2 to 4.
 LONGEST_STEP = 4.0
-
-# Cross-validation inside a library boosts the folds in turn, with one objective.
-_REMEMBERED = 16
 
 # The libraries keep single precision: positive and finite there, and sums of them too.
 _SMALLEST, _GREATEST = float(np.finfo(np.float32).tiny), 1e30
 
 
-class _Problem(NamedTuple):
+class Problem(NamedTuple):
     """What a training set comes to: targets, and the loss scaled to them."""
 
     targets: np.ndarray
     queries: Queries
     weight: np.ndarray | None
     loss: Loss
+
+    def derivatives(self, scores):
+        """Gradient of the loss, and positive curvatures."""
+        gradient, curvature = self.loss.derivatives(self.targets, scores, self.queries, self.weight)
+        curvature = _steady(self.loss, gradient, curvature, self.weight)
+        return gradient.clip(-_GREATEST, _GREATEST), curvature.clip(_SMALLEST, _GREATEST)
+
+
+def make_problem(measure: Measure, loss: Loss, targets, queries, weight, query_weight) -> Problem:
+    """Return the problem of boosting targets in grouped order."""
+    if measure.shape == "pairs":
+        targets = loss.standardize(targets, queries)
+    # As in the rankers, a document of weight 0 has no say.
+    told = targets if weight is None else targets * (weight > 0)
+    loss = loss.scaled_to(told, queries)
+    return Problem(targets, queries, loss.document_weights(queries, query_weight, weight), loss)
+
+
+def check_boosted(measure: Measure) -> None:
+    """Raise for a measure that has no targets to boost."""
+    if not measure.has_score_targets():
+        fitting = [name for name, m in MEASURES.items() if m.has_score_targets()]
+        raise ValueError(
+            f"{measure.name} has no targets of single documents to boost: choose one of "
+            f"{', '.join(sorted(fitting))}."
+        )
 
 
 @dataclass(frozen=True)
@@ -45,59 +66,26 @@ class _Objective:
     measure: Measure
     loss: Loss
     query_weight: str | None = None
-    _known: deque = field(
-        default_factory=partial(deque, maxlen=_REMEMBERED), init=False, repr=False, compare=False
-    )
+    _known: Known = field(default_factory=Known, init=False, repr=False, compare=False)
 
     def __post_init__(self):
         if self.query_weight is not None:
             check_option("query_weight", self.query_weight, QUERY_WEIGHTS)
-        if not self.measure.has_score_targets():
-            fitting = [name for name, m in MEASURES.items() if m.has_score_targets()]
-            raise ValueError(
-                f"{self.measure.name} has no targets of single documents to boost: choose one of "
-                f"{', '.join(sorted(fitting))}."
-            )
+        check_boosted(self.measure)
 
     def __reduce__(self):
         return type(self), (self.measure, self.loss, self.query_weight)
 
     def derivatives(self, handed: Handed):
         """Gradient of the loss, and positive curvatures."""
-        problem = self._problem(handed)
-        gradient, curvature = problem.loss.derivatives(
-            problem.targets, handed.scores, problem.queries, problem.weight
-        )
-        curvature = _steady(problem.loss, gradient, curvature, problem.weight)
-        return gradient.clip(-_GREATEST, _GREATEST), curvature.clip(_SMALLEST, _GREATEST)
-
-    def _problem(self, handed):
-        contents = handed.labels, handed.weight, handed.sizes
-        for known, problem in list(self._known):
-            if all(map(_same, known, contents)):
-                return problem
-        problem = self._make_problem(handed)
-        # Some of the arrays are views of memory that the library owns.
-        copies = [None if array is None else np.array(array) for array in contents]
-        self._known.append((copies, problem))
-        return problem
+        return self._known.of(handed, self._make_problem).derivatives(handed.scores)
 
     def _make_problem(self, handed):
         y, queries = check_target(handed.labels, handed.qid, name="y_true")
         measure = self.measure.scaled_to(y)
         targets = measure.score_targets(measure.labels(y), queries)
-        if measure.shape == "pairs":
-            targets = self.loss.standardize(targets, queries)
         weight = check_sample_weight(handed.weight, len(y), queries)
-        # As in the rankers, a document of weight 0 has no say.
-        told = targets if weight is None else targets * (weight > 0)
-        loss = self.loss.scaled_to(told, queries)
-        weight = loss.document_weights(queries, self.query_weight, weight)
-        return _Problem(targets, queries, weight, loss)
-
-
-def _same(a, b):
-    return a is b if a is None or b is None else np.array_equal(a, b)
+        return make_problem(measure, self.loss, targets, queries, weight, self.query_weight)
 
 
 def _steady(loss, gradient, curvature, weight):

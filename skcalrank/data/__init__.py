@@ -63,6 +63,7 @@ from ._ranked import Block as Block
 from ._ranked import Ranked as Ranked
 from ._ranked import positions as positions
 from ._tables import as_numbers as as_numbers
+from ._tables import category_columns as category_columns
 from ._tables import is_frame as is_frame
 from ._tables import is_single as is_single
 from ._tables import rows_as_numbers as rows_as_numbers

@@ -21,6 +21,9 @@ _ENCODE = (
     "HistGradientBoostingRegressor(categorical_features='from_dtype')."
 )
 
+# Beginnings of the names of types of dates and times.
+_TIMES = ("date", "time", "duration")
+
 
 def is_frame(X: object) -> bool:
     """Return whether X is a DataFrame of pandas or polars."""
@@ -93,8 +96,18 @@ def refuse_categories(X: Any) -> None:
         )
 
 
+def category_columns(X: Any) -> list[int]:
+    """Return the numbers of the columns of a frame that hold categories or text, not of dates."""
+    columns = enumerate(X.dtypes) if is_frame(X) else ()
+    return [
+        number
+        for number, dtype in columns
+        if not str(dtype).lower().startswith(_TIMES) and _is_no_number(X, number, dtype)
+    ]
+
+
 def _is_no_number(X: Any, number: int, dtype: Any) -> bool:
-    if str(dtype).lower().startswith(("categor", "enum", "dictionary", "date", "time", "duration")):
+    if str(dtype).lower().startswith(("categor", "enum", "dictionary", *_TIMES)):
         return True
     if _kind(dtype) in "biufc":
         return False

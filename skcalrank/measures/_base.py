@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -314,6 +316,22 @@ class Measure(ABC):
             In order of first appearance of the queries.
         """
 
+    def evaluator(self, y: Floats, queries: Queries) -> Callable[[Ranked], Floats]:
+        """Return :meth:`evaluate` of labels that many rankings are compared with.
+
+        Parameters
+        ----------
+        y, queries
+            As in :meth:`undefined`.
+
+        Returns
+        -------
+        values : callable
+            ``values(ranked)``, where ``ranked.queries`` are the queries: what depends on the labels
+            alone, such as the ideal DCG, is computed once.
+        """
+        return partial(self.evaluate, y)
+
 
 @dataclass(frozen=True)
 class BinaryMeasure(Measure):
@@ -411,6 +429,11 @@ class PositionalMeasure(Measure):
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         queries = ranked.queries
         return self.evaluate_targets(self.targets(y, queries), self.offset(y, queries), ranked)
+
+    def evaluator(self, y: Floats, queries: Queries) -> Callable[[Ranked], Floats]:
+        if type(self).evaluate is not PositionalMeasure.evaluate:
+            return super().evaluator(y, queries)
+        return partial(self.evaluate_targets, self.targets(y, queries), self.offset(y, queries))
 
     def evaluate_targets(self, values: Floats, offset: Floats, ranked: Ranked) -> Floats:
         """``offset + <values, basis>`` of each query: many rankings need the targets once.

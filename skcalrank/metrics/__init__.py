@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import _functions
 from ._evaluate import EMPTY as EMPTY
+from ._evaluate import PreparedScore as PreparedScore
 from ._evaluate import evaluate, measure_score
 from ._evaluate import values_per_query as values_per_query
 from ._functions import *  # noqa: F403

@@ -13,6 +13,7 @@ from ..data import (
     ArrayLike,
     Labels,
     PreferenceTarget,
+    Queries,
     Ranked,
     carried_qid,
     check_option,
@@ -175,18 +176,76 @@ def evaluate(
 
 def values_per_query(measure: Measure, y, ranked: Ranked, empty: str) -> np.ndarray:
     """Return the value of each query, with ``empty`` where the measure is undefined."""
-    labels = measure.labels(y)
-    queries = ranked.queries
-    if ranked.ties in ("worst", "best"):
-        # What is best depends on the measure, so the sort cannot be shared.
-        ranked = ranked.with_labels(measure.gains_of(labels, queries))
-    with np.errstate(over="ignore", invalid="ignore"):
-        values = measure.evaluate(labels, ranked)
-    undefined = measure.undefined(labels, queries)
-    _fill_undefined(values, undefined, empty, measure, queries)
-    if not np.isfinite(values[~undefined]).all():
-        raise ValueError(f"{measure.name} overflows: divide the labels by their largest.")
-    return values
+    return _Labels(measure, y, ranked.queries).values(ranked, empty)
+
+
+class _Labels:
+    """A measure of labels that any number of rankings are compared with."""
+
+    def __init__(self, measure: Measure, y, queries: Queries) -> None:
+        self.measure, self.queries, self.labels = measure, queries, measure.labels(y)
+        self.undefined = measure.undefined(self.labels, queries)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.evaluate = measure.evaluator(self.labels, queries)
+
+    def values(self, ranked: Ranked, empty: str) -> np.ndarray:
+        """Return the value of each query."""
+        if ranked.ties in ("worst", "best"):
+            # What is best depends on the measure, so the sort cannot be shared.
+            ranked = ranked.with_labels(self.measure.gains_of(self.labels, self.queries))
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.evaluate(ranked)
+        _fill_undefined(values, self.undefined, empty, self.measure, self.queries)
+        if not np.isfinite(values[~self.undefined]).all():
+            raise ValueError(f"{self.measure.name} overflows: divide the labels by their largest.")
+        return values
+
+
+class PreparedScore:
+    """:func:`measure_score` of many rankings of the same documents.
+
+    Parameters
+    ----------
+    measure : Measure
+    y : ndarray of shape (n_rows,)
+        Relevances in grouped order.
+    queries : Queries
+    weight : ndarray of shape (n_rows,), default=None
+        In grouped order; a query weighs the mean of its rows.
+    ties, empty : str
+        Policies, as in :func:`measure_score`.
+    """
+
+    def __init__(
+        self, measure: Measure, y, queries: Queries, weight=None, ties="average", empty="skip"
+    ) -> None:
+        check_option("ties", ties, TIES)
+        check_option("empty", empty, EMPTY)
+        measure, self._ties, self._empty = measure.scaled_to(y), ties, empty
+        weight = check_sample_weight(weight, len(y), queries, only_shares=True)
+        self._weight = None if weight is None else queries.mean(weight)
+        self._values = np.empty(queries.n_queries)
+        self._parts = [
+            (of_part, rows, those, _Labels(measure, y[rows], those))
+            for of_part, rows, those in queries.kept_parts(_PART_ROWS)
+        ]
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether the measure is defined on a query that weighs something."""
+        undefined = np.concatenate([labels.undefined for *_, labels in self._parts])
+        return not undefined.all() and (self._weight is None or self._weight[~undefined].any())
+
+    def __call__(self, scores: np.ndarray) -> float:
+        """Return the mean over the queries of scores in grouped order."""
+        values = np.empty_like(self._values)
+
+        def evaluate_part(part):
+            of_part, rows, those, labels = part
+            values[of_part] = labels.values(Ranked(scores[rows], those, self._ties), self._empty)
+
+        each(evaluate_part, self._parts)
+        return float(_mean(values, self._weight, self._empty))
 
 
 def _fill_undefined(values, undefined, empty, measure, queries):

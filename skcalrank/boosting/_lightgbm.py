@@ -1,0 +1,142 @@
+"""LightGBM as an engine, by its public functions."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
+
+from ..data import Floats
+from ._engine import Engine, Growing, threads
+
+
+class LightGBM(Engine):
+    """LightGBM."""
+
+    name = "lightgbm"
+    objectives = ("lambdarank", "rank_xendcg")
+    takes_sparse = True
+    named: ClassVar = {
+        "loss": ("objective", "objective_type", "app", "application", "loss"),
+        "n_estimators": (
+            *("n_estimators", "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees"),
+            *("num_round", "num_rounds", "nrounds", "num_boost_round", "max_iter"),
+        ),
+        "learning_rate": ("learning_rate", "shrinkage_rate", "eta"),
+        "max_leaves": ("num_leaves", "num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes"),
+        "n_iter_no_change": (
+            *("early_stopping_round", "early_stopping_rounds", "early_stopping"),
+            "n_iter_no_change",
+        ),
+        "random_state": ("seed", "random_seed", "random_state"),
+        "n_jobs": ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs"),
+        "measure": ("metric", "metrics", "metric_types"),
+        "verbose": ("verbosity", "verbose"),
+    }
+    of_objectives = ("lambdarank_", "label_gain", "max_position", "sigmoid")
+    of_columns = (
+        *("categorical_feature", "cat_feature", "categorical_column", "cat_column"),
+        "categorical_features",
+    )
+    boosters = ("boosting", "boosting_type", "boost")
+
+    def check(self, given: dict, *, own: bool, stops: bool) -> None:
+        super().check(given, own=own, stops=stops)
+        if not own and str(given.get("bagging_by_query", False)).lower() in ("true", "+", "1"):
+            raise ValueError(
+                "engine_params has bagging_by_query=True, with which LightGBM trains on the wrong "
+                "rows under a loss that is not one of its own: leave it out, bagging_fraction then "
+                "draws rows."
+            )
+
+    def params(self, settings: dict, given: dict) -> dict:
+        fixed = {
+            "learning_rate": settings["learning_rate"],
+            "num_leaves": settings["max_leaves"],
+            "seed": settings["seed"],
+            "num_threads": threads(settings["n_jobs"]),
+            "metric": "none",
+            "verbosity": -1,
+            "deterministic": True,
+            # Where no feature is left, a loss that is not its own makes LightGBM raise.
+            "feature_pre_filter": False,
+        }
+        # Otherwise it is timed which of the two is faster, and results depend on it.
+        if not {"force_row_wise", "force_col_wise"} & set(given):
+            fixed["force_row_wise"] = True
+        return fixed | given
+
+    def start(self, params, objective, rows, followed, kinds):
+        return _GrowingLightGBM(self.module, params, objective, rows, followed, kinds)
+
+    def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
+        del kinds  # which the model knows
+        found: Floats = model.predict(_as_csr(X), raw_score=True, num_threads=threads(n_jobs))
+        return found
+
+    def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
+        del kinds
+        try:
+            found: Any = model.predict(_as_csr(X), pred_contrib=True)
+        except self.module.basic.LightGBMError as error:
+            raise ValueError(f"LightGBM has no parts of these scores: {error}") from error
+        if issparse(found):
+            found = found.toarray()
+        return found
+
+    def importances(self, model: Any, n_features: int) -> Floats:
+        del n_features  # of which all are there
+        found: Floats = model.feature_importance("gain").astype(float)
+        return found
+
+    def dump(self, model: Any) -> str:
+        text: str = model.model_to_string(num_iteration=-1)
+        return text
+
+    def load(self, text: str) -> Any:
+        return self.module.Booster(model_str=text)
+
+
+class _GrowingLightGBM(Growing):
+    def __init__(self, module, params, objective, rows, followed, kinds):
+        own = isinstance(objective, str)
+        self._objective = None if own else lambda scores, _: objective(scores)
+        self._module = module
+        params = params | {"objective": objective if own else "none"}
+        data = self._data(rows, params, own, categorical_feature=kinds or "auto")
+        self._model = module.Booster(params, data)
+        if followed is not None:
+            other = self._data(followed, params, own, reference=data)
+            self._model.add_valid(other, "validation")
+
+    def _data(self, rows, params, own, **options):
+        return self._module.Dataset(
+            _as_csr(rows.X),
+            rows.labels if own else np.zeros(len(rows.labels)),
+            group=rows.sizes if own else None,
+            weight=rows.weight if own else None,
+            init_score=rows.start,
+            params=params,
+            **options,
+        )
+
+    def grow(self):
+        self._model.update(fobj=self._objective)
+
+    def followed(self):
+        found = []
+        self._model.eval_valid(lambda scores, _: found.append(scores) or ("", 0.0, True))
+        return found[0]
+
+    def n_rounds(self):
+        return self._model.current_iteration()
+
+    def cut(self, n_rounds):
+        # The copy holds no rows.
+        text = self._model.model_to_string(num_iteration=n_rounds)
+        return self._module.Booster(model_str=text)
+
+
+def _as_csr(X):
+    return csr_matrix(X) if issparse(X) else X

@@ -1,0 +1,76 @@
+"""Parameters of the ranker that depend on each other."""
+
+from __future__ import annotations
+
+from inspect import isclass, signature
+from typing import Any
+
+from ..data import refuse_unread
+from ..losses import LOSSES, get_loss
+from ..measures import Measure
+from ._engine import Engine
+from ._engines import ENGINES, preferred
+from ._objectives import check_boosted
+
+
+def is_own(loss: Any) -> bool:
+    """Return whether a loss is an objective of an engine."""
+    return _owner(loss) is not None
+
+
+def _owner(loss):
+    """Return the engine that has an objective of this name."""
+    if not isinstance(loss, str):
+        return None
+    return next((engine for engine in ENGINES.values() if loss in engine.objectives), None)
+
+
+def engine_of(ranker: Any) -> Engine:
+    """Return the engine that the parameters name, or one that is installed."""
+    owner = _owner(ranker.loss)
+    engine = ENGINES[ranker.engine] if ranker.engine is not None else owner or preferred()
+    if engine is None:
+        raise ImportError(
+            "BoostedRanker needs LightGBM or XGBoost: pip install lightgbm, or xgboost."
+        )
+    if owner is not None and engine is not owner:
+        raise ValueError(
+            f"loss={ranker.loss!r} is an objective of {owner.name}, and engine={ranker.engine!r}: "
+            f"set engine={owner.name!r}, or choose one of "
+            f"{', '.join([*engine.objectives, *LOSSES])}."
+        )
+    _ = engine.module
+    return engine
+
+
+def _is_start(start):
+    """Return whether an estimator is a ranker, or hands the queries to one."""
+    if isclass(start) or not (hasattr(start, "fit") and hasattr(start, "predict")):
+        return False
+    return "qid" in signature(start.fit).parameters
+
+
+def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
+    """Raise for parameters that contradict each other, or are not read."""
+    own = is_own(ranker.loss)
+    if own:
+        why = f"loss={ranker.loss!r}: set a loss of skcalrank.losses"
+        refuse_unread(ranker, ["targets", "query_weight"], why)
+    else:
+        get_loss(ranker.loss)
+        check_boosted(measure)
+    if ranker.targets == "separable" and not measure.has_separable_targets():
+        raise ValueError(f"targets='separable': {measure.name} has none, choose 'measure'.")
+    # Without validation there is nothing to go by.
+    stops = ranker.eval_set is not None or bool(ranker.validation_fraction)
+    if ranker.start is not None and not _is_start(ranker.start):
+        raise ValueError(
+            f"start={ranker.start!r} is no ranker: give one, such as NDCGRanker(), or a "
+            "QueryPipeline that ends in one."
+        )
+    if ranker.start is not None and not stops:
+        raise ValueError(
+            f"start={ranker.start!r} needs validation queries, which tell how far to shrink it: "
+            "set validation_fraction or eval_set."
+        )
+    engine.check(ranker.engine_params or {}, own=own, stops=stops)

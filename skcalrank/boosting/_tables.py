@@ -1,0 +1,54 @@
+"""Columns of categories and text in data frames, as numbers that both libraries take."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import OrdinalEncoder
+
+
+def _objects(X, columns):
+    """Return columns as an array of objects, NaN where they are missing."""
+    out = np.empty((len(X), len(columns)), dtype=object)
+    for place, i in enumerate(columns):
+        if _is_polars(X):
+            column = X.to_series(i)
+            values, missing = column.to_list(), column.is_null().to_numpy()
+        else:
+            column = X.iloc[:, i]
+            values, missing = column.astype(object), column.isna().to_numpy()
+        out[:, place] = values
+        # Of what is missing, None would be a category.
+        out[missing, place] = np.nan
+    return out
+
+
+def _is_polars(X):
+    return not hasattr(X, "iloc")
+
+
+def fit_encoder(X: Any, columns: list[int]) -> OrdinalEncoder:
+    """Return an encoder that numbers the categories of columns; others are missing later."""
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+    try:
+        return encoder.fit(_objects(X, columns))
+    except TypeError as error:
+        names = ", ".join(repr(X.columns[i]) for i in columns)
+        raise ValueError(
+            f"X has columns of categories or text, {names}, of which one mixes types: {error}"
+        ) from error
+
+
+def encoded(X: Any, columns: list[int], encoder: OrdinalEncoder) -> Any:
+    """Return a frame with the numbers of categories in place of them."""
+    numbers = encoder.transform(_objects(X, columns))
+    if _is_polars(X):
+        series = sys.modules["polars"].Series
+        named = [series(X.columns[i], values) for i, values in zip(columns, numbers.T)]
+        return X.with_columns(named)
+    X = X.copy(deep=False)
+    for i, values in zip(columns, numbers.T):
+        X.isetitem(i, values)
+    return X

@@ -1,0 +1,121 @@
+"""XGBoost as an engine, by its public functions."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..data import Floats
+from ._engine import Engine, Growing, threads
+
+
+class XGBoost(Engine):
+    """XGBoost."""
+
+    name = "xgboost"
+    objectives = ("rank:ndcg", "rank:pairwise", "rank:map")
+    named: ClassVar = {
+        "loss": ("objective",),
+        "n_estimators": ("n_estimators", "num_boost_round"),
+        "learning_rate": ("eta", "learning_rate"),
+        "max_leaves": ("max_leaves",),
+        "n_iter_no_change": ("early_stopping_rounds",),
+        "random_state": ("seed", "random_state"),
+        "n_jobs": ("nthread", "n_jobs"),
+        "measure": ("eval_metric", "disable_default_eval_metric"),
+        "verbose": ("verbosity",),
+    }
+    of_objectives = ("lambdarank_", "ndcg_exp_gain")
+    of_columns = ("feature_types", "enable_categorical")
+    boosters = ("booster",)
+
+    def params(self, settings: dict, given: dict) -> dict:
+        fixed = {
+            **{name: settings[name] for name in ("learning_rate", "max_leaves")},
+            "max_depth": 0,
+            "grow_policy": "lossguide",
+            "tree_method": "hist",
+            "seed": settings["seed"],
+            "nthread": threads(settings["n_jobs"]),
+            "verbosity": 0,
+            "base_score": 0.0,
+        }
+        return fixed | {"disable_default_eval_metric": True} | given
+
+    def start(self, params, objective, rows, followed, kinds):
+        return _GrowingXGBoost(self, params, objective, rows, followed, kinds)
+
+    def matrix(self, X: Any, kinds: list[int], **options: Any) -> Any:
+        """Return the rows as XGBoost takes them."""
+        if kinds:
+            types = np.where(np.isin(np.arange(X.shape[1]), kinds), "c", "q").tolist()
+            options |= {"feature_types": types, "enable_categorical": True}
+        return self.module.DMatrix(X, **options)
+
+    def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
+        n_threads = threads(n_jobs)
+        model.set_param({"nthread": n_threads})
+        data = self.matrix(X, kinds, nthread=n_threads or None)
+        found: Any = model.predict(data, output_margin=True)
+        return found.astype(float)  # type: ignore[no-any-return]
+
+    def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
+        found: Any = model.predict(self.matrix(X, kinds), pred_contribs=True)
+        return found.astype(float)  # type: ignore[no-any-return]
+
+    def importances(self, model: Any, n_features: int) -> Floats:
+        found = model.get_score(importance_type="total_gain")
+        return np.array([found.get(f"f{i}", 0.0) for i in range(n_features)], dtype=float)
+
+    def dump(self, model: Any) -> str:
+        text: str = model.save_raw("json").decode()
+        return text
+
+    def load(self, text: str) -> Any:
+        return self.module.Booster(model_file=bytearray(text, "utf-8"))
+
+
+class _GrowingXGBoost(Growing):
+    def __init__(self, engine, params, objective, rows, followed, kinds):
+        own = isinstance(objective, str)
+        self._objective = None if own else lambda scores, _: objective(scores)
+        self._data = _matrix(engine, rows, own, kinds)
+        self._followed = None if followed is None else _matrix(engine, followed, False, kinds)
+        known = [data for data in (self._data, self._followed) if data is not None]
+        params = params | ({"objective": objective} if own else {})
+        self._model = engine.module.Booster(params, known)
+
+    def grow(self):
+        self._model.update(self._data, self.n_rounds(), fobj=self._objective)
+
+    def followed(self):
+        return self._model.predict(self._followed, output_margin=True).astype(float)
+
+    def n_rounds(self):
+        return self._model.num_boosted_rounds()
+
+    def cut(self, n_rounds):
+        return self._model[:n_rounds]
+
+
+def _matrix(engine, rows, own, kinds):
+    """Return rows with labels and a start; with queries for objectives of XGBoost."""
+    options = {"label": rows.labels if own else np.zeros(len(rows.labels))}
+    if own:
+        options["group"] = rows.sizes
+        if rows.weight is not None:
+            options["weight"] = _weights_of_queries(rows)
+    if rows.start is not None:
+        options["base_margin"] = rows.start
+    return engine.matrix(rows.X, kinds, **options)
+
+
+def _weights_of_queries(rows):
+    first = np.append(0, rows.sizes.cumsum()[:-1])
+    if (np.repeat(rows.weight[first], rows.sizes) != rows.weight).any():
+        raise ValueError(
+            "sample_weight differs within a query, and the objectives of xgboost take one weight "
+            "for each query: give its rows the same, or choose a loss of skcalrank.losses."
+        )
+    return rows.weight[first]

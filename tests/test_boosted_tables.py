@@ -1,0 +1,233 @@
+"""Boosted trees of data frames, sparse matrices and files."""
+
+import numpy as np
+import pytest
+import sklearn
+from boosting_cases import ENGINES, FIRST, boosted, made_queries
+from scipy.sparse import coo_matrix, csr_array, csr_matrix
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import cross_val_score
+from sklearn.preprocessing import OneHotEncoder
+
+from skcalrank import MissingQidError, NDCGRanker, QueryKFold, RankingTarget, get_scorer
+from skcalrank.persistence import load_model, save_model
+from skcalrank.pipeline import make_query_pipeline
+from skcalrank.preprocessing import QueryScaler
+
+every_engine = pytest.mark.parametrize("engine", ENGINES)
+every_library = pytest.mark.parametrize("library", ["pandas", "polars"])
+
+# What the order of the names does not tell.
+WORTH = {"rose": 2, "iris": 0, "poppy": 1, "aster": 0, "lily": 2, "daisy": 0}
+NAMES = list(WORTH)
+
+
+def table(library, kind, n_queries=30, seed=0):
+    """Rows of which a column of text tells the grade, with missing cells, and their queries."""
+    X, _, qid = made_queries(n_queries, seed)
+    rng = np.random.default_rng(seed)
+    names = rng.choice(NAMES, len(X)).tolist()
+    y = np.array([WORTH[name] for name in names])
+    names = [None if lost else name for name, lost in zip(names, rng.random(len(X)) < 0.05)]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    frame = pytest.importorskip(library)
+    columns = {"size": X[:, 0], "flower": names, "age": X[:, 1], "wild": X[:, 2] > 0}
+    frame = frame.DataFrame(columns)
+    return typed(frame, library, kind), y, qid
+
+
+def typed(frame, library, kind):
+    if kind == "text":
+        return frame
+    if library == "pandas":
+        return frame.assign(flower=frame["flower"].astype("category"))
+    import polars as pl
+
+    return frame.with_columns(pl.col("flower").cast(pl.Categorical))
+
+
+@every_engine
+@every_library
+@pytest.mark.parametrize("kind", ["text", "category"])
+def test_columns_of_categories_are_learned_from(engine, library, kind):
+    X, y, qid = table(library, kind)
+    ranker = boosted(engine).fit(X, y, qid)
+    assert ranker.score(X, y, qid) > 0.95
+    assert ranker.feature_names_in_.tolist() == ["size", "flower", "age", "wild"]
+    assert ranker.categorical_features_ == [1]
+    assert ranker.feature_importances_.argmax() == 1
+
+
+@every_engine
+def test_tables_of_both_libraries_are_the_same(engine):
+    fits = [table(library, kind) for library in ("pandas", "polars") for kind in ("text", "cat")]
+    scores = [boosted(engine).fit(X, y, qid).predict(X) for X, y, qid in fits]
+    for other in scores[1:]:
+        np.testing.assert_array_equal(other, scores[0])
+
+
+@every_engine
+def test_numbers_that_are_categories_are_not_a_scale(engine):
+    X, y, qid = table("pandas", "text")
+    text = boosted(engine).fit(X, y, qid).predict(X)
+    numbers = {name: 7 * place for place, name in enumerate(sorted(NAMES))}
+    coded = X.assign(flower=X["flower"].map(numbers).astype("category"))
+    ranker = boosted(engine).fit(coded, y, qid)
+    assert ranker.categorical_features_ == [1]
+    np.testing.assert_array_equal(ranker.predict(coded), text)
+
+
+def test_objects_that_are_numbers_are_numbers():
+    X, y, qid = table("pandas", "text")
+    X = X[["size", "age"]]
+    ranker = boosted(FIRST).fit(X.astype(object), y, qid)
+    assert ranker.categorical_features_ == []
+    twin = boosted(FIRST).fit(X, y, qid)
+    np.testing.assert_array_equal(ranker.predict(X), twin.predict(X))
+
+
+@every_engine
+@every_library
+def test_categories_that_were_not_seen_are_missing(engine, library):
+    X, y, qid = table(library, "text")
+    ranker = boosted(engine).fit(X, y, qid)
+    if library == "pandas":
+        new, none = X.assign(flower="tulip"), X.assign(flower=None)
+    else:
+        import polars as pl
+
+        new = X.with_columns(pl.lit("tulip").alias("flower"))
+        none = X.with_columns(pl.lit(None, dtype=pl.String).alias("flower"))
+    np.testing.assert_array_equal(ranker.predict(new), ranker.predict(none))
+
+
+@every_library
+def test_other_columns_are_refused_by_name(library):
+    X, y, qid = table(library, "text")
+    ranker = boosted(FIRST).fit(X, y, qid)
+    with pytest.raises(ValueError, match="with the columns of categories flower"):
+        ranker.predict(np.zeros((3, 4)))
+    columns = ["flower", "size", "age", "wild"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        ranker.predict(X[columns])
+    with pytest.raises(ValueError, match="feature names should match"):
+        ranker.predict(X[columns[:3]])
+
+
+def test_a_column_of_mixed_types_is_named():
+    X, y, qid = table("pandas", "text")
+    X["flower"] = [1, "rose", *X["flower"][2:]]
+    with pytest.raises(ValueError, match=r"text, 'flower', of which one mixes types"):
+        boosted(FIRST).fit(X, y, qid)
+
+
+def test_the_frame_is_left_as_it_was():
+    X, y, qid = table("pandas", "category")
+    before = X.copy()
+    boosted(FIRST).fit(X, y, qid).predict(X)
+    assert X.equals(before)
+
+
+@every_engine
+def test_a_validation_table_is_read_as_the_other(engine):
+    X, y, qid = table("pandas", "text")
+    other = table("pandas", "category", seed=1)
+    ranker = boosted(engine, eval_set=other).fit(X, y, qid)
+    assert ranker.validation_scores_.max() > 0.95
+    with pytest.raises(ValueError, match=r"eval_set of .*feature names should match"):
+        boosted(engine, eval_set=(other[0][["size"]], *other[1:])).fit(X, y, qid)
+
+
+def test_a_start_is_given_the_table_itself_and_the_qid():
+    X, y, qid = table("pandas", "text")
+    y = np.digitize(y + 2 * X["age"].fillna(0) + X["size"].fillna(0), [1, 3, 5])
+    columns = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["flower"]), (SimpleImputer(), ["size", "age"])
+    )
+    start = make_query_pipeline(columns, QueryScaler(), NDCGRanker())
+    ranker = boosted(FIRST, start=start, n_estimators=3).fit(X, y, qid)
+    assert ranker.start_scale_ > 0
+    trees = ranker.predict(X, qid) - ranker.start_scale_ * ranker.start_.predict(X, qid)
+    assert np.ptp(trees) > 0
+    assert ranker.score(X, y, qid) > 0.9
+    with pytest.raises(MissingQidError):
+        ranker.predict(X)
+
+
+def test_a_table_in_a_cross_validation():
+    X, y, qid = table("pandas", "text")
+    names = np.array([f"query {q}" for q in qid])
+    scores = cross_val_score(
+        boosted(FIRST),
+        X,
+        RankingTarget(y, names),
+        cv=QueryKFold(3),
+        scoring=get_scorer("ndcg@10"),
+        error_score="raise",
+    )
+    assert (scores > 0.9).all()
+
+
+def test_routing_hands_the_qid():
+    X, y, qid = table("pandas", "text")
+    with sklearn.config_context(enable_metadata_routing=True):
+        scores = cross_val_score(
+            boosted(FIRST), X, y, cv=QueryKFold(3), params={"qid": qid}, error_score="raise"
+        )
+    assert (scores > 0.9).all()
+
+
+# -- sparse matrices ---------------------------------------------------------------------------
+
+
+def test_absent_values_are_zero():
+    X, y, qid = made_queries(30, seed=0)
+    X[X < 0.5] = 0
+    dense = boosted("lightgbm").fit(X, y, qid)
+    for kind in (csr_matrix, csr_array, coo_matrix):
+        ranker = boosted("lightgbm").fit(kind(X), y, qid)
+        np.testing.assert_allclose(ranker.predict(kind(X)), dense.predict(X), rtol=1e-12)
+        np.testing.assert_allclose(ranker.predict(X), dense.predict(kind(X)), rtol=1e-12)
+
+
+def test_xgboost_would_take_zeros_for_missing():
+    X, y, qid = made_queries(30, seed=0)
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        boosted("xgboost").fit(csr_matrix(X), y, qid)
+
+
+# -- files -------------------------------------------------------------------------------------
+
+
+@every_engine
+def test_model_files(engine, tmp_path):
+    pytest.importorskip("skops")
+    X, y, qid = table("pandas", "text")
+    ranker = boosted(engine).fit(X, y, qid)
+    save_model(ranker, tmp_path / "trees.skops")
+    twin = load_model(tmp_path / "trees.skops")
+    np.testing.assert_array_equal(twin.predict(X), ranker.predict(X))
+    assert twin.best_iteration_ == ranker.best_iteration_
+    assert type(twin.booster_) is type(ranker.booster_)
+    assert twin.score(X, y, qid) == ranker.score(X, y, qid)
+
+
+@every_engine
+def test_model_files_of_a_start(engine, tmp_path):
+    pytest.importorskip("skops")
+    X, y, qid = made_queries(30, seed=0)
+    ranker = boosted(engine, start=NDCGRanker()).fit(X, y, qid)
+    save_model(ranker, tmp_path / "trees.skops")
+    twin = load_model(tmp_path / "trees.skops")
+    np.testing.assert_array_equal(twin.predict(X), ranker.predict(X))
+
+
+def test_lazy_collections_are_refused_in_fit_and_ranked():
+    da = pytest.importorskip("dask.array")
+    X, y, qid = made_queries(30, seed=0)
+    lazy = da.from_array(X, chunks=(150, 6))
+    with pytest.raises(ValueError, match="X is a dask collection, and BoostedRanker needs it in"):
+        boosted(FIRST).fit(lazy, y, qid)
+    ranker = boosted(FIRST).fit(X, y, qid)
+    np.testing.assert_array_equal(ranker.predict(lazy).compute(), ranker.predict(X))
