@@ -107,7 +107,7 @@ def category_columns(X: Any) -> list[int]:
 
 
 def _is_no_number(X: Any, number: int, dtype: Any) -> bool:
-    if str(dtype).lower().startswith(("categor", "enum", "dictionary", *_TIMES)):
+    if str(dtype).lower().startswith(("category", "categorical", "enum", "dictionary", *_TIMES)):
         return True
     if _kind(dtype) in "biufc":
         return False

@@ -69,11 +69,12 @@ class LeastSquaresRanker(_PositionalRanker):
         Ridge penalty with ``estimator=None``; set that of another regressor on the regressor.
         "auto" is ``3 / sqrt(number of queries)`` times the sum of squares of each feature within
         the queries: it depends neither on units nor on names, costs no search, and vanishes as
-        queries come. It is ``.3 / sqrt(number of rows)`` times the squares about the mean in the
-        label-ranking form, and for one query that of its documents by the hundred. Where a search
-        is worth its time, :class:`LeastSquaresRankerCV` finds the multiple of it that the measure
-        likes best. A number counts as in `Ridge`: under the loss "pairwise_squared" it is added to
-        squares summed over all pairs of documents, so good numbers are often 100 to 10,000.
+        queries come. In the label-ranking form it is ``.3 / sqrt(number of rows)`` times the
+        squares about the mean. Of a single query, every hundred documents count as one query.
+        :class:`LeastSquaresRankerCV` searches for the multiple of it that is best for the measure,
+        which is worth its time where queries are few. A number counts as in `Ridge`: under the
+        loss "pairwise_squared" it is added to squares summed over all pairs of documents, so good
+        numbers are often 100 to 10,000.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Squared errors of the targets, or of their differences within a query. "pairwise_squared"
         leaves a constant of each query free: in closed form for ``Ridge``, ``LinearRegression``
