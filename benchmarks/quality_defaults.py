@@ -16,6 +16,8 @@ MQ2008, MSLR-sample and lightgbm-lambdarank. `--only` takes some of the sets, `-
 * objectives: LightGBM with 15 leaves at rate .1 and early stopping on our metric over a fifth of
   the training queries, by loss, targets and weight of a query, beside lambdarank; `--seeds` of
   these fifths are drawn, and their values averaged query by query.
+* boosted: `BoostedRanker` as it comes and with one parameter changed, `--seeds` of its validation
+  parts averaged.
 * features: `NDCGRanker()` on raw features and on curves of them, learned in the training part.
 
 Nothing is picked on the test part: a default is the setting that is not behind another one by more
@@ -39,6 +41,7 @@ from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, Spli
 from threadpoolctl import threadpool_limits
 
 from skcalrank import (
+    BoostedRanker,
     LeastSquaresRankerCV,
     NDCGRanker,
     OrderPreservingRanker,
@@ -50,7 +53,7 @@ from skcalrank.boosting import lightgbm_metric, lightgbm_objective
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import ndcg_score
 
-TABLES = ("penalties", "trees", "objectives", "features")
+TABLES = ("penalties", "trees", "objectives", "boosted", "features")
 
 
 # -- data ----------------------------------------------------------------------------------
@@ -146,6 +149,27 @@ def _boost(lightgbm, options, objective, seed, X, y, qid):
     return lightgbm.train(params, train, 500, valid_sets=[valid], feval=metric, callbacks=[stop])
 
 
+def boosted(options):
+    """Boosted rankers with one parameter changed; the first one is the reference."""
+    changed = {
+        "lambdarank": {"loss": "lambdarank"},
+        "rank_xendcg": {"loss": "rank_xendcg"},
+        "as it comes": {},
+        "by pairs": {"query_weight": "pairs"},
+        "by documents": {"query_weight": "documents"},
+        "start=NDCGRanker()": {"start": NDCGRanker(k=10)},
+    }
+    for label, params in changed.items():
+        common = {"engine": "lightgbm", "n_jobs": options.threads} | params
+        yield (
+            label,
+            [
+                BoostedRanker("ndcg@10", random_state=seed, **common).fit
+                for seed in range(options.seeds)
+            ],
+        )
+
+
 def features():
     """Maps of features before the closed form; the first one is the reference."""
     yield "as they are", NDCGRanker(k=10).fit
@@ -217,13 +241,18 @@ def main(argv=None):
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for table in options.tables:
-            if table == "objectives" and lightgbm is None:
-                print("\nobjectives: lightgbm is missing")
+            if table in ("objectives", "boosted") and lightgbm is None:
+                print(f"\n{table}: lightgbm is missing")
                 continue
             print(f"\n{table}")
-            made = {"penalties": penalties, "trees": trees, "features": features}.get(table)
-            settings = made() if made else objectives(lightgbm, options)
-            show(_matching(settings, options.match), folds, options.only)
+            settings = {
+                "penalties": penalties,
+                "trees": trees,
+                "objectives": partial(objectives, lightgbm, options),
+                "boosted": partial(boosted, options),
+                "features": features,
+            }[table]
+            show(_matching(settings(), options.match), folds, options.only)
 
 
 def _matching(settings, text):

@@ -186,7 +186,7 @@ def test_tools_that_hand_none_to_predict(data):
     X, y, qid = data
     target = RankingTarget(y, qid)
     with pytest.raises(MissingQidError, match="cross_val_predict"):
-        cross_val_predict(pipeline(), X, target, cv=QueryKFold(3))
+        cross_val_predict(pipeline(), X, target, cv=QueryKFold(3), params={})
     grid = {"ndcgranker__alpha": [1.0]}
     search = GridSearchCV(pipeline(), grid, cv=QueryKFold(3), scoring=SCORER).fit(X, target)
     with pytest.raises(MissingQidError):

@@ -140,6 +140,8 @@ class _Run(Generic[Item, Result]):
             try:
                 self.helpers.append(_pool().submit(context.run, self._help, *settings))
             except RuntimeError:  # no more threads, or none any more: the others do all
+                # The pool took the call without a thread for it, and would count one as idle.
+                _pool.cache_clear()
                 break
 
     def stop(self) -> None:
