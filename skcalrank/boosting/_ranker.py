@@ -119,7 +119,7 @@ class BoostedRanker(BaseRanker):
         Number of rounds that were kept.
     validation_scores_ : ndarray of shape (n_rounds,)
         Mean of the measure over the validation queries after each round; empty without validation.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (d,)
         By how much splits along each feature decreased the loss, as shares of 1.
     start_ : ranker or None
         The fitted start; None where there is none, or trees are better without it.
