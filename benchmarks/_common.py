@@ -101,9 +101,10 @@ def print_threads(calls, rounds=5):
     """Print the least time of each call on one thread and on all cores, which take turns."""
     numbers = sorted({1, n_cores()})
     least = {name: dict.fromkeys(numbers, np.inf) for name in calls}
-    for _ in range(rounds):
+    for turn in range(rounds):
         for name, call in calls.items():
-            for n in numbers:
+            # By turns: what a call leaves in memory changes the time of the next one.
+            for n in numbers[:: 1 - 2 * (turn % 2)]:
                 with threadpool_limits(n):
                     start = time.perf_counter()
                     call()
