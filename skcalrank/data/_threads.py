@@ -30,7 +30,7 @@ _AHEAD = 4
 
 # Of so many items the first one tells whether all take so long, in seconds, that threads help.
 _MANY = 8
-_WORTH_THREADS = 1e-3
+_WORTH_THREADS = 3e-3
 
 # After so long a thread that waits looks whether there is still something to wait for.
 _SECONDS_ASLEEP = 1.0
