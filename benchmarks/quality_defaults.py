@@ -20,9 +20,8 @@ MQ2008, MSLR-sample and lightgbm-lambdarank. `--only` takes some of the sets, `-
   parts averaged.
 * features: `NDCGRanker()` on raw features and on curves of them, learned in the training part.
 
-Nothing is picked on the test part: a default is the setting that is not behind another one by more
-than a standard error on any set, and best on average. Gain 2^y - 1; queries without a relevant
-document are left out.
+A default is one setting for all sets, chosen by the whole table: nothing is picked set by set. Gain
+2^y - 1; queries without a relevant document are left out.
 """
 
 from __future__ import annotations

@@ -261,5 +261,5 @@ def of_outputs(regressor):
 
 
 def centred_gram(X, queries: Queries):
-    """``X_c' X_c`` of X centred within the queries, each weighed by its size."""
+    """Return ``X_c' X_c`` of X centered within the queries, each weighed by its size."""
     return WithinQueries(X, np.zeros((queries.n_rows, 0)), queries).moments().gram

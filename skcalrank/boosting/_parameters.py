@@ -65,8 +65,8 @@ def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
     stops = ranker.eval_set is not None or bool(ranker.validation_fraction)
     if ranker.start is not None and not _is_start(ranker.start):
         raise ValueError(
-            f"start={ranker.start!r} is no ranker: give one, such as NDCGRanker(), or a "
-            "QueryPipeline that ends in one."
+            "start must be a ranker, such as NDCGRanker(), or a QueryPipeline that ends in one, "
+            f"got {ranker.start!r}."
         )
     if ranker.start is not None and not stops:
         raise ValueError(

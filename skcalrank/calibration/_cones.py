@@ -1,4 +1,4 @@
-"""Convex functions minimised on polyhedral cones: of scores sorted as given, and of pairs."""
+"""Convex functions minimized on polyhedral cones: of scores sorted as given, and of pairs."""
 
 from __future__ import annotations
 

@@ -141,8 +141,8 @@ def inconsistency_level(
     family = _Family(surrogate, pred, measure, r, labels)
     if not family.keeps_order:
         raise ValueError(
-            f"surrogate must be least squares or one of LOSSES, got {surrogate!r}: which laws "
-            "another minimizes without regret is no polytope."
+            f"surrogate must be least squares or one of LOSSES, got {surrogate!r}: the "
+            "laws on which another one has no regret do not form a polytope."
         )
     return family.level()
 

@@ -1,4 +1,4 @@
-"""Whether the cheap prediction map is safe for what a pairwise ranker has learnt."""
+"""Whether the cheap prediction map is safe for what a pairwise ranker has learned."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def noise_report(
     score_ranker: Any = None,
     time_limit: float = 10.0,
 ) -> NoiseReport:
-    """Whether the cheap prediction map is safe for what a pairwise ranker has learnt.
+    """Whether the cheap prediction map is safe for what a pairwise ranker has learned.
 
     On every query the estimated surrogate values are tested for the noise condition under
     which the cheap map is exact, and ranked by both maps.

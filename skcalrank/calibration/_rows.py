@@ -41,7 +41,7 @@ class SharedRows:
     Raises
     ------
     ValueError
-        If shapes do not fit, or probabilities are no non-negative numbers that sum to 1.
+        If shapes do not fit, or probabilities are negative or do not sum to 1.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class SharedRows:
         Returns
         -------
         scores : ndarray of shape (n_kinds,)
-            Far out where there is no minimum.
+            Large where the loss has no minimum.
 
         Raises
         ------

@@ -180,7 +180,7 @@ class _SharpHinge(PreferenceHinge):
         return np.maximum(1.0 - ahead, 0.0)
 
 
-# Losses of single preferences, and how they are minimised on cones.
+# Losses of single preferences, and how they are minimized on cones.
 _OF_PREFERENCES = {
     "hinge": (_SharpHinge(), minimize_hinge),
     "logistic": (PreferenceLogistic(), minimize_smooth),

@@ -173,7 +173,7 @@ def fit_wide(model: GramRidge, problem: Problem, targets, *, loss):
     """Return `Ridge` with the penalty of a model, fitted without a d x d matrix."""
     squares = np.ones(problem.X.shape[1])
     if model.penalty_scale is not None:
-        squares = squares_of_features(problem, loss)
+        squares = units_of(problem, loss).squares
     unit = np.sqrt(np.where(squares > 0.0, squares, 1.0)).astype(problem.X.dtype)
     scaled = problem.X @ diags(1.0 / unit) if issparse(problem.X) else problem.X / unit
     ridge = Ridge(model.alpha, fit_intercept=model.fit_intercept)
@@ -183,13 +183,8 @@ def fit_wide(model: GramRidge, problem: Problem, targets, *, loss):
     return ridge
 
 
-def squares_of_features(problem: Problem, loss):
-    """Return the squares that penalties are counted in, as :func:`moments_of` has them."""
-    return units_of(problem, loss).squares
-
-
 def units_of(problem: Problem, loss) -> Units:
-    """Return what penalties beside a loss are counted in.
+    """Return what penalties beside a loss are counted in, as :func:`moments_of` has it.
 
     Features are centered within queries, or in the label-ranking form about their means.
     """
