@@ -130,6 +130,9 @@ class Engine(ABC):
         if why is not None:
             raise ValueError(f"engine_params has {self.boosters[0]}={kind!r}, and {why}.")
 
+    def check_with_losses(self, given: dict) -> None:  # noqa: B027
+        """Raise for options that break losses other than the objectives of the engine."""
+
     @abstractmethod
     def params(self, settings: dict, given: dict) -> dict:
         """Return the options of the library for parameters of the ranker."""

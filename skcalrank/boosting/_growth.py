@@ -57,12 +57,15 @@ class Rounds(NamedTuple):
         How many rounds a line is printed for; 0 prints nothing.
     name : str
         What the measure is called there.
+    model : str
+        What the line begins with.
     """
 
     most: int
     patience: int
     verbose: int
     name: str
+    model: str = ""
 
     def grow(self, trees: Growing, score: Callable[[np.ndarray], float] | None) -> Grown:
         """Grow trees to the round whose scores are best, or without a score to the last one."""
@@ -82,7 +85,7 @@ class Rounds(NamedTuple):
     def _tell(self, number, scores):
         if self.verbose and number % self.verbose == 0:
             value = f"  {self.name} {scores[-1]:.5f}" if scores else ""
-            print(f"round {number}{value}")
+            print(f"{self.model}round {number}{value}")
 
 
 def score_of(measure: Measure, part: Part) -> Callable[[np.ndarray], float]:

@@ -41,9 +41,8 @@ class LightGBM(Engine):
     )
     boosters = ("boosting", "boosting_type", "boost")
 
-    def check(self, given: dict, *, own: bool, stops: bool) -> None:
-        super().check(given, own=own, stops=stops)
-        if not own and str(given.get("bagging_by_query", False)).lower() in ("true", "+", "1"):
+    def check_with_losses(self, given: dict) -> None:
+        if str(given.get("bagging_by_query", False)).lower() in ("true", "+", "1"):
             raise ValueError(
                 "engine_params has bagging_by_query=True, with which LightGBM trains on the wrong "
                 "rows under a loss that is not one of its own: leave it out, bagging_fraction then "

@@ -73,4 +73,7 @@ def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
             f"start={ranker.start!r} needs validation queries, which tell how far to shrink it: "
             "set validation_fraction or eval_set."
         )
-    engine.check(ranker.engine_params or {}, own=own, stops=stops)
+    given = ranker.engine_params or {}
+    engine.check(given, own=own, stops=stops)
+    if not own or ranker.n_models > 1:
+        engine.check_with_losses(given)

@@ -79,11 +79,11 @@ def _row_keys(X, y, weight):
     return key * key
 
 
-def held_out(part: Part, measure: Measure, fraction: float, rng) -> np.ndarray:
-    """Return which rows are held out: whole queries, or documents where there is one query.
+def held_out(part: Part, measure: Measure, fraction: float, rng, n_folds: int) -> list:
+    """Return which rows each fold holds out: whole queries, or documents where there is one query.
 
-    Of the queries that tell rankings apart one at least is held out, and one is not. `rng` is None
-    for a draw by contents.
+    Of the queries that tell rankings apart one at least is held out, and one is not. Folds are
+    disjoint as long as there are others. `rng` is None for a draw by contents.
     """
     n_units, unit = part.queries.n_queries, part.queries.codes
     if n_units == 1:
@@ -94,9 +94,33 @@ def held_out(part: Part, measure: Measure, fraction: float, rng) -> np.ndarray:
     drawn = np.arange(n_units) if rng is None else rng.permutation(n_units)
     told, silent = drawn[tells[drawn]], drawn[~tells[drawn]]
     n_told = min(max(round(fraction * len(told)), 1), max(len(told) - 1, 0))
-    held = np.zeros(n_units, dtype=bool)
-    held[told[:n_told]] = held[silent[: round(fraction * len(silent))]] = True
-    return held[unit]
+    n_silent = round(fraction * len(silent))
+    folds = np.zeros((n_folds, n_units), dtype=bool)
+    for number, held in enumerate(folds):
+        held[_dealt(told, n_told, number)] = held[_dealt(silent, n_silent, number)] = True
+    return [held[unit] for held in folds]
+
+
+def _dealt(units, n, number):
+    """Return the n units of a fold, which goes on where the fold before it ends."""
+    return units[(number * n + np.arange(n)) % max(len(units), 1)]
+
+
+def held_as_given(part: Part, folds, n_models: int) -> list:
+    """Return which rows each model is not trained on, for numbers of folds of the rows as given.
+
+    Rows of -1 train every model; those of the last folds are held out of the last model.
+    """
+    folds = np.asarray(folds)
+    if folds.shape != part.rows.shape or folds.dtype.kind not in "iu":
+        raise ValueError(
+            f"folds must be whole numbers, one for each of n_samples={len(part.rows)} rows, got "
+            f"{folds.dtype} of shape {folds.shape}."
+        )
+    folds = np.minimum(folds[part.rows], n_models - 1)
+    if (part.queries.max(folds) != -part.queries.max(-folds)).any():
+        raise ValueError("folds must be equal within each query: hold out whole queries.")
+    return [folds == number for number in range(n_models)]
 
 
 def _tells_rankings_apart(part, measure):

@@ -5,10 +5,8 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scipy.sparse import issparse
-from sklearn.base import clone
+import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import (
     AT_LEAST_ONE,
@@ -22,28 +20,25 @@ from ..data import (
     Matrix,
     Seed,
     all_or_nothing,
-    category_columns,
     check_params,
-    is_frame,
     one_of,
     refuse_lazy,
 )
-from ..losses import Loss, get_loss
+from ..losses import Loss
 from ..measures import Measure, get_measure
-from ..rankers import BaseRanker, lazy_aware
 from ._engine import Engine
-from ._engines import ENGINES, grades_for, preferred
-from ._growth import Fit, Rounds, score_of, with_unit_curvature
-from ._objectives import make_problem
-from ._parameters import check_together, engine_of, is_own
-from ._parts import held_out, part_of
-from ._tables import encoded, fit_encoder
+from ._engines import ENGINES, preferred
+from ._fitted import FittedTrees
+from ._models import grow_models, spread
+from ._parameters import check_together, engine_of
+from ._parts import held_as_given, held_out, part_of
+from ._tables import learn_categories, with_numbers
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class BoostedRanker(BaseRanker):
+class BoostedRanker(FittedTrees):
     r"""Boosted trees of LightGBM or XGBoost, stopped by the measure.
 
     Boosts an order-preserving loss of the targets of a measure and sorts by the sum of the trees.
@@ -76,6 +71,13 @@ class BoostedRanker(BaseRanker):
     engine : {"lightgbm", "xgboost"}, default=None
         The library. None is the one whose objective `loss` names, else LightGBM where it is
         installed, else XGBoost.
+    n_models : int, default=1
+        How many models are summed. The first is the one of ``n_models=1``; every other one boosts
+        "pairwise_squared" on the grades, with queries weighed by documents, whatever `loss`,
+        `targets` and `query_weight` are, which apply to the others. Each is stopped on queries of
+        its own, so that with 2 and more every query trains one of them (up to a
+        `validation_fraction` of 1/2). Scores are divided by their spread within queries before
+        they are added. Two models take twice the time, and rank better than either.
     start : ranker, default=None
         A ranker whose scores the trees begin at, such as ``NDCGRanker()``, or a
         :class:`~skcalrank.pipeline.QueryPipeline` that encodes what a closed form cannot read. A
@@ -111,20 +113,25 @@ class BoostedRanker(BaseRanker):
 
     Attributes
     ----------
-    booster_ : lightgbm.Booster or xgboost.Booster
-        The trees, down to the best round.
+    booster_ : lightgbm.Booster or xgboost.Booster, or list of these
+        The trees, down to the best round. With ``n_models > 1`` this attribute and the next four
+        are lists, with an element for each model.
+    best_iteration_ : int, or list of int
+        Number of rounds that were kept.
+    validation_scores_ : ndarray of shape (n_rounds,), or list of these
+        Mean of the measure over the validation queries after each round; empty without validation.
+    start_ : ranker or None, or list of these
+        The fitted start; None where there is none, or trees are better without it.
+    start_scale_ : float, or list of float
+        What the scores of the start are multiplied by; 0 without it.
+    model_weights_ : ndarray of shape (n_models,)
+        What the scores of each model are multiplied by before they are added: 1 over their spread,
+        the root mean square within queries of the rows of fit; 1 for a single model.
+    feature_importances_ : ndarray of shape (d,)
+        By how much splits along each feature decreased the loss, as shares of 1; their mean over
+        the models.
     engine_ : str
         Name of the library.
-    best_iteration_ : int
-        Number of rounds that were kept.
-    validation_scores_ : ndarray of shape (n_rounds,)
-        Mean of the measure over the validation queries after each round; empty without validation.
-    feature_importances_ : ndarray of shape (d,)
-        By how much splits along each feature decreased the loss, as shares of 1.
-    start_ : ranker or None
-        The fitted start; None where there is none, or trees are better without it.
-    start_scale_ : float
-        What the scores of the start are multiplied by; 0 without it.
     encoder_ : OrdinalEncoder or None
         Numbers of the categories, where X is a data frame with columns of categories or text.
     categorical_features_ : list of int
@@ -164,6 +171,7 @@ class BoostedRanker(BaseRanker):
         "targets": [one_of("measure", "separable", "grades")],
         "query_weight": [one_of(*QUERY_WEIGHTS), None],
         "engine": [one_of(*ENGINES), None],
+        "n_models": [AT_LEAST_ONE],
         "start": OWN_ERROR,
         "n_estimators": [AT_LEAST_ONE],
         "learning_rate": [POSITIVE],
@@ -185,6 +193,7 @@ class BoostedRanker(BaseRanker):
         targets: str = "measure",
         query_weight: str | None = "pairs",
         engine: str | None = None,
+        n_models: int = 1,
         start: Any = None,
         n_estimators: int = 2000,
         learning_rate: float = 0.1,
@@ -202,6 +211,7 @@ class BoostedRanker(BaseRanker):
         self.targets = targets
         self.query_weight = query_weight
         self.engine = engine
+        self.n_models = n_models
         self.start = start
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
@@ -242,21 +252,13 @@ class BoostedRanker(BaseRanker):
         check_together(self, engine, self._measure())
         return engine
 
-    def _targets(self, problem):
-        if self.targets == "grades":
-            return problem.measure.labels(problem.y)
-        return super()._targets(problem)
-
     # -- validation ---------------------------------------------------------------
 
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True):
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
         if reset:
-            self.categorical_features_ = category_columns(X)
-            self.encoder_ = (
-                fit_encoder(X, self.categorical_features_) if self.categorical_features_ else None
-            )
-        X = self._encoded(X, reset)
+            learn_categories(self, X)
+        X = with_numbers(self, X, reset=reset)
         problem = super()._check_problem(X, y, qid, sample_weight, reset=reset)
         if problem.n_items is not None:
             raise ValueError(
@@ -265,25 +267,6 @@ class BoostedRanker(BaseRanker):
                 "another ranker, such as SpearmanRanker(HistGradientBoostingRegressor())."
             )
         return problem
-
-    def _encoded(self, X, reset=False):
-        """Return X with numbers for categories."""
-        if self.encoder_ is None:
-            return X
-        if not is_frame(X):
-            names = ", ".join(str(self.feature_names_in_[i]) for i in self.categorical_features_)
-            raise ValueError(
-                f"X must be a data frame as in fit, with the columns of categories {names}, got "
-                f"{type(X).__name__}."
-            )
-        if not reset:
-            validate_data(self, X, reset=False, skip_check_array=True)
-        return encoded(X, self.categorical_features_, self.encoder_)
-
-    def _check_rows(self, X, qid):
-        check_is_fitted(self)
-        refuse_lazy(type(self).__name__, X=X, qid=qid)
-        return super()._check_rows(self._encoded(X), qid)
 
     # -- fit ----------------------------------------------------------------------
 
@@ -334,32 +317,56 @@ class BoostedRanker(BaseRanker):
             apart: the first one is kept.
         """
         engine = self._check_params()
-        problem = self._check_problem(X, y, qid, sample_weight)
-        rng = None if self.random_state is None else check_random_state(self.random_state)
-        train, valid = self._parts(X, problem, rng)
-        seed = 0 if rng is None else int(rng.randint(2**31 - 1))
-        found = self._best_of(self._fits(engine, problem, train, valid, seed))
-        self.start_, self.start_scale_ = found.start, found.scale
-        self.booster_, self.best_iteration_, self.validation_scores_ = found.grown
-        self.engine_ = engine.name
-        self.record_ = self._record(problem)
+        problem, part, rng = self._prepared(X, y, qid, sample_weight)
+        folds = [None] * self.n_models
+        if self.eval_set is None and self.validation_fraction:
+            folds = held_out(part, problem.measure, self.validation_fraction, rng, self.n_models)
+        self._grow(problem, part, folds, rng, engine)
         return self
 
-    def _parts(self, X, problem, rng):
-        """Return the rows to train on, and those to stop early on or None."""
-        whole = part_of(problem, X)
-        if self.eval_set is not None:
-            return whole, self._eval_part()
-        if not self.validation_fraction:
-            return whole, None
-        held = held_out(whole, problem.measure, self.validation_fraction, rng)
-        if held.all() or not held.any():
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction!r} of n_samples={len(held)} rows "
-                "leaves none to stop early on, or none to train on: pass more, or set "
-                "validation_fraction=None and n_estimators."
-            )
-        return whole.take(~held), whole.take(held)
+    @all_or_nothing
+    def _fit_held_out(self, X, y, qid, sample_weight, folds) -> Floats:
+        """Fit as :meth:`fit` does, and return scores of rows by models not trained on them.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in :meth:`fit`.
+        folds : ndarray of int of shape (n_rows,)
+            -1 for rows that train every model; others are held out of the model of that number, or
+            of the last one, which is stopped on them. Equal within each query.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+            On the scale of :meth:`predict`; NaN for rows that train every model.
+        """
+        engine = self._check_params()
+        problem, part, rng = self._prepared(X, y, qid, sample_weight)
+        held = held_as_given(part, folds, self.n_models)
+        self._grow(problem, part, held, rng, engine)
+        scores = np.full(len(part.rows), np.nan)
+        for rows, model in zip(held, self._models()):
+            there = part.take(rows)
+            scores[there.rows] = self.n_models * self._scores(model, there)
+        return scores
+
+    def _prepared(self, X, y, qid, sample_weight):
+        """Return what is fitted, its rows by their contents, and a generator or None."""
+        problem = self._check_problem(X, y, qid, sample_weight)
+        rng = None if self.random_state is None else check_random_state(self.random_state)
+        return problem, part_of(problem, X), rng
+
+    def _grow(self, problem, part, folds, rng, engine):
+        """Grow the trees of each model on all rows but those of its fold."""
+        ours = None if self.eval_set is None else self._eval_part()
+        self.engine_ = engine.name
+        self._keep(grow_models(self, engine, problem, part, folds, ours, rng))
+        self.model_weights_ = np.ones(self.n_models)
+        if self.n_models > 1:
+            spreads = [spread(self._scores(model, part), part) for model in self._models()]
+            self.model_weights_ = 1.0 / np.array(spreads)
+        self.record_ = self._record(problem)
 
     def _eval_part(self):
         given = self.eval_set
@@ -372,136 +379,3 @@ class BoostedRanker(BaseRanker):
             kinds = ", ".join(type(each).__name__ for each in given)
             raise type(error)(f"eval_set of ({kinds}): {error}") from error
         return part_of(problem, X)
-
-    def _fits(self, engine, problem, train, valid, seed):
-        """Yield the fit from no start, and from each one that may be better."""
-        settings = {"seed": seed} | {
-            name: getattr(self, name) for name in ("learning_rate", "max_leaves", "n_jobs")
-        }
-        fit = Fit(
-            engine=engine,
-            params=engine.params(settings, self.engine_params or {}),
-            problem=self._boosted(problem, train),
-            own=self.loss if is_own(self.loss) else None,
-            kinds=self.categorical_features_,
-            rounds=Rounds(
-                self.n_estimators,
-                self.n_iter_no_change,
-                int(self.verbose),
-                problem.measure.full_name,
-            ),
-        )
-        train, valid = self._labeled(problem, train), self._labeled(problem, valid)
-        score = None if valid is None else score_of(problem.measure, valid)
-        yield fit.run(train, valid, score)
-        if self.start is not None:
-            yield from fit.from_start(self._fitted_start(train), train, valid, score)
-
-    def _labeled(self, problem, part):
-        """Return a part with the labels that an objective of the engine reads."""
-        if part is None or not is_own(self.loss):
-            return part
-        return part._replace(labels=grades_for(self.loss, problem.measure.labels(part.y)))
-
-    def _boosted(self, problem, part):
-        """Return the problem of the loss; for objectives of the engine, one that they resemble."""
-        own, measure = is_own(self.loss), problem.measure
-        of_part = problem._replace(X=part.X, y=part.y, queries=part.queries, weight=part.weight)
-        if own and not measure.has_score_targets():
-            targets = part.y - part.y.min()
-        else:
-            targets = self._targets(of_part)
-        loss = get_loss("pairwise_logistic" if own else self.loss)
-        query_weight = None if own else self.query_weight
-        made = make_problem(measure, loss, targets, part.queries, part.weight, query_weight)
-        return with_unit_curvature(made)
-
-    def _fitted_start(self, part):
-        given = {} if part.weight is None else {"sample_weight": part.weight}
-        return clone(self.start).fit(part.given(), part.y, part.queries.codes, **given)
-
-    def _best_of(self, fits):
-        """Return the first of the fits with the best score."""
-        # One after the other: each holds a model.
-        best = next(fits)
-        for fit in fits:
-            if fit.best > best.best:
-                best = fit
-        return best
-
-    # -- what was fitted ------------------------------------------------------------
-
-    @lazy_aware
-    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
-        """Return the sum of the trees for each document, and of the start that they began at.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_rows, d)
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row. Checked, and handed to the start, which alone may depend on it.
-
-        Returns
-        -------
-        u : ndarray of shape (n_rows,)
-        """
-        checked, _ = self._check_rows(X, qid)
-        engine = ENGINES[self.engine_]
-        scores = engine.predict(self.booster_, checked, self.categorical_features_, self.n_jobs)
-        if self.start_ is None:
-            return scores
-        return scores + self.start_scale_ * self.start_.predict(X, qid)
-
-    def contributions(self, X: Matrix) -> Floats:
-        """Return the scores as exact sums over the features, which are SHAP values.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_rows, d)
-
-        Returns
-        -------
-        parts : ndarray of shape (n_rows, d + 1)
-            What each feature adds to the score of each row, and last what all rows share; rows sum
-            to :meth:`decision_function`, up to the precision that the engine computes in.
-
-        Raises
-        ------
-        ValueError
-            If the trees begin at scores that are not linear in the features.
-        """
-        checked, _ = self._check_rows(X, None)
-        parts = ENGINES[self.engine_].contributions(
-            self.booster_, checked, self.categorical_features_
-        )
-        if self.start_ is None:
-            return parts
-        if not hasattr(self.start_, "coef_"):
-            raise ValueError(
-                f"The trees begin at scores of {type(self.start_).__name__}, which is not linear "
-                "in the features (no coef_): fit without start, or with a closed form."
-            )
-        table = checked.toarray() if issparse(checked) else checked
-        parts[:, :-1] += self.start_scale_ * table * self.start_.coef_
-        parts[:, -1] += self.start_scale_ * self.start_.intercept_
-        return parts
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Decrease of the loss by splits along each feature, as shares of 1."""
-        check_is_fitted(self)
-        found = ENGINES[self.engine_].importances(self.booster_, self.n_features_in_)
-        total = found.sum()
-        return found / total if total > 0 else found
-
-    def __getstate__(self):
-        state = super().__getstate__()
-        if "booster_" in state:
-            state = {**state, "booster_": ENGINES[self.engine_].dump(self.booster_)}
-        return state
-
-    def __setstate__(self, state):
-        if isinstance(state.get("booster_"), str):
-            booster = ENGINES[state["engine_"]].load(state["booster_"])
-            state = {**state, "booster_": booster}
-        super().__setstate__(state)

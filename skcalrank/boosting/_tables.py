@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
+from sklearn.utils.validation import validate_data
+
+from ..data import category_columns, is_frame
 
 
 def _objects(X, columns):
@@ -27,6 +30,28 @@ def _objects(X, columns):
 
 def _is_polars(X):
     return not hasattr(X, "iloc")
+
+
+def learn_categories(ranker: Any, X: Any) -> None:
+    """Learn which columns hold categories or text, and their numbers."""
+    columns = category_columns(X)
+    ranker.categorical_features_ = columns
+    ranker.encoder_ = fit_encoder(X, columns) if columns else None
+
+
+def with_numbers(ranker: Any, X: Any, *, reset: bool = False) -> Any:
+    """Return X with numbers for categories; where it is not that of fit, check its names."""
+    if ranker.encoder_ is None:
+        return X
+    if not is_frame(X):
+        names = ", ".join(str(ranker.feature_names_in_[i]) for i in ranker.categorical_features_)
+        raise ValueError(
+            f"X must be a data frame as in fit, with the columns of categories {names}, got "
+            f"{type(X).__name__}."
+        )
+    if not reset:
+        validate_data(ranker, X, reset=False, skip_check_array=True)
+    return encoded(X, ranker.categorical_features_, ranker.encoder_)
 
 
 def fit_encoder(X: Any, columns: list[int]) -> OrdinalEncoder:

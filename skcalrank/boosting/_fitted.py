@@ -1,0 +1,115 @@
+"""What a fitted ranker of trees computes."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..data import ArrayLike, Floats, Matrix, refuse_lazy
+from ..rankers import BaseRanker, lazy_aware
+from ._engines import ENGINES
+from ._models import Model
+from ._tables import with_numbers
+
+# Of one model as they are, of several as lists.
+_OF_MODELS = ("booster_", "best_iteration_", "validation_scores_", "start_", "start_scale_")
+
+
+class FittedTrees(BaseRanker):
+    """Scores of the models of a fit, which are summed."""
+
+    def _keep(self, found):
+        """Set the attributes of what was grown."""
+        of_models = [(*each.grown, each.start, each.scale) for each in found]
+        for name, values in zip(_OF_MODELS, zip(*of_models)):
+            setattr(self, name, list(values) if len(found) > 1 else values[0])
+
+    def _check_rows(self, X, qid):
+        check_is_fitted(self)
+        refuse_lazy(type(self).__name__, X=X, qid=qid)
+        return super()._check_rows(with_numbers(self, X), qid)
+
+    def _models(self):
+        """Return the fitted models."""
+        columns = [self.booster_, self.start_, self.start_scale_]
+        if len(self.model_weights_) == 1:
+            columns = [[column] for column in columns]
+        return [Model(*each) for each in zip(*columns, self.model_weights_)]
+
+    def _scores(self, model, part):
+        """Return the scores of a model for a part of the rows of fit."""
+        engine, queries = ENGINES[self.engine_], part.queries
+        kinds, given = self.categorical_features_, part.given()
+        return model.scores(engine, part.X, kinds, self.n_jobs, given, queries.codes)
+
+    @lazy_aware
+    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+        """Return the sum of the trees for each document, and of the start that they began at.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row. Checked, and handed to the start, which alone may depend on it.
+
+        Returns
+        -------
+        u : ndarray of shape (n_rows,)
+        """
+        checked, _ = self._check_rows(X, qid)
+        engine, kinds = ENGINES[self.engine_], self.categorical_features_
+        models = self._models()
+        scores = [model.scores(engine, checked, kinds, self.n_jobs, X, qid) for model in models]
+        return np.sum(scores, axis=0)  # type: ignore[no-any-return]
+
+    def contributions(self, X: Matrix) -> Floats:
+        """Return the scores as exact sums over the features, which are SHAP values.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+
+        Returns
+        -------
+        parts : ndarray of shape (n_rows, d + 1)
+            What each feature adds to the score of each row, and last what all rows share; rows sum
+            to :meth:`decision_function`, up to the precision that the engine computes in.
+
+        Raises
+        ------
+        ValueError
+            If the trees begin at scores that are not linear in the features.
+        """
+        checked, _ = self._check_rows(X, None)
+        engine, kinds = ENGINES[self.engine_], self.categorical_features_
+        parts = [model.contributions(engine, checked, kinds) for model in self._models()]
+        return np.sum(parts, axis=0)  # type: ignore[no-any-return]
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Decrease of the loss by splits along each feature, as shares of 1."""
+        check_is_fitted(self)
+        return np.mean([self._importances(model.booster) for model in self._models()], axis=0)
+
+    def _importances(self, booster):
+        found = ENGINES[self.engine_].importances(booster, self.n_features_in_)
+        total = found.sum()
+        return found / total if total > 0 else found
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        if "booster_" in state:
+            dump = ENGINES[self.engine_].dump
+            state = {**state, "booster_": _each(dump, self.booster_)}
+        return state
+
+    def __setstate__(self, state):
+        if "booster_" in state:
+            load = ENGINES[state["engine_"]].load
+            state = {**state, "booster_": _each(load, state["booster_"])}
+        super().__setstate__(state)
+
+
+def _each(call, booster):
+    """Return what is called for a booster, or for each of a list of them."""
+    return list(map(call, booster)) if isinstance(booster, list) else call(booster)
