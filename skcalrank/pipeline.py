@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from inspect import signature
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.base import TransformerMixin, clone
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_memory
@@ -397,6 +398,48 @@ class QueryPipeline(Pipeline):
                 _refuse_missing(name, step, method)
             X = transform_rows(step, X, qid)
         return X
+
+
+def fit_in_two(pipe: QueryPipeline, X: Any, y: Any, qid: Any, sample_weight: Any, kept: Any) -> Any:
+    """Return clones of a pipeline fitted to the kept rows and to all, and scores of the others.
+
+    Transformers are fitted once, to all rows and without labels, and rows go through them once.
+    The ranker must have `merge`.
+
+    Returns
+    -------
+    before, after : QueryPipeline
+    scores : ndarray
+        Of the rows that are not kept, by the ranker that was fitted to the kept ones.
+    """
+    pipe = clone(pipe)
+    with _routing():
+        X = pipe._fit_before(X, None, qid, sample_weight)
+    before, after = copy(pipe), copy(pipe)
+    name, last = pipe.steps[-1]
+    fits = []
+    for rows in (np.flatnonzero(kept), np.flatnonzero(~kept)):
+        part = _safe_indexing(X, rows)
+        taken = handed_to(last, "fit", qid=qid[rows], sample_weight=_take(sample_weight, rows))
+        fits.append(clone(last).fit(part, y[rows], **taken))
+    scores = fits[0].predict(part)
+    for fitted, ranker in ((before, fits[0]), (after, fits[0].merge(fits[1]))):
+        fitted.steps = [*pipe.steps[:-1], (name, ranker)]
+        fitted.has_qid_ = True
+    return before, after, scores
+
+
+def _take(values, rows):
+    return None if values is None else values[rows]
+
+
+def fits_in_two(pipe: Any) -> bool:
+    """Return whether transformers of a pipeline read no labels, and its ranker has `merge`."""
+    return (
+        isinstance(pipe, QueryPipeline)
+        and hasattr(pipe.steps[-1][1], "merge")
+        and not any(get_tags(step).target_tags.required for _, _, step in pipe._before())
+    )
 
 
 def _fit_step(step, X, y, qid, sample_weight):

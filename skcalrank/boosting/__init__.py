@@ -84,7 +84,10 @@ from __future__ import annotations
 from ._data import group_sizes
 from ._metrics import lightgbm_metric, xgboost_metric
 from ._objectives import lightgbm_objective, xgboost_objective
+from ._parts import held_out as held_out
+from ._parts import part_of as part_of
 from ._ranker import BoostedRanker
+from ._ranker import fit_held_out as fit_held_out
 
 __all__ = [
     "BoostedRanker",

@@ -95,19 +95,27 @@ def spread(scores: Floats, part: Part) -> float:
 
 
 def grow_models(
-    ranker: Any, engine: Engine, problem, part: Part, folds: list, valid: Part | None, rng
+    ranker: Any,
+    engine: Engine,
+    problem,
+    part: Part,
+    folds: list,
+    valid: Part | None,
+    rng,
+    begin=None,
 ) -> list[Fitted]:
     """Return the trees of each model.
 
     They are grown on all rows but those of its fold, if it has one, and stopped on `valid` or on
-    the fold. Without `rng`, seeds are the numbers of the models.
+    the fold. Without `rng`, seeds are the numbers of the models. `begin` is a fitted ranker whose
+    scores they begin at, whether that helps or not.
     """
     found = []
     for number, (aim, held) in enumerate(zip(aims_of(ranker), folds)):
         seed = number if rng is None else int(rng.randint(2**31 - 1))
         train, stop = (part, valid) if held is None else _parted(ranker, part, held, valid)
         # One after the other: each holds a model.
-        fits = _fits(ranker, engine, problem, aim, train, stop, seed, number)
+        fits = _fits(ranker, engine, problem, aim, train, stop, seed, number, begin)
         found.append(reduce(lambda best, fit: fit if fit.best > best.best else best, fits))
     return found
 
@@ -126,7 +134,7 @@ def _parted(ranker, part, held, valid):
     return part.take(~held), valid
 
 
-def _fits(ranker, engine, problem, aim, train, valid, seed, number) -> Iterator[Fitted]:
+def _fits(ranker, engine, problem, aim, train, valid, seed, number, begin) -> Iterator[Fitted]:
     """Yield the fit from no start, and from each one that may be better."""
     settings = {"seed": seed} | {
         name: getattr(ranker, name) for name in ("learning_rate", "max_leaves", "n_jobs")
@@ -148,6 +156,11 @@ def _fits(ranker, engine, problem, aim, train, valid, seed, number) -> Iterator[
     )
     train, valid = _labeled(measure, train, aim), _labeled(measure, valid, aim)
     score = None if valid is None else score_of(measure, valid)
+    if begin is not None:
+        # Its scores are less sure of themselves on rows that it was not fitted to.
+        unseen = fit._replace(problem=_boosted(problem, valid, aim))
+        yield fit.run(train, valid, score, begin, unseen.scale_of(begin, valid))
+        return
     yield fit.run(train, valid, score)
     if ranker.start is not None:
         yield from fit.from_start(_fitted_start(ranker, train), train, valid, score)

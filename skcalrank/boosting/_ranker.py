@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ..data import (
@@ -325,7 +326,7 @@ class BoostedRanker(FittedTrees):
         return self
 
     @all_or_nothing
-    def _fit_held_out(self, X, y, qid, sample_weight, folds) -> Floats:
+    def _fit_held_out(self, X, y, qid, sample_weight, folds, begin=None) -> Floats:
         """Fit as :meth:`fit` does, and return scores of rows by models not trained on them.
 
         Parameters
@@ -335,6 +336,8 @@ class BoostedRanker(FittedTrees):
         folds : ndarray of int of shape (n_rows,)
             -1 for rows that train every model; others are held out of the model of that number, or
             of the last one, which is stopped on them. Equal within each query.
+        begin : fitted ranker, default=None
+            Whose scores all trees begin at, in place of `start`.
 
         Returns
         -------
@@ -344,7 +347,7 @@ class BoostedRanker(FittedTrees):
         engine = self._check_params()
         problem, part, rng = self._prepared(X, y, qid, sample_weight)
         held = held_as_given(part, folds, self.n_models)
-        self._grow(problem, part, held, rng, engine)
+        self._grow(problem, part, held, rng, engine, begin)
         scores = np.full(len(part.rows), np.nan)
         for rows, model in zip(held, self._models()):
             there = part.take(rows)
@@ -357,11 +360,11 @@ class BoostedRanker(FittedTrees):
         rng = None if self.random_state is None else check_random_state(self.random_state)
         return problem, part_of(problem, X), rng
 
-    def _grow(self, problem, part, folds, rng, engine):
+    def _grow(self, problem, part, folds, rng, engine, begin=None):
         """Grow the trees of each model on all rows but those of its fold."""
         ours = None if self.eval_set is None else self._eval_part()
         self.engine_ = engine.name
-        self._keep(grow_models(self, engine, problem, part, folds, ours, rng))
+        self._keep(grow_models(self, engine, problem, part, folds, ours, rng, begin))
         self.model_weights_ = np.ones(self.n_models)
         if self.n_models > 1:
             spreads = [spread(self._scores(model, part), part) for model in self._models()]
@@ -379,3 +382,9 @@ class BoostedRanker(FittedTrees):
             kinds = ", ".join(type(each).__name__ for each in given)
             raise type(error)(f"eval_set of ({kinds}): {error}") from error
         return part_of(problem, X)
+
+
+def fit_held_out(ranker, X, y, qid, sample_weight, folds, begin=None):
+    """Return a clone fitted as ``BoostedRanker._fit_held_out`` says, and the scores it returns."""
+    ranker = clone(ranker)
+    return ranker, ranker._fit_held_out(X, y, qid, sample_weight, folds, begin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._context import QueryContext
+from ._hinges import QuantileHinges
 from ._scaler import QueryScaler
 
-__all__ = ["QueryContext", "QueryScaler"]
+__all__ = ["QuantileHinges", "QueryContext", "QueryScaler"]

@@ -17,6 +17,7 @@ from ._baselines import PairwiseHingeRanker, PairwiseLogisticRanker
 from ._cv import LeastSquaresRankerCV
 from ._difference_graph import DifferenceGraphRanker
 from ._err import ERRRanker
+from ._folds import make_splits as make_splits
 from ._lazy import lazy_aware as lazy_aware
 from ._linear import LinearScorer
 from ._low_rank import LowRankLossClassifier

@@ -1,0 +1,8 @@
+"""Rankers that add up others."""
+
+from __future__ import annotations
+
+from ._ranker import StackingRanker
+from ._tabular import tabular_ranker
+
+__all__ = ["StackingRanker", "tabular_ranker"]

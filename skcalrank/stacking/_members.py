@@ -1,0 +1,172 @@
+"""Rankers of any library, fitted to rows whose queries stand together."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from ..boosting import BoostedRanker
+from ..data import Floats, Queries, check_queries
+from ..pipeline import fit_in_two, fits_in_two, handed_to
+
+
+class Rows(NamedTuple):
+    """Rows of fit, the queries one after the other.
+
+    Attributes
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_rows, d)
+    y : ndarray of shape (n_rows,)
+    codes : ndarray of int of shape (n_rows,)
+        Number of the query of each row, ascending.
+    weight : ndarray of shape (n_rows,) or None
+    """
+
+    X: Any
+    y: Floats
+    codes: np.ndarray
+    weight: Floats | None
+
+    def take(self, kept: np.ndarray) -> Rows:
+        """Return the rows of a mask."""
+        weight = None if self.weight is None else self.weight[kept]
+        X = _safe_indexing(self.X, np.flatnonzero(kept))
+        return Rows(X, self.y[kept], self.codes[kept], weight)
+
+
+# Spreads below this share of the scores are rounding.
+_ROUNDING = 1e-9
+
+
+def stops_early(ranker: Any) -> bool:
+    """Return whether trees of a ranker are stopped on queries that it holds out."""
+    by_itself = isinstance(ranker, BoostedRanker) and ranker.eval_set is None
+    return by_itself and bool(ranker.validation_fraction)
+
+
+def fit_member(name: str, ranker: Any, rows: Rows) -> Any:
+    """Return a clone of a ranker or regressor that is fitted to rows."""
+    with config_context(enable_metadata_routing=True):
+        ranker = clone(ranker)
+        given = _queries_for(ranker, rows.codes) | _weights_for(name, ranker, rows)
+        return ranker.fit(rows.X, rows.y, **given)
+
+
+def fit_in_parts(name: str, ranker: Any, rows: Rows, splits: list) -> tuple[list, Floats]:
+    """Return rankers fitted to the training rows of each split and to all, and their scores.
+
+    Scores are those of rows by rankers that have not seen them; NaN where none has not.
+    """
+    scores = np.full(len(rows.y), np.nan)
+    if len(splits) == 1 and fits_in_two(ranker):
+        train, test = splits[0]
+        *fits, scores[test] = fit_in_two(ranker, *rows, train)
+        return fits, scores
+    fits = [fit_member(name, ranker, rows.take(train)) for train, _ in splits]
+    for (_, test), fitted in zip(splits, fits):
+        held = rows.take(test)
+        scores[test] = scores_of(fitted, held.X, Queries.from_qid(held.codes), held.codes)
+    if len(splits) == 1 and hasattr(ranker, "merge"):
+        # The moments of the other rows are added, not those of all taken again.
+        return [*fits, fits[0].merge(fit_member(name, ranker, held))], scores
+    return [*fits, fit_member(name, ranker, rows)], scores
+
+
+def _queries_for(ranker, codes):
+    """Return the queries as the library of a ranker takes them; nothing for regressors."""
+    taken = handed_to(ranker, "fit", qid=codes)
+    named = signature(ranker.fit).parameters.keys()
+    if not taken and "group" in named:
+        return {"group": np.bincount(codes - codes[0])}
+    return taken or ({"group_id": codes} if "group_id" in named else {})
+
+
+def _weights_for(name, ranker, rows):
+    if rows.weight is None:
+        return {}
+    taken = handed_to(ranker, "fit", sample_weight=rows.weight)
+    if not taken:
+        raise TypeError(
+            f"sample_weight was passed, and {name!r} ({type(ranker).__name__}) takes none in fit: "
+            "leave sample_weight=None, or choose rankers that do."
+        )
+    if any(cls.__name__ == "XGBRanker" for cls in type(ranker).__mro__):
+        # It takes a weight for each query.
+        heads = np.flatnonzero(np.diff(rows.codes, prepend=-1))
+        sums = np.add.reduceat(rows.weight, heads)
+        return {"sample_weight": sums / np.diff(np.append(heads, len(rows.codes)))}
+    return taken
+
+
+def scores_of(ranker: Any, X: Any, queries: Queries, qid: Any) -> Floats:
+    """Return the scores of rows by a fitted ranker or regressor, with the qid if it takes one."""
+    codes = None if qid is None else queries.codes
+    with config_context(enable_metadata_routing=True):
+        scores = ranker.predict(X, **handed_to(ranker, "predict", qid=codes))
+    return np.asarray(scores, dtype=float).reshape(-1)
+
+
+class Scale(NamedTuple):
+    """What scores are divided by before they are added.
+
+    Attributes
+    ----------
+    by_query : bool
+        Whether the scores of each query get mean 0 and standard deviation 1.
+    spread : float
+        Root mean square of scores within queries, which divides them otherwise.
+    """
+
+    by_query: bool
+    spread: float
+
+    def of(self, scores: Floats, queries: Queries) -> Floats:
+        """Return scores in the order of the rows."""
+        if not self.by_query:
+            return scores / self.spread
+        away = within(scores, queries)
+        squares = queries.sum(queries.group(away**2)) / queries.sizes
+        unit = np.sqrt(squares)[queries.codes]
+        there = unit > _ROUNDING * np.abs(scores).max(initial=0.0)
+        return np.divide(away, unit, out=np.zeros_like(away), where=there)
+
+
+def within(values: Floats, queries: Queries, weight: Floats | None = None) -> Floats:
+    """Return values of rows minus their (weighted) means in the queries."""
+    weight = np.ones(len(values)) if weight is None else weight
+    sums = queries.sum(queries.group(weight * values))
+    total = queries.sum(queries.group(weight))
+    mean = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
+    return values - mean[queries.codes]
+
+
+def scale_of_scores(
+    scores: Floats, queries: Queries, weight: Floats | None, by_query: bool
+) -> Scale:
+    """Return the scale of held-out scores, 1 where they do not vary."""
+    away = within(scores, queries, weight)
+    found = float(np.sqrt(np.average(away**2, weights=weight)))
+    spread = found if found > _ROUNDING * np.abs(scores).max(initial=0.0) else 1.0
+    return Scale(by_query, spread)
+
+
+class Sum:
+    """Scores of fitted rankers, added up: what trees begin at."""
+
+    def __init__(self, rankers: list, scales: list[Scale]) -> None:
+        self.rankers = rankers
+        self.scales = scales
+
+    def predict(self, X: Any, qid: Any = None) -> Floats:
+        """Return the sum of the scores of each row."""
+        queries = check_queries(qid, X.shape[0])
+        parts = [
+            scale.of(scores_of(ranker, X, queries, qid), queries)
+            for ranker, scale in zip(self.rankers, self.scales)
+        ]
+        return np.sum(parts, axis=0)  # type: ignore[no-any-return]

@@ -1,0 +1,359 @@
+"""A ranker that adds up the scores of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from inspect import isclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.utils import Bunch, check_random_state, get_tags
+from sklearn.utils.metaestimators import _BaseComposition
+
+from ..data import (
+    OWN_ERROR,
+    ArrayLike,
+    Floats,
+    Labels,
+    Matrix,
+    Seed,
+    all_or_nothing,
+    check_params,
+    one_of,
+)
+from ..measures import Measure, get_measure
+from ..rankers import BaseRanker, lazy_aware
+from ._fitting import Fitting
+from ._members import Scale, scores_of, stops_early
+from ._mixing import make_plan, weights_of
+from ._views import linear_views
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class StackingRanker(BaseRanker, _BaseComposition):
+    r"""Scores of several rankers, mixed by least squares on queries that they have not seen.
+
+    The mixture is :math:`\sum_m w_m s_m` of the scores of the rankers, each in units of its spread
+    within queries, with the weights :math:`w \ge 0` under which it is closest to the targets of the
+    measure in the centered squared loss (CUG13, section 3) on held-out queries: a closed form of as
+    many numbers as there are rankers.
+
+    The squared loss over *all* functions is calibrated (Fisher-consistent) for the measure. Here it
+    is minimized over mixtures of given scores only: the order is the best one for the measure, as
+    queries come, where some mixture has the conditional mean of the targets up to a constant
+    of each query, as when one of the rankers is consistent. Otherwise it is the mixture that is
+    closest to that mean, and no theorem says that its value of the measure is the best of all
+    mixtures.
+
+    Parameters
+    ----------
+    rankers : list of (str, ranker), default=None
+        Rankers of this package, pipelines and searches around them, regressors, and the classes
+        LGBMRanker, XGBRanker and CatBoostRanker. None is the three closed forms of
+        :func:`tabular_ranker`: features scaled within the query, their signed logarithms, and
+        hinges at their quantiles.
+    measure : str or Measure, default="ndcg@10"
+        Whose targets the mixture estimates, and which :meth:`score` computes.
+    cv : int, splitter, iterable or None, default=None
+        Which queries are held out. None: one split. A :class:`BoostedRanker` that stops early
+        stops on queries of its own of this split, is mixed by its scores there, and is
+        not fitted again; others are fitted without the held-out queries, and again with
+        all. A number of folds, a splitter or an iterable of (train, test): everything is
+        fitted to each training part, and again to all queries.
+    normalize : {"pooled", "query"}, default="pooled"
+        "pooled": scores are divided by their spread within queries, learned in fit, and `predict`
+        needs no qid. "query": scores of each query get mean 0 and standard deviation 1.
+    targets : {"measure", "grades"}, default="measure"
+        What the mixture estimates: the targets of the measure, or the labels as it reads them.
+    starts : dict of str to list of str, default=None
+        For the names of some :class:`BoostedRanker`: the names of others, whose sum of scores its
+        trees begin at; these must not stop early. With ``cv=None`` only.
+    random_state : int, RandomState instance or None, default=None
+        Draws the held-out queries of ``cv=None``. None draws them by the values in X, y and
+        `sample_weight`. Neither depends on the order of the rows.
+    n_jobs : int, default=None
+        Number of rankers that are fitted at a time; None is 1, -1 one for each core.
+    verbose : int, default=0
+        Whether to print the time that each fit takes.
+
+    Attributes
+    ----------
+    rankers_ : list of rankers
+        The fitted ones.
+    named_rankers_ : Bunch
+        The same by name.
+    weights_ : ndarray of shape (n_rankers,)
+        What the score of each counts, in units of its spread within queries.
+    spreads_ : ndarray of shape (n_rankers,)
+        Root mean square within queries of the scores of each, on held-out queries.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    tabular_ranker : Linear views and boosted trees of a table, stacked.
+    BoostedRanker : Trees that stop early by the measure.
+
+    Notes
+    -----
+    With a single query its documents are held out.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import ExtraTreesRegressor
+    >>> from skcalrank import NDCGRanker, StackingRanker, load_digits_queries
+    >>> X, y, qid = load_digits_queries(n_queries=40, n_documents=30)
+    >>> trees = ExtraTreesRegressor(20, random_state=0)
+    >>> stack = StackingRanker([("linear", NDCGRanker()), ("trees", trees)]).fit(X, y, qid)
+    >>> stack.weights_[1] > stack.weights_[0]
+    np.True_
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "rankers": OWN_ERROR,
+        "measure": OWN_ERROR,
+        "cv": OWN_ERROR,
+        "normalize": [one_of("pooled", "query")],
+        "targets": [one_of("measure", "grades")],
+        "starts": [Mapping, None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        rankers: Sequence[tuple[str, Any]] | None = None,
+        *,
+        measure: str | Measure = "ndcg@10",
+        cv: Any = None,
+        normalize: str = "pooled",
+        targets: str = "measure",
+        starts: Mapping[str, Sequence[str]] | None = None,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.rankers = rankers
+        self.measure = measure
+        self.cv = cv
+        self.normalize = normalize
+        self.targets = targets
+        self.starts = starts
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # -- parameters -----------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, those of the rankers by their names among them.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to return those of the rankers.
+
+        Returns
+        -------
+        params : dict
+        """
+        if self.rankers is None:
+            return super().get_params(deep=deep)
+        return self._get_params("rankers", deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of a ranker by its name, or a ranker itself.
+
+        Parameters
+        ----------
+        **params
+            Such as ``trees__learning_rate=0.05`` or ``trees=None``.
+
+        Returns
+        -------
+        self
+        """
+        if self.rankers is None:
+            super().set_params(**params)
+        else:
+            self._set_params("rankers", **params)
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        members = [each for _, each in self._members() if hasattr(each, "fit")]
+        tags.input_tags.sparse = all(get_tags(each).input_tags.sparse for each in members)
+        # Rankers that cannot read missing values say so.
+        tags.input_tags.allow_nan = True
+        tags.target_tags.multi_output = False
+        return tags
+
+    def _members(self) -> list[tuple[str, Any]]:
+        return linear_views(self.measure) if self.rankers is None else list(self.rankers)
+
+    def _measure(self):
+        return get_measure(self.measure)
+
+    def _takes_tables(self):
+        return True
+
+    def _check_params(self):
+        check_params(self)
+        self._measure()
+        members = _checked_members(self._members())
+        _check_starts(self.starts or {}, dict(members), self.cv)
+        return members
+
+    # -- fit ------------------------------------------------------------------------
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the rankers, and learn how to mix them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+            Documents, handed to the rankers as they are.
+        y : array-like of shape (n_rows,)
+            Relevances, higher is better. May carry its queries, as in
+            :meth:`LeastSquaresRanker.fit`.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row, of any hashable type, in any order. None: all rows are one query.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Goes to every ranker, and weighs the squared error of the mixture.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If parameters contradict each other, the input is not a ranking problem, or too few
+            queries remain to learn from.
+        TypeError
+            If there are weights and a ranker takes none.
+
+        Warns
+        -----
+        OneQueryWarning
+            If y of several rows has no qid.
+        CutQueriesWarning
+            If y carries its queries and rows of some of them are missing.
+        """
+        members = self._check_params()
+        problem = self._check_problem(X, y, qid, sample_weight)
+        rng = None if self.random_state is None else check_random_state(self.random_state)
+        plan = make_plan(members, problem, problem.X, self._targets(problem), self.cv, rng)
+        self._fit_members(members, plan)
+        self.record_ = self._record(problem)
+        return self
+
+    def _check_problem(self, X, y, qid, sample_weight, *, reset=True):
+        problem = super()._check_problem(X, y, qid, sample_weight, reset=reset)
+        if problem.n_items is not None:
+            raise ValueError(
+                f"y has {problem.n_items} columns, the label-ranking form, and StackingRanker "
+                "mixes one score for each row: pass documents with their qid, or choose another "
+                "ranker, such as SpearmanRanker()."
+            )
+        return problem
+
+    def _targets(self, problem):
+        if self.targets == "grades":
+            return problem.measure.labels(problem.y)
+        return problem.measure.score_targets(problem.measure.labels(problem.y), problem.queries)
+
+    def _fit_members(self, members, plan):
+        """Fit the rankers, and set what was learned."""
+        by_query = self.normalize == "query"
+        fit = Fitting(plan, by_query, self.n_jobs, bool(self.verbose))
+        found = fit.all_of(members, self.starts or {})
+        self.weights_ = weights_of(np.column_stack([each.held for each in found]), plan)
+        self.spreads_ = np.array([each.scale.spread for each in found])
+        self.rankers_ = [each.ranker for each in found]
+        self.named_rankers_ = Bunch(**dict(zip((name for name, _ in members), self.rankers_)))
+
+    def _why_weights_do_not_repeat(self):
+        return "queries are held out, and rankers weigh as they do"
+
+    # -- what was fitted --------------------------------------------------------------
+
+    @lazy_aware
+    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+        """Return the mixture of the scores of the rankers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row, needed with ``normalize="query"`` and where a ranker needs it.
+
+        Returns
+        -------
+        u : ndarray of shape (n_rows,)
+
+        Raises
+        ------
+        MissingQidError
+            If the qid is needed and there is none.
+        """
+        X, queries = self._check_rows(X, qid)
+        by_query = self.normalize == "query"
+        if by_query:
+            self._require_qid(qid, "predict")
+        # Rankers of weight 0 are not asked.
+        parts = [
+            weight * Scale(by_query, spread).of(scores_of(ranker, X, queries, qid), queries)
+            for ranker, spread, weight in zip(self.rankers_, self.spreads_, self.weights_)
+            if weight > 0
+        ]
+        return np.sum(parts, axis=0)  # type: ignore[no-any-return]
+
+
+def _checked_members(members):
+    """Return (name, ranker) pairs, or raise for what are none."""
+    try:
+        members = [(name, ranker) for name, ranker in members]
+    except (TypeError, ValueError):
+        members = []
+    names = [name for name, _ in members]
+    if not members or not all(isinstance(name, str) for name in names):
+        raise ValueError(
+            "rankers must be a list of (name, ranker), such as [('linear', NDCGRanker()), "
+            "('trees', BoostedRanker())], or None for three linear views."
+        )
+    for name, ranker in members:
+        if "__" in name or names.count(name) > 1:
+            raise ValueError(f"rankers must have names that differ and hold no '__', got {names}.")
+        if isclass(ranker) or not (hasattr(ranker, "fit") and hasattr(ranker, "predict")):
+            raise ValueError(f"rankers must have fit and predict, got {ranker!r} for {name!r}.")
+    return members
+
+
+def _check_starts(starts, members, cv):
+    """Raise for starts that name what is not there, or what has no scores in time."""
+    if starts and cv is not None:
+        raise ValueError("starts needs cv=None: trees begin at scores of one split.")
+    for name, others in starts.items():
+        unknown = [each for each in (name, *others) if each not in members]
+        if isinstance(others, str) or not others or unknown:
+            raise ValueError(
+                f"starts must map names of rankers to lists of names, among {list(members)}, got "
+                f"{name!r}: {others!r}."
+            )
+        if not stops_early(members[name]) or any(stops_early(members[each]) for each in others):
+            raise ValueError(
+                f"starts has {name!r}: {others!r}: a BoostedRanker that stops early begins at "
+                "rankers that do not."
+            )
