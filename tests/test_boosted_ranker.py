@@ -8,6 +8,7 @@ import pytest
 from boosting_cases import ENGINES, FIRST, boosted, made_queries, pickled
 from cases import make_data
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -384,10 +385,20 @@ def test_the_label_ranking_form_is_refused():
         boosted("lightgbm", measure="spearman").fit(X, Y)
 
 
-def test_a_library_that_is_not_installed_is_told(data, monkeypatch):
+def test_without_a_library_the_trees_are_those_of_scikit_learn(data, monkeypatch):
     monkeypatch.setattr("skcalrank.boosting._engines.find_spec", lambda _: None)
-    with pytest.raises(ImportError, match="pip install lightgbm, or xgboost"):
-        BoostedRanker().fit(*data)
+    ranker = BoostedRanker(n_estimators=3).fit(*data)
+    assert ranker.engine_ == "sklearn"
+    assert isinstance(ranker.booster_, HistGradientBoostingRegressor)
+
+
+def test_a_library_that_is_not_installed_is_told(data, monkeypatch):
+    def without(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr("skcalrank.boosting._engine.import_module", without)
+    with pytest.raises(ImportError, match="engine='xgboost' needs it: pip install xgboost"):
+        BoostedRanker(engine="xgboost").fit(*data)
 
 
 # -- as other rankers ------------------------------------------------------------------------

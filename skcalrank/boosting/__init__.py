@@ -85,6 +85,8 @@ from ._data import group_sizes
 from ._metrics import lightgbm_metric, xgboost_metric
 from ._objectives import lightgbm_objective, xgboost_objective
 from ._ranker import BoostedRanker
+from ._tree_parts import has_tree_parts as has_tree_parts
+from ._tree_parts import tree_parts as tree_parts
 
 __all__ = [
     "BoostedRanker",

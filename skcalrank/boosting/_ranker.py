@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class BoostedRanker(FittedTrees):
-    r"""Boosted trees of LightGBM or XGBoost, stopped by the measure.
+    r"""Boosted trees of LightGBM, XGBoost or scikit-learn, stopped by the measure.
 
     Boosts an order-preserving loss of the targets of a measure and sorts by the sum of the trees.
     Minimizing such a loss over all functions of the query is calibrated (Fisher-consistent) for
@@ -68,9 +68,9 @@ class BoostedRanker(FittedTrees):
     query_weight : {"pairs", "documents", "equal"}, default="pairs"
         What a query of n documents counts in the loss: n ** 2, n, or 1. None is the sum as it is.
         Objectives of the engine do not read it.
-    engine : {"lightgbm", "xgboost"}, default=None
+    engine : {"lightgbm", "xgboost", "sklearn"}, default=None
         The library. None is the one whose objective `loss` names, else LightGBM where it is
-        installed, else XGBoost.
+        installed, else XGBoost, else scikit-learn, whose trees take every loss but take longer.
     n_models : int, default=1
         How many models are summed. The first is the one of ``n_models=1``; every other one boosts
         "pairwise_squared" on the grades, with queries weighed by documents, whatever `loss`,
@@ -113,7 +113,7 @@ class BoostedRanker(FittedTrees):
 
     Attributes
     ----------
-    booster_ : lightgbm.Booster or xgboost.Booster, or list of these
+    booster_ : lightgbm.Booster, xgboost.Booster or HistGradientBoostingRegressor, or list of these
         The trees, down to the best round. With ``n_models > 1`` this attribute and the next four
         are lists, with an element for each model.
     best_iteration_ : int, or list of int
@@ -147,12 +147,16 @@ class BoostedRanker(FittedTrees):
     Notes
     -----
     X may be an array, a sparse matrix (with LightGBM; XGBoost takes zeros that are absent for
-    missing), or a data frame of pandas or polars. Columns of categories and of text are handed to
-    the engine as categories; one that fit has not seen counts as missing. NaN is missing.
+    missing, and scikit-learn takes none), or a data frame of pandas or polars. Columns of
+    categories and of text are handed to the engine as categories, of which scikit-learn takes 255
+    in a column; one that fit has not seen counts as missing. NaN is missing.
 
     The weights of the loss are scaled so that its curvature at the start is 1 in the mean over
     the documents: options that stand against sums of curvatures (`lambda_l2`,
     `min_sum_hessian_in_leaf`, `min_child_weight`) count documents, whatever the loss.
+
+    With ``engine="sklearn"`` trees fit steps of Newton's method, minus gradient over curvature
+    weighed by the curvature, which are computed anew every five rounds.
 
     Examples
     --------
