@@ -98,7 +98,8 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
     from which a ranker that is loaded goes on, are kept: 8 d^2 bytes for d features, before
     compression. Of the queries that it has seen, 8 bytes each are kept in place of their names:
     ``partial_fit`` refuses one that comes again (numbers, text, dates and tuples of them as names;
-    a new query is taken for one of n earlier ones with a chance of n / 2^64).
+    a new query is taken for one of n earlier ones with a chance of n / 2^64). Queries to stop early
+    on, the parameter `eval_set`, are left out.
 
     Parameters
     ----------
@@ -209,12 +210,16 @@ def _header(ranker, notes) -> dict:
 
 
 def _lean(thing):
-    """Return an estimator without the names of all queries that it, or one inside it, has seen."""
+    """Return an estimator without the queries to stop early on, and without the names of all
+    queries that it, or one inside it, has seen.
+    """
     if isinstance(thing, FitRecord):
         return thing.without_names()
     if isinstance(thing, BaseEstimator):
         before = vars(thing)
         after = _lean(before)
+        if before.get("eval_set") is not None:
+            after = {**after, "eval_set": None}
         if after is not before:
             thing = copy(thing)
             vars(thing).update(after)

@@ -73,3 +73,4 @@ def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
     engine.check(given, own=own, stops=stops)
     if not own or ranker.n_models > 1:
         engine.check_with_losses(given)
+    engine.check_known(given, ranker.loss if own else None)

@@ -98,7 +98,8 @@ class BoostedRanker(FittedTrees):
         Rounds without a better value of the measure after which training stops.
     eval_set : tuple (X, y, qid), default=None
         Queries to stop early on, in place of a share of those of `fit`; (X, y) where y carries its
-        queries. As every parameter, it is kept with the ranker, and in its files.
+        queries. As every parameter it is kept with the ranker, and in pickles; model files
+        (:mod:`skcalrank.persistence`) are written without it.
     random_state : int, RandomState instance or None, default=None
         Draws the validation queries, and seeds the engine. None draws them by the values in X, y
         and `sample_weight`, the same ones in every fit. Neither depends on the order of
@@ -146,8 +147,9 @@ class BoostedRanker(FittedTrees):
 
     Notes
     -----
-    X may be an array, a sparse matrix (with LightGBM; XGBoost takes zeros that are absent for
-    missing, and scikit-learn takes none), or a data frame of pandas or polars. Columns of
+    X may be an array, a sparse matrix, or a data frame of pandas or polars. Zeros are zeros in a
+    sparse matrix, too, with LightGBM; with XGBoost they are missing where fit took a sparse
+    matrix, whatever is predicted; scikit-learn's trees take no sparse matrix. Columns of
     categories and of text are handed to the engine as categories, of which scikit-learn takes 255
     in a column; one that fit has not seen counts as missing. NaN is missing.
 

@@ -47,6 +47,10 @@ class ScikitLearn(Engine):
     of_columns = ("categorical_features",)
     boosters = ()
 
+    def unknown(self, given: dict, objective: str | None) -> list[str]:
+        del objective  # of which there is none
+        return [name for name in given if name not in HistGradientBoostingRegressor().get_params()]
+
     def params(self, settings: dict, given: dict) -> dict:
         fixed = {
             "learning_rate": settings["learning_rate"],
