@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from .boosting import has_tree_parts, tree_parts
 from .data import (
     ArrayLike,
     Floats,
@@ -162,15 +163,17 @@ def explain_order(
 
     A linear scorer puts x before z when :math:`w \cdot (x - z) > 0`: the sum has a term for each
     feature, and nothing else counts. The contributions are exact, not an approximation of the
-    model around a point. Those of boosted trees are differences of SHAP values, which the engine
-    computes exactly along the paths of the trees; they sum to the difference of the scores, too.
+    model around a point. Those of trees are differences of SHAP values, exact along the paths of
+    the trees; they sum to the difference of the scores, too. LightGBM and XGBoost compute them;
+    for trees of scikit-learn `shap <https://shap.readthedocs.io>`_ does, which must be installed.
 
     Parameters
     ----------
     ranker : fitted ranker, or a pipeline or search that ends in one
         Its score must be linear, as of any ranker with ``coef_``, or it is a
-        :class:`~skcalrank.BoostedRanker`. Features are those that the ranker sees, behind the
-        other steps of a pipeline.
+        :class:`~skcalrank.BoostedRanker`, or a ranker of documents around trees of scikit-learn
+        such as ``HistGradientBoostingRegressor()``. Features are those that the ranker sees,
+        behind the other steps of a pipeline.
     X : array-like or sparse matrix of shape (n_rows, d)
         Documents, or instances in the label-ranking form.
     first : int
@@ -192,8 +195,11 @@ def explain_order(
 
     Raises
     ------
+    ImportError
+        If the trees are those of scikit-learn, and shap is not installed.
     ValueError
-        If the score has no such parts, rows are of two queries, or there is no such row or item.
+        If the score has no such parts, as of scikit-learn's trees with columns of categories, rows
+        are of two queries, or there is no such row or item.
     MissingQidError
         If a document is compared with its query, and there is no qid.
 
@@ -219,7 +225,7 @@ def explain_order(
             "X is a dask collection: compute the rows of the query, and pass them alone."
         )
     ranker, steps = unwrapped(ranker)
-    of_trees = hasattr(ranker, "contributions")
+    of_trees = hasattr(ranker, "contributions") or _is_of_trees(ranker)
     if not of_trees:
         _check_linear(ranker)
     if ranker.n_items_ is not None:
@@ -251,6 +257,12 @@ def unwrapped(ranker):
             ranker = ranker[-1]
         else:
             return ranker, steps
+
+
+def _is_of_trees(ranker):
+    """Return whether the scores are those of trees of scikit-learn."""
+    of_documents = getattr(ranker, "n_items_", 1) is None
+    return of_documents and has_tree_parts(getattr(ranker, "estimator_", None))
 
 
 def _check_linear(ranker):
@@ -294,7 +306,10 @@ def _other(values, against):
 def _of_trees(ranker, steps, X, rows, first, against, names, qid):
     place = np.flatnonzero(rows == first)[0]
     part = _rows_behind(steps, X, rows, qid)
-    parts = ranker.contributions(part)[:, :-1]
+    if hasattr(ranker, "contributions"):
+        parts = ranker.contributions(part)[:, :-1]
+    else:
+        parts = tree_parts(ranker.estimator_, part, ranker.decision_function(part))[:, :-1]
     values, reference = _cells(ranker, part, place, against)
     names = np.asarray(_names_of(ranker, steps, names, parts.shape[1]), dtype=object)
     _check_names(names, parts.shape[1])
@@ -312,7 +327,7 @@ def _cells(ranker, part, place, against):
     table = np.empty(part.shape, dtype=object)
     for k, name in enumerate(part.columns):
         table[:, k] = part[name].to_list() if hasattr(part[name], "to_list") else part[name]
-    numbers = np.setdiff1d(np.arange(part.shape[1]), ranker.categorical_features_)
+    numbers = np.setdiff1d(np.arange(part.shape[1]), getattr(ranker, "categorical_features_", []))
     reference = np.full(part.shape[1], None)
     if against.startswith("row"):
         return table[place], table[1]

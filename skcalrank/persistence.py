@@ -53,12 +53,14 @@ _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 
 # Beside classes of skcalrank and estimators. Results of cross-validation hold masked arrays, which
 # versions of skops call differently, and records of fits hold a frozenset. Of functions these,
-# which scikit-learn's own estimators hold: they look at arrays and do nothing else.
+# which scikit-learn's own estimators hold: they look at arrays and do nothing else. The function
+# in a partial has a type of its own, which is not trusted for it.
 _HARMLESS = re.compile(
     r"numpy\.(ma\.(core\.)?MaskedArray|dtype|mean|median)"
     r"|builtins\.frozenset"
     r"|scipy\.interpolate\._bsplines\._?BSpline"
     r"|scipy\.\w+\.array_api_compat\.numpy\._aliases\.asarray"
+    r"|functools\.partial|sklearn\.utils\.validation\.check_array"
     r"|sklearn\.feature_selection\._univariate_selection\.(f_\w+|r_regression|chi2)"
     r"|sklearn\.feature_selection\._mutual_info\.mutual_info_(classif|regression)"
 )
@@ -96,7 +98,8 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
     from which a ranker that is loaded goes on, are kept: 8 d^2 bytes for d features, before
     compression. Of the queries that it has seen, 8 bytes each are kept in place of their names:
     ``partial_fit`` refuses one that comes again (numbers, text, dates and tuples of them as names;
-    a new query is taken for one of n earlier ones with a chance of n / 2^64).
+    a new query is taken for one of n earlier ones with a chance of n / 2^64). Queries to stop early
+    on, the parameter `eval_set`, are left out.
 
     Parameters
     ----------
@@ -207,12 +210,16 @@ def _header(ranker, notes) -> dict:
 
 
 def _lean(thing):
-    """Return an estimator without the names of all queries that it, or one inside it, has seen."""
+    """Return an estimator without the queries to stop early on, and without the names of all
+    queries that it, or one inside it, has seen.
+    """
     if isinstance(thing, FitRecord):
         return thing.without_names()
     if isinstance(thing, BaseEstimator):
         before = vars(thing)
         after = _lean(before)
+        if before.get("eval_set") is not None:
+            after = {**after, "eval_set": None}
         if after is not before:
             thing = copy(thing)
             vars(thing).update(after)

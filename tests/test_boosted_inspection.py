@@ -1,9 +1,16 @@
 """Why boosted trees put a document before another."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
-from boosting_cases import ENGINES, FIRST, boosted, made_queries
+from boosting_cases import FIRST, NEEDS_SHAP, boosted, every_explained_engine, made_queries
 from scipy.sparse import csr_matrix
+from sklearn.ensemble import (
+    AdaBoostRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -11,15 +18,13 @@ from skcalrank import NDCGRanker
 from skcalrank.displays import ContributionDisplay
 from skcalrank.inspection import explain_order
 
-every_engine = pytest.mark.parametrize("engine", ENGINES)
-
 
 @pytest.fixture(scope="module")
 def data():
     return made_queries(30, seed=0)
 
 
-@every_engine
+@every_explained_engine
 @pytest.mark.parametrize("start", [None, NDCGRanker()], ids=["trees", "start"])
 def test_contributions_sum_to_the_difference_of_the_scores(engine, start, data):
     X, y, qid = data
@@ -34,7 +39,7 @@ def test_contributions_sum_to_the_difference_of_the_scores(engine, start, data):
     np.testing.assert_allclose(found.reference, X[15:30].mean(axis=0))
 
 
-@every_engine
+@every_explained_engine
 def test_features_that_were_not_split_add_nothing(engine, data):
     X, y, qid = data
     X = np.column_stack([X, np.zeros(len(X))])
@@ -88,4 +93,89 @@ def test_linear_trees_have_no_parts(data):
     X, y, qid = data
     ranker = boosted("lightgbm", engine_params={"linear_tree": True}).fit(X, y, qid)
     with pytest.raises(ValueError, match=r"no parts of these scores: .*linear trees"):
+        explain_order(ranker, X, 0, 1)
+
+
+# -- trees of scikit-learn ---------------------------------------------------------------------
+
+TREES = [
+    HistGradientBoostingRegressor(max_iter=5, random_state=0),
+    RandomForestRegressor(3, max_depth=4, random_state=0),
+]
+
+
+def needs_shap(test):
+    for mark in NEEDS_SHAP:
+        test = mark(test)
+    return test
+
+
+@needs_shap
+@pytest.mark.parametrize("loss", ["squared", "pairwise_squared"])
+@pytest.mark.parametrize("trees", TREES, ids=lambda trees: type(trees).__name__)
+def test_rankers_around_trees_are_explained(trees, loss, data):
+    X, y, qid = data
+    ranker = NDCGRanker(trees, loss=loss).fit(X, y, qid)
+    scores = ranker.predict(X)
+    found = explain_order(ranker, X, 3, 1, qid=qid)
+    assert found.total == pytest.approx(scores[3] - scores[1])
+    assert found.contributions.shape == (X.shape[1],)
+    found = explain_order(ranker, X, 20, qid=qid)
+    assert found.total == pytest.approx(scores[20] - scores[15:30].mean())
+
+
+@needs_shap
+def test_tables_of_numbers_are_explained(data):
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = data
+    frame = pandas.DataFrame(X, columns=list("abcdef"))
+    pipe = make_pipeline(NDCGRanker(TREES[0])).fit(frame, y, ndcgranker__qid=qid)
+    found = explain_order(pipe, frame, 3, 1)
+    assert found.feature_names.tolist() == list("abcdef")
+    np.testing.assert_allclose(
+        found.contributions,
+        explain_order(NDCGRanker(TREES[0]).fit(X, y, qid), X, 3, 1).contributions,
+    )
+
+
+@needs_shap
+@pytest.mark.parametrize("ranked", ["inside", "boosted"])
+def test_categories_that_shap_takes_for_numbers_are_refused(ranked, data):
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = data
+    kinds = pandas.Categorical(np.where(X[:, 1] > 0, "new", "old"))
+    frame = pandas.DataFrame({"size": X[:, 0], "kind": kinds})
+    trees = HistGradientBoostingRegressor(max_iter=3, categorical_features="from_dtype")
+    ranker = NDCGRanker(trees) if ranked == "inside" else boosted("sklearn", n_estimators=3)
+    with pytest.raises(ValueError, match="with columns of categories: encode them first"):
+        explain_order(ranker.fit(frame, y, qid), frame, 0, 1)
+
+
+@needs_shap
+def test_trees_that_shap_does_not_know_are_named(data):
+    X, y, qid = data
+    ranker = NDCGRanker(AdaBoostRegressor(n_estimators=2, random_state=0)).fit(X, y, qid)
+    with pytest.raises(ValueError, match="no parts of scores of AdaBoostRegressor"):
+        explain_order(ranker, X, 0, 1)
+
+
+@needs_shap
+def test_parts_that_do_not_sum_to_the_scores_are_refused(data, monkeypatch):
+    X, y, qid = data
+    ranker = NDCGRanker(TREES[0]).fit(X, y, qid)
+    monkeypatch.setattr(type(ranker), "decision_function", lambda *_: np.arange(2.0))
+    with pytest.raises(ValueError, match="do not sum to the scores"):
+        explain_order(ranker, X, 0, 1)
+
+
+def test_a_missing_shap_is_told(data, monkeypatch):
+    def without(name):
+        if name == "shap":
+            raise ImportError
+        return import_module(name)
+
+    X, y, qid = data
+    monkeypatch.setattr("skcalrank.boosting._tree_parts.import_module", without)
+    ranker = NDCGRanker(TREES[0]).fit(X, y, qid)
+    with pytest.raises(ImportError, match="HistGradientBoostingRegressor need shap: pip install"):
         explain_order(ranker, X, 0, 1)

@@ -8,6 +8,7 @@ import pytest
 from boosting_cases import ENGINES, FIRST, boosted, made_queries, pickled
 from cases import make_data
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -307,6 +308,19 @@ OPTIONS = [
     ("lightgbm", {"lambdarank_norm": 1}, {}, r"only the objectives of lightgbm read"),
     ("lightgbm", {"categorical_feature": [0]}, {}, r"read off X: pass a data frame"),
     ("xgboost", {"lambdarank_num_pair_per_sample": 1}, {}, r"only the objectives of xgboost read"),
+    (
+        "lightgbm",
+        {"feature_fractoin": 0.5},
+        {},
+        r"'feature_fractoin', which lightgbm does",
+    ),
+    ("lightgbm", {"subsampl": 1, "top": "a"}, {}, r"'subsampl', 'top', which"),
+    ("lightgbm", {"lambda_l3": 1.0}, {"loss": "lambdarank"}, r"'lambda_l3'"),
+    ("xgboost", {"max_bins": 9}, {}, r"'max_bins', which xgboost does not read"),
+    ("xgboost", {"rate_drop": 0.5}, {"loss": "rank:ndcg"}, r"'rate_drop', which xgboost does not"),
+    ("sklearn", {"min_samples": 5}, {}, r"'min_samples', which sklearn does not read"),
+    ("sklearn", {"max_iter": 5}, {}, r"set n_estimators="),
+    ("sklearn", {"early_stopping": True}, {}, r"set n_iter_no_change="),
 ]
 
 
@@ -334,7 +348,12 @@ def test_options_that_collide_or_break_are_refused(engine, given, params, messag
         ("lightgbm", {"bagging_fraction": 0.5, "bagging_freq": 1}, {}),
         ("lightgbm", {"boosting": "dart"}, {"validation_fraction": None}),
         ("lightgbm", {"lambdarank_truncation_level": 5}, {"loss": "lambdarank"}),
+        ("lightgbm", {"sub_feature": 0.5, "min_child_samples": 20, "sparse": True}, {}),
+        ("lightgbm", {"monotone_constraint": [1, 0, 0, 0, 0, 0]}, {}),
         ("xgboost", {"subsample": 0.5}, {}),
+        ("xgboost", {"monotone_constraints": (1, 0, 0, 0, 0, -1), "lambda": 2.0}, {}),
+        ("sklearn", {"max_features": 0.5, "l2_regularization": 2.0}, {}),
+        ("sklearn", {"monotonic_cst": [1, 0, 0, 0, 0, -1]}, {}),
         ("xgboost", {"booster": "dart", "rate_drop": 0.5}, {"validation_fraction": None}),
         ("xgboost", {"ndcg_exp_gain": False}, {"loss": "rank:ndcg"}),
     ],
@@ -384,10 +403,20 @@ def test_the_label_ranking_form_is_refused():
         boosted("lightgbm", measure="spearman").fit(X, Y)
 
 
-def test_a_library_that_is_not_installed_is_told(data, monkeypatch):
+def test_without_a_library_the_trees_are_those_of_scikit_learn(data, monkeypatch):
     monkeypatch.setattr("skcalrank.boosting._engines.find_spec", lambda _: None)
-    with pytest.raises(ImportError, match="pip install lightgbm, or xgboost"):
-        BoostedRanker().fit(*data)
+    ranker = BoostedRanker(n_estimators=3).fit(*data)
+    assert ranker.engine_ == "sklearn"
+    assert isinstance(ranker.booster_, HistGradientBoostingRegressor)
+
+
+def test_a_library_that_is_not_installed_is_told(data, monkeypatch):
+    def without(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr("skcalrank.boosting._engine.import_module", without)
+    with pytest.raises(ImportError, match="engine='xgboost' needs it: pip install xgboost"):
+        BoostedRanker(engine="xgboost").fit(*data)
 
 
 # -- as other rankers ------------------------------------------------------------------------

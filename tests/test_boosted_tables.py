@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
-from boosting_cases import ENGINES, FIRST, boosted, made_queries
+from boosting_cases import ENGINES, FIRST, boosted, made_queries, pickled
 from scipy.sparse import coo_matrix, csr_array, csr_matrix
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
@@ -191,10 +191,38 @@ def test_absent_values_are_zero():
         np.testing.assert_allclose(ranker.predict(X), dense.predict(kind(X)), rtol=1e-12)
 
 
-def test_xgboost_would_take_zeros_for_missing():
+def test_xgboost_takes_absent_values_for_missing():
+    pytest.importorskip("xgboost")
     X, y, qid = made_queries(30, seed=0)
+    X[X < 0.5] = 0
+    lost = np.where(X == 0, np.nan, X)
+    ranker = boosted("xgboost").fit(csr_array(X), y, qid)
+    expected = boosted("xgboost").fit(lost, y, qid).score(lost, y, qid)
+    assert ranker.score(X, y, qid) == pytest.approx(expected, abs=0.05)
+    told = csr_matrix(np.ones_like(X))
+    told.data = X.ravel().copy()
+    assert told.nnz == X.size
+    for same in (X, lost, told, coo_matrix(X), pickled(ranker)):
+        twin = same if hasattr(same, "predict") else ranker
+        rows = X if twin is same else same
+        np.testing.assert_array_equal(twin.predict(rows), ranker.predict(csr_matrix(X)))
+
+
+def test_xgboost_reads_sparse_rows_as_the_others_where_it_was_fitted_to_arrays():
+    pytest.importorskip("xgboost")
+    X, y, qid = made_queries(30, seed=0)
+    X[X < 0.5] = 0
+    held = qid < 6
+    ranker = boosted("xgboost", eval_set=(csr_matrix(X[held]), y[held], qid[held]))
+    ranker.fit(X[~held], y[~held], qid[~held])
+    np.testing.assert_array_equal(ranker.predict(csr_matrix(X)), ranker.predict(X))
+    assert ranker.score(X[held], y[held], qid[held]) == ranker.validation_scores_.max()
+
+
+def test_scikit_learn_takes_no_sparse_rows():
+    X, y, qid = made_queries(5, seed=0)
     with pytest.raises(TypeError, match="Sparse data was passed"):
-        boosted("xgboost").fit(csr_matrix(X), y, qid)
+        boosted("sklearn").fit(csr_matrix(X), y, qid)
 
 
 # -- files -------------------------------------------------------------------------------------
@@ -211,6 +239,19 @@ def test_model_files(engine, tmp_path):
     assert twin.best_iteration_ == ranker.best_iteration_
     assert type(twin.booster_) is type(ranker.booster_)
     assert twin.score(X, y, qid) == ranker.score(X, y, qid)
+
+
+@every_library
+def test_model_files_are_without_validation_queries(library, tmp_path):
+    pytest.importorskip("skops")
+    X, y, qid = table(library, "text", n_queries=10)
+    ranker = boosted(FIRST, n_estimators=3, eval_set=(X, y, qid)).fit(X, y, qid)
+    save_model(ranker, tmp_path / "trees.skops")
+    twin = load_model(tmp_path / "trees.skops")
+    np.testing.assert_array_equal(twin.predict(X), ranker.predict(X))
+    assert twin.eval_set is None
+    assert ranker.eval_set[0] is X
+    np.testing.assert_array_equal(pickled(ranker).eval_set[1], y)
 
 
 @every_engine

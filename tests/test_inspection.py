@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_matrix, csr_matrix
 from sklearn.decomposition import PCA
-from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge, SGDRegressor
 from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -170,9 +170,9 @@ def test_errors(data, rng):
         explain_order(ranker, X, first, int(np.flatnonzero(qid != qid[first])[0]), qid=qid)
     with pytest.raises(ValueError, match="label-ranking form"):
         explain_order(ranker, X, first, second, instance=0)
-    forest = NDCGRanker(RandomForestRegressor(2, random_state=0)).fit(X, y, qid)
+    neighbors = NDCGRanker(KNeighborsRegressor(2)).fit(X, y, qid)
     with pytest.raises(ValueError, match="no coef_"):
-        explain_order(forest, X, 0, qid=qid)
+        explain_order(neighbors, X, 0, qid=qid)
     pairs = AveragePrecisionRanker(surrogate="pairwise", relevance_level=1).fit(X, y, qid)
     with pytest.raises(ValueError, match="pairs"):
         explain_order(pairs, X, 0, qid=qid)

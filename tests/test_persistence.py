@@ -5,6 +5,7 @@ import re
 import sys
 import tracemalloc
 import warnings
+from functools import partial
 from unittest.mock import Mock
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -49,8 +50,14 @@ REGRESSORS = [
     GramRidge(),
     SGDRegressor(random_state=0),
     make_pipeline(StandardScaler(), Ridge()),
-    pytest.param(
-        HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=2), marks=holds_generator
+    *(
+        pytest.param(
+            HistGradientBoostingRegressor(
+                max_iter=3, min_samples_leaf=2, max_bins=99, categorical_features=kinds
+            ),
+            marks=holds_generator,
+        )
+        for kinds in (None, [0])
     ),
     GradientBoostingRegressor(n_estimators=3, random_state=0),
     RandomForestRegressor(3, random_state=0),
@@ -345,8 +352,13 @@ def test_forged_types_are_refused(data, path, name):
         load_model(path)
 
 
-def test_functions_of_the_user_are_refused(data, path):
-    ranker = NDCGRanker(make_pipeline(FunctionTransformer(sklearn.utils.as_float_array), Ridge()))
+@pytest.mark.parametrize(
+    "function",
+    [sklearn.utils.as_float_array, partial(sklearn.utils.as_float_array)],
+    ids=["function", "partial"],
+)
+def test_functions_of_the_user_are_refused(function, data, path):
+    ranker = NDCGRanker(make_pipeline(FunctionTransformer(function), Ridge()))
     save_model(ranker.fit(*data), path)
     with pytest.raises(ValueError, match="as_float_array"):
         load_model(path)

@@ -88,6 +88,8 @@ from ._parts import held_out as held_out
 from ._parts import part_of as part_of
 from ._ranker import BoostedRanker
 from ._ranker import fit_held_out as fit_held_out
+from ._tree_parts import has_tree_parts as has_tree_parts
+from ._tree_parts import tree_parts as tree_parts
 
 __all__ = [
     "BoostedRanker",

@@ -115,6 +115,16 @@ class Engine(ABC):
                 )
         self._check_booster(given, stops)
 
+    def check_known(self, given: dict, objective: str | None) -> None:
+        """Raise for options that the library does not read, of which it would only warn."""
+        unknown = self.unknown(given, objective) if given else []
+        if unknown:
+            names = ", ".join(map(repr, unknown))
+            raise ValueError(
+                f"engine_params has {names}, which {self.name} does not read: correct the name, or "
+                "leave it out."
+            )
+
     def _check_booster(self, given, stops):
         kind = next((str(given[name]) for name in self.boosters if name in given), "gbdt")
         why = None
@@ -132,6 +142,12 @@ class Engine(ABC):
 
     def check_with_losses(self, given: dict) -> None:  # noqa: B027
         """Raise for options that break losses other than the objectives of the engine."""
+
+    @abstractmethod
+    def unknown(self, given: dict, objective: str | None) -> list[str]:
+        """Return the options that the library does not know, or not under others; an objective
+        of its own may read some.
+        """
 
     @abstractmethod
     def params(self, settings: dict, given: dict) -> dict:

@@ -9,6 +9,7 @@ import numpy as np
 from ..data import Floats
 from ._engine import Engine
 from ._lightgbm import LightGBM
+from ._sklearn import ScikitLearn
 from ._xgboost import XGBoost
 
 # Of gains 2^y - 1, which both libraries keep as whole numbers; of average precision.
@@ -28,10 +29,12 @@ def grades_for(objective: str, labels: Floats) -> Floats:
 
 
 #: Every engine by its name, the one that is preferred first.
-ENGINES: dict[str, Engine] = {engine.name: engine for engine in (LightGBM(), XGBoost())}
+ENGINES: dict[str, Engine] = {
+    engine.name: engine for engine in (LightGBM(), XGBoost(), ScikitLearn())
+}
 
 
-def preferred() -> Engine | None:
-    """Return the first engine that is installed; None where there is none."""
-    found = (engine for engine in ENGINES.values() if find_spec(engine.name) is not None)
-    return next(found, None)
+def preferred() -> Engine:
+    """Return the first engine that is installed; that of scikit-learn always is."""
+    *libraries, last = ENGINES.values()
+    return next((engine for engine in libraries if find_spec(engine.name) is not None), last)

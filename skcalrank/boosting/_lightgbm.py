@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,6 +50,29 @@ class LightGBM(Engine):
                 "rows under a loss that is not one of its own: leave it out, bagging_fraction then "
                 "draws rows."
             )
+
+    def unknown(self, given: dict, objective: str | None) -> list[str]:
+        del objective
+        known = self._settings({})
+        strange = {name: value for name, value in given.items() if name not in known}
+        return [name for name, value in strange.items() if not self._is_read(name, value, known)]
+
+    def _is_read(self, name, value, known):
+        """Return whether an option, another name of one that is known, changes its value."""
+        other = not value if isinstance(value, bool) else value
+        if isinstance(value, Real) and not isinstance(value, bool):
+            other = value + 1 if isinstance(value, Integral) else value / 2
+        try:
+            return any(self._settings({name: each}) != known for each in (value, other))
+        except self.module.basic.LightGBMError:
+            return True
+
+    def _settings(self, given):
+        """Return all options, as they stand in the text of a model."""
+        data = self.module.Dataset(np.zeros((2, 1)), np.zeros(2), params={"verbosity": -1})
+        params = {"objective": "none", "verbosity": -1} | given
+        text = self.module.Booster(params, data).model_to_string()
+        return dict(re.findall(r"^\[(\w+): (.*)\]$", text, flags=re.MULTILINE))
 
     def params(self, settings: dict, given: dict) -> dict:
         fixed = {

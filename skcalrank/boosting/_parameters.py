@@ -29,10 +29,6 @@ def engine_of(ranker: Any) -> Engine:
     """Return the engine that the parameters name, or one that is installed."""
     owner = _owner(ranker.loss)
     engine = ENGINES[ranker.engine] if ranker.engine is not None else owner or preferred()
-    if engine is None:
-        raise ImportError(
-            "BoostedRanker needs LightGBM or XGBoost: pip install lightgbm, or xgboost."
-        )
     if owner is not None and engine is not owner:
         raise ValueError(
             f"loss={ranker.loss!r} is an objective of {owner.name}, and engine={ranker.engine!r}: "
@@ -77,3 +73,4 @@ def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
     engine.check(given, own=own, stops=stops)
     if not own or ranker.n_models > 1:
         engine.check_with_losses(given)
+    engine.check_known(given, ranker.loss if own else None)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class BoostedRanker(FittedTrees):
-    r"""Boosted trees of LightGBM or XGBoost, stopped by the measure.
+    r"""Boosted trees of LightGBM, XGBoost or scikit-learn, stopped by the measure.
 
     Boosts an order-preserving loss of the targets of a measure and sorts by the sum of the trees.
     Minimizing such a loss over all functions of the query is calibrated (Fisher-consistent) for
@@ -69,9 +69,9 @@ class BoostedRanker(FittedTrees):
     query_weight : {"pairs", "documents", "equal"}, default="pairs"
         What a query of n documents counts in the loss: n ** 2, n, or 1. None is the sum as it is.
         Objectives of the engine do not read it.
-    engine : {"lightgbm", "xgboost"}, default=None
+    engine : {"lightgbm", "xgboost", "sklearn"}, default=None
         The library. None is the one whose objective `loss` names, else LightGBM where it is
-        installed, else XGBoost.
+        installed, else XGBoost, else scikit-learn, whose trees take every loss but take longer.
     n_models : int, default=1
         How many models are summed. The first is the one of ``n_models=1``; every other one boosts
         "pairwise_squared" on the grades, with queries weighed by documents, whatever `loss`,
@@ -99,7 +99,8 @@ class BoostedRanker(FittedTrees):
         Rounds without a better value of the measure after which training stops.
     eval_set : tuple (X, y, qid), default=None
         Queries to stop early on, in place of a share of those of `fit`; (X, y) where y carries its
-        queries. As every parameter, it is kept with the ranker, and in its files.
+        queries. As every parameter it is kept with the ranker, and in pickles; model files
+        (:mod:`skcalrank.persistence`) are written without it.
     random_state : int, RandomState instance or None, default=None
         Draws the validation queries, and seeds the engine. None draws them by the values in X, y
         and `sample_weight`, the same ones in every fit. Neither depends on the order of
@@ -114,7 +115,7 @@ class BoostedRanker(FittedTrees):
 
     Attributes
     ----------
-    booster_ : lightgbm.Booster or xgboost.Booster, or list of these
+    booster_ : lightgbm.Booster, xgboost.Booster or HistGradientBoostingRegressor, or list of these
         The trees, down to the best round. With ``n_models > 1`` this attribute and the next four
         are lists, with an element for each model.
     best_iteration_ : int, or list of int
@@ -147,13 +148,18 @@ class BoostedRanker(FittedTrees):
 
     Notes
     -----
-    X may be an array, a sparse matrix (with LightGBM; XGBoost takes zeros that are absent for
-    missing), or a data frame of pandas or polars. Columns of categories and of text are handed to
-    the engine as categories; one that fit has not seen counts as missing. NaN is missing.
+    X may be an array, a sparse matrix, or a data frame of pandas or polars. Zeros are zeros in a
+    sparse matrix, too, with LightGBM; with XGBoost they are missing where fit took a sparse
+    matrix, whatever is predicted; scikit-learn's trees take no sparse matrix. Columns of
+    categories and of text are handed to the engine as categories, of which scikit-learn takes 255
+    in a column; one that fit has not seen counts as missing. NaN is missing.
 
     The weights of the loss are scaled so that its curvature at the start is 1 in the mean over
     the documents: options that stand against sums of curvatures (`lambda_l2`,
     `min_sum_hessian_in_leaf`, `min_child_weight`) count documents, whatever the loss.
+
+    With ``engine="sklearn"`` trees fit steps of Newton's method, minus gradient over curvature
+    weighed by the curvature, which are computed anew every five rounds.
 
     Examples
     --------

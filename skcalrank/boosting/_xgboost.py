@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import csr_matrix, issparse
 
 from ..data import Floats
 from ._engine import Engine, Growing, threads
@@ -14,6 +17,7 @@ class XGBoost(Engine):
     """XGBoost."""
 
     name = "xgboost"
+    takes_sparse = True
     objectives = ("rank:ndcg", "rank:pairwise", "rank:map")
     named: ClassVar = {
         "loss": ("objective",),
@@ -29,6 +33,21 @@ class XGBoost(Engine):
     of_objectives = ("lambdarank_", "ndcg_exp_gain")
     of_columns = ("feature_types", "enable_categorical")
     boosters = ("booster",)
+
+    def unknown(self, given: dict, objective: str | None) -> list[str]:
+        # These are read against the columns.
+        params = {name: v for name, v in given.items() if not name.endswith("_constraints")}
+        if objective is not None:
+            params["objective"] = objective
+        module = self.module
+        with warnings.catch_warnings(record=True) as told, module.config_context(verbosity=1):
+            warnings.simplefilter("always")
+            data = module.DMatrix(np.zeros((2, 1)), np.zeros(2))
+            # It configures the model, and then says which options were not used.
+            module.Booster(params | {"verbosity": 1}, [data]).save_config()
+        said = " ".join(str(warning.message) for warning in told)
+        listed = re.search(r"Parameters: \{(.*)\} are not used", said)
+        return re.findall(r'"([^"]+)"', listed[1]) if listed else []
 
     def params(self, settings: dict, given: dict) -> dict:
         fixed = {
@@ -46,8 +65,16 @@ class XGBoost(Engine):
     def start(self, params, objective, rows, followed, kinds):
         return _GrowingXGBoost(self, params, objective, rows, followed, kinds)
 
-    def matrix(self, X: Any, kinds: list[int], **options: Any) -> Any:
-        """Return the rows as XGBoost takes them."""
+    def matrix(self, X: Any, kinds: list[int], zeros: str | None, **options: Any) -> Any:
+        """Return the rows as XGBoost takes them; what is absent from a sparse matrix is missing.
+
+        `zeros` is "missing" where trees have been grown on a sparse matrix, else None.
+        """
+        if zeros is not None:
+            X = csr_matrix(X)
+            X.eliminate_zeros()
+        elif issparse(X):
+            X = X.toarray()
         if kinds:
             types = np.where(np.isin(np.arange(X.shape[1]), kinds), "c", "q").tolist()
             options |= {"feature_types": types, "enable_categorical": True}
@@ -56,12 +83,12 @@ class XGBoost(Engine):
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
         n_threads = threads(n_jobs)
         model.set_param({"nthread": n_threads})
-        data = self.matrix(X, kinds, nthread=n_threads or None)
+        data = self.matrix(X, kinds, model.attr("zeros"), nthread=n_threads or None)
         found: Any = model.predict(data, output_margin=True)
         return found.astype(float)  # type: ignore[no-any-return]
 
     def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
-        found: Any = model.predict(self.matrix(X, kinds), pred_contribs=True)
+        found: Any = model.predict(self.matrix(X, kinds, model.attr("zeros")), pred_contribs=True)
         return found.astype(float)  # type: ignore[no-any-return]
 
     def importances(self, model: Any, n_features: int) -> Floats:
@@ -80,11 +107,13 @@ class _GrowingXGBoost(Growing):
     def __init__(self, engine, params, objective, rows, followed, kinds):
         own = isinstance(objective, str)
         self._objective = None if own else lambda scores, _: objective(scores)
-        self._data = _matrix(engine, rows, own, kinds)
-        self._followed = None if followed is None else _matrix(engine, followed, False, kinds)
+        zeros = "missing" if issparse(rows.X) else None
+        self._data = _matrix(engine, rows, own, kinds, zeros)
+        self._followed = followed and _matrix(engine, followed, False, kinds, zeros)
         known = [data for data in (self._data, self._followed) if data is not None]
         params = params | ({"objective": objective} if own else {})
         self._model = engine.module.Booster(params, known)
+        self._model.set_attr(zeros=zeros)
 
     def grow(self):
         self._model.update(self._data, self.n_rounds(), fobj=self._objective)
@@ -99,7 +128,7 @@ class _GrowingXGBoost(Growing):
         return self._model[:n_rounds]
 
 
-def _matrix(engine, rows, own, kinds):
+def _matrix(engine, rows, own, kinds, zeros):
     """Return rows with labels and a start; with queries for objectives of XGBoost."""
     options = {"label": rows.labels if own else np.zeros(len(rows.labels))}
     if own:
@@ -108,7 +137,7 @@ def _matrix(engine, rows, own, kinds):
             options["weight"] = _weights_of_queries(rows)
     if rows.start is not None:
         options["base_margin"] = rows.start
-    return engine.matrix(rows.X, kinds, **options)
+    return engine.matrix(rows.X, kinds, zeros, **options)
 
 
 def _weights_of_queries(rows):
