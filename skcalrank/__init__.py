@@ -53,6 +53,7 @@ from .rankers import (
     StochasticAggregatedRanker,
     ValueRegularizedRanker,
 )
+from .stacking import StackingRanker, tabular_ranker
 
 __version__ = "0.1.0"
 
@@ -85,6 +86,7 @@ __all__ = [
     "RankingTarget",
     "RecallRanker",
     "SpearmanRanker",
+    "StackingRanker",
     "StochasticAggregatedRanker",
     "ValueRegularizedRanker",
     "__version__",
@@ -100,5 +102,6 @@ __all__ = [
     "make_subset_ranking",
     "sample_comparisons",
     "sample_sessions",
+    "tabular_ranker",
     "train_test_query_split",
 ]

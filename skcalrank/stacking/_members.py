@@ -63,7 +63,8 @@ def fit_in_parts(name: str, ranker: Any, rows: Rows, splits: list) -> tuple[list
     Scores are those of rows by rankers that have not seen them; NaN where none has not.
     """
     scores = np.full(len(rows.y), np.nan)
-    if len(splits) == 1 and fits_in_two(ranker):
+    in_two = len(splits) == 1 and _is_cut_between_queries(rows.codes, *splits[0])
+    if in_two and fits_in_two(ranker):
         train, test = splits[0]
         *fits, scores[test] = fit_in_two(ranker, *rows, train)
         return fits, scores
@@ -71,10 +72,16 @@ def fit_in_parts(name: str, ranker: Any, rows: Rows, splits: list) -> tuple[list
     for (_, test), fitted in zip(splits, fits):
         held = rows.take(test)
         scores[test] = scores_of(fitted, held.X, Queries.from_qid(held.codes), held.codes)
-    if len(splits) == 1 and hasattr(ranker, "merge"):
+    if in_two and hasattr(ranker, "merge"):
         # The moments of the other rows are added, not those of all taken again.
         return [*fits, fits[0].merge(fit_member(name, ranker, held))], scores
     return [*fits, fit_member(name, ranker, rows)], scores
+
+
+def _is_cut_between_queries(codes, train, test):
+    """Return whether a split has every row once, and whole queries."""
+    apart = len(np.intersect1d(codes[train], codes[test])) == 0
+    return apart and bool((train != test).all())
 
 
 def _queries_for(ranker, codes):

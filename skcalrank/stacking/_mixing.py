@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
+from sklearn.utils import _safe_indexing
 
 from ..boosting import held_out, part_of
-from ..data import Floats, Queries, is_frame, rows_as_numbers
+from ..data import Floats, Queries, rows_as_numbers
 from ..rankers import make_splits
 from ._members import Rows, stops_early, within
 
@@ -43,16 +44,18 @@ class Plan(NamedTuple):
     splits: list[tuple[np.ndarray, np.ndarray]]
 
 
-def make_plan(members: list, problem, X, targets: Floats, cv, rng) -> Plan:
+def make_plan(members: list, problem, X, targets: Floats, cv, qid, rng) -> Plan:
     """Return rows and folds, for members of (name, ranker) and targets in grouped order."""
-    problem = problem._replace(X=rows_as_numbers(problem.X))
-    part = part_of(problem, X)
-    given = part.given() if is_frame(X) else part.X
+    numbers = rows_as_numbers(X)
+    part = part_of(problem._replace(X=numbers), numbers)
+    given = part.X if numbers is X else _safe_indexing(X, part.rows)
     rows = Rows(given, part.y, part.queries.codes, part.weight)
     targets = problem.queries.ungroup(targets)[part.rows]
     if cv is not None:
         place = np.argsort(part.rows)
-        splits = [_masks(split, place) for split in make_splits(cv, problem, None)]
+        splits = [
+            _masks(split, place) for split in make_splits(cv, problem._replace(X=numbers), qid)
+        ]
         return Plan(rows, part.queries, targets, None, [(0, 0)] * len(members), splits)
     alone = part.queries.n_queries == 1
     counts = [0 if alone or not stops_early(ranker) else ranker.n_models for _, ranker in members]

@@ -19,6 +19,7 @@ from ..data import (
     Matrix,
     Seed,
     all_or_nothing,
+    carried_qid,
     check_params,
     one_of,
 )
@@ -185,21 +186,29 @@ class StackingRanker(BaseRanker, _BaseComposition):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        members = [each for _, each in self._members() if hasattr(each, "fit")]
-        tags.input_tags.sparse = all(get_tags(each).input_tags.sparse for each in members)
-        # Rankers that cannot read missing values say so.
-        tags.input_tags.allow_nan = True
+        try:
+            members = [ranker for _, ranker in _checked_members(self._members())]
+            tags.target_tags.positive_only = self._measure().positive_only
+        except ValueError:
+            return tags  # parameters are validated in fit
+        of_members = [get_tags(ranker).input_tags for ranker in members]
+        tags.input_tags.sparse = all(each.sparse for each in of_members)
+        # Pipelines do not tell that a step of theirs imputes.
+        tags.input_tags.allow_nan = self.rankers is None or all(
+            each.allow_nan for each in of_members
+        )
         tags.target_tags.multi_output = False
         return tags
 
     def _members(self) -> list[tuple[str, Any]]:
-        return linear_views(self.measure) if self.rankers is None else list(self.rankers)
+        return linear_views(self.measure) if self.rankers is None else self.rankers
 
     def _measure(self):
         return get_measure(self.measure)
 
-    def _takes_tables(self):
-        return True
+    def _x_checks(self):
+        # Rankers that cannot read missing values say so.
+        return super()._x_checks() | {"as_it_is": True, "ensure_all_finite": "allow-nan"}
 
     def _check_params(self):
         check_params(self)
@@ -254,7 +263,9 @@ class StackingRanker(BaseRanker, _BaseComposition):
         members = self._check_params()
         problem = self._check_problem(X, y, qid, sample_weight)
         rng = None if self.random_state is None else check_random_state(self.random_state)
-        plan = make_plan(members, problem, problem.X, self._targets(problem), self.cv, rng)
+        plan = make_plan(
+            members, problem, problem.X, self._targets(problem), self.cv, carried_qid(y, qid), rng
+        )
         self._fit_members(members, plan)
         self.record_ = self._record(problem)
         return self
@@ -312,6 +323,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
         by_query = self.normalize == "query"
         if by_query:
             self._require_qid(qid, "predict")
+        if not self.record_.has_qid:
+            qid = queries.codes
         # Rankers of weight 0 are not asked.
         parts = [
             weight * Scale(by_query, spread).of(scores_of(ranker, X, queries, qid), queries)

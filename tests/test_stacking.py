@@ -1,0 +1,356 @@
+"""Rankers that are mixed: by which weights, from which rows, and what can be a part of it."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from boosting_cases import FIRST, boosted, made_queries
+from joblib import parallel_config
+from scipy.optimize import nnls
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skcalrank import (
+    BoostedRanker,
+    DCGRanker,
+    MissingQidError,
+    NDCGRanker,
+    QueryKFold,
+    RankingTarget,
+    SpearmanRanker,
+    StackingRanker,
+    get_scorer,
+)
+from skcalrank.pipeline import make_query_pipeline
+from skcalrank.preprocessing import QuantileHinges, QueryScaler
+from skcalrank.testing import expected_failed_checks
+
+
+@pytest.fixture(scope="module")
+def data():
+    return made_queries(40, seed=0)
+
+
+def pair():
+    return [("linear", NDCGRanker()), ("bent", make_pipeline(QuantileHinges(), Ridge()))]
+
+
+def centered(values, qid):
+    codes = np.unique(qid, return_inverse=True)[1]
+    return values - (np.bincount(codes, values) / np.bincount(codes))[codes]
+
+
+@parametrize_with_checks(
+    [
+        StackingRanker(),
+        StackingRanker(
+            [("linear", SpearmanRanker()), ("trees", ExtraTreesRegressor(3, random_state=0))],
+            measure="spearman",
+            normalize="query",
+            cv=2,
+        ),
+    ],
+    expected_failed_checks=expected_failed_checks,
+)
+@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+# -- weights -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("targets", ["measure", "grades"])
+def test_weights_are_least_squares_of_scores_out_of_fold(data, targets):
+    X, y, qid = data
+    splits = list(QueryKFold(3).split(X, y, groups=qid))
+    stack = StackingRanker(pair(), cv=splits, targets=targets).fit(X, y, qid)
+    aim = y.astype(float)
+    if targets == "measure":
+        aim = NDCGRanker(k=10)._measure().score_targets(aim, stack_queries(qid))
+    columns = np.empty((len(y), 2))
+    for train, test in splits:
+        for column, (_, member) in enumerate(pair()):
+            given = {"qid": qid[train]} if column == 0 else {}
+            fitted = clone(member).fit(X[train], y[train], **given)
+            columns[test, column] = centered(fitted.predict(X[test]), qid[test])
+    expected, _ = nnls(columns, centered(aim, qid))
+    np.testing.assert_allclose(stack.weights_ / stack.spreads_, expected, rtol=1e-6)
+    np.testing.assert_allclose(stack.spreads_, np.sqrt((columns**2).mean(axis=0)))
+
+
+def stack_queries(qid):
+    from skcalrank.data import check_queries
+
+    return check_queries(qid, len(qid))
+
+
+def test_a_ranker_of_the_best_targets_is_all_that_counts():
+    # The mean of the grades is linear in X: scores of noise count nothing as queries come.
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(2000), 5)
+    X = rng.normal(size=(len(qid), 4))
+    y = X[:, 0] + rng.normal(size=len(qid)) + rng.normal(size=2000)[qid]
+    noise = make_pipeline(QuantileHinges(2), KNeighborsRegressor(1))
+    members = [("linear", SpearmanRanker()), ("noise", noise)]
+    stack = StackingRanker(members, measure="spearman").fit(X, y, qid)
+    assert stack.weights_[1] < 0.1 * stack.weights_[0]
+
+
+def test_all_count_alike_where_none_helps():
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(60, 2)), np.repeat(np.arange(12), 5)
+    y = rng.integers(0, 2, 60)
+
+    class Backward(LinearRegression):
+        def predict(self, X):
+            return -super().predict(X)
+
+    members = [("a", Backward()), ("b", Backward(fit_intercept=False))]
+    stack = StackingRanker(members, cv=[(np.arange(60), np.arange(60))]).fit(X, y, qid)
+    np.testing.assert_array_equal(stack.weights_, [0.5, 0.5])
+
+
+# -- what is fitted ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        NDCGRanker(),
+        NDCGRanker(ExtraTreesRegressor(5, random_state=0)),
+        make_query_pipeline(QueryScaler(), QuantileHinges(), NDCGRanker()),
+        make_query_pipeline(QueryScaler(), StandardScaler(), NDCGRanker(Ridge())),
+        DecisionTreeRegressor(max_depth=3),
+    ],
+    ids=["closed form", "forest", "pipeline", "pipeline of a regressor", "trees"],
+)
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
+def test_members_are_fitted_to_all_queries_in_the_end(data, member, weighted):
+    X, y, qid = data
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else None
+    stack = StackingRanker([("member", member)]).fit(X, y, qid, sample_weight=weight)
+    (fitted,) = stack.rankers_
+    # Rows of an order of their own, in which a forest draws.
+    given = {} if isinstance(member, DecisionTreeRegressor) else {"qid": qid}
+    given |= {"sample_weight": weight} if weighted else {}
+    alone = clone(member).fit(X, y, **given)
+    if not isinstance(getattr(member, "estimator", None), ExtraTreesRegressor):
+        asked = {"qid": qid} if hasattr(fitted, "steps") else {}
+        expected = alone.predict(X, **asked)
+        np.testing.assert_allclose(fitted.predict(X, **asked), expected, atol=1e-9)
+    assert type(fitted) is type(member)
+    assert fitted is not member
+
+
+def test_trees_are_stopped_on_queries_of_their_own(data):
+    X, y, qid = data
+    trees = boosted(FIRST, n_models=2)
+    members = [("linear", NDCGRanker()), ("trees", trees), ("more", clone(trees))]
+    stack = StackingRanker(members, starts={"more": ["linear"]}).fit(X, y, qid)
+    more = stack.named_rankers_.more
+    assert more.start_[0] is more.start_[1] is not None
+    assert stack.named_rankers_.trees.start_ == [None, None]
+    assert min(more.start_scale_) > 0
+    # It begins at a closed form that has not seen the queries that are held out of any.
+    (before,) = more.start_[0].rankers
+    assert not np.allclose(before.coef_, stack.named_rankers_.linear.coef_)
+    total = sum(
+        weight / spread * ranker.predict(X)
+        for weight, spread, ranker in zip(stack.weights_, stack.spreads_, stack.rankers_)
+    )
+    np.testing.assert_allclose(stack.predict(X), total, atol=1e-9)
+
+
+@pytest.mark.parametrize("library", ["LGBMRanker", "XGBRanker", "CatBoostRanker"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
+def test_rankers_of_other_libraries(data, library, weighted):
+    X, y, qid = data
+    module = {"L": "lightgbm", "X": "xgboost", "C": "catboost"}[library[0]]
+    options = {
+        "LGBMRanker": {"n_estimators": 5, "verbose": -1, "n_jobs": 1},
+        "XGBRanker": {"n_estimators": 5, "n_jobs": 1},
+        "CatBoostRanker": {"iterations": 5, "verbose": 0, "allow_writing_files": False},
+    }[library]
+    other = getattr(pytest.importorskip(module), library)(**options)
+    weight = np.repeat(np.random.default_rng(0).uniform(0.5, 2.0, 40), 15) if weighted else None
+    shuffled = np.random.default_rng(1).permutation(len(y))
+    members = [("linear", NDCGRanker()), ("other", other)]
+    X, y, qid = X[shuffled], y[shuffled], np.char.add("query ", qid.astype(str))[shuffled]
+    weight = weight if weight is None else weight[shuffled]
+    stack = StackingRanker(members).fit(X, y, qid, sample_weight=weight)
+    assert stack.weights_[1] > 0
+    assert stack.score(X, y, qid) > NDCGRanker().fit(X, y, qid).score(X, y, qid)
+
+
+# -- what does not matter ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("random_state", [None, 3])
+@pytest.mark.parametrize("normalize", ["pooled", "query"])
+def test_neither_order_nor_names_matter(data, normalize, random_state):
+    X, y, qid = data
+    members = [*pair(), ("trees", boosted(FIRST))]
+    stack = StackingRanker(members, normalize=normalize, random_state=random_state)
+    expected = stack.fit(X, y, qid).predict(X, qid)
+    shuffled = np.random.default_rng(0).permutation(len(y))
+    names = np.array([f"q{number}" for number in 99 - qid])
+    again = clone(stack).fit(X[shuffled], y[shuffled], names[shuffled])
+    np.testing.assert_allclose(again.predict(X, names), expected, atol=1e-8)
+    carried = clone(stack).fit(X, RankingTarget(y, qid))
+    np.testing.assert_allclose(carried.predict(X, qid), expected, atol=1e-12)
+
+
+def test_several_at_a_time(data):
+    X, y, qid = data
+    with parallel_config("threading"):
+        alone, side_by_side = (StackingRanker(pair(), n_jobs=n).fit(X, y, qid) for n in (None, 2))
+    np.testing.assert_array_equal(alone.predict(X), side_by_side.predict(X))
+
+
+def test_scores_of_one_scale_add_up_in_any_units(data):
+    X, y, qid = data
+    tenfold = make_pipeline(StandardScaler(), Ridge())
+    stack = StackingRanker([("a", NDCGRanker()), ("b", tenfold)], normalize="query").fit(X, y, qid)
+    scores = stack.predict(X, qid)
+    by_query = scores.reshape(40, 15)
+    parts = [ranker.predict(X) for ranker in stack.rankers_]
+    z = [(part.reshape(40, 15).T - part.reshape(40, 15).mean(1)) for part in parts]
+    z = [(part / part.std(axis=0)).T for part in z]
+    expected = sum(weight * part for weight, part in zip(stack.weights_, z))
+    np.testing.assert_allclose(by_query, expected, atol=1e-9)
+
+
+# -- tools -------------------------------------------------------------------------------
+
+
+def test_the_qid_in_predict(data):
+    X, y, qid = data
+    assert StackingRanker(pair()).fit(X, y, qid).predict(X).shape == y.shape
+    with pytest.raises(MissingQidError, match="fitted with a qid, and predict got none"):
+        StackingRanker(pair(), normalize="query").fit(X, y, qid).predict(X)
+    views = StackingRanker([("view", make_query_pipeline(QueryScaler(), NDCGRanker()))])
+    views.fit(X, y, qid)
+    with pytest.raises(MissingQidError, match="needs it"):
+        views.predict(X)
+    assert views.rank(X, qid).max() == 15
+    assert len(views.top_k(X, qid, k=3)) == 120
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_under_searches(data, routing):
+    X, y, qid = data
+    search = GridSearchCV(
+        StackingRanker(pair()),
+        {"rankers": [pair(), pair()[:1]], "linear__alpha": [1.0]},
+        cv=QueryKFold(2),
+        scoring=get_scorer("ndcg@5"),
+    )
+    with sklearn.config_context(enable_metadata_routing=routing):
+        if routing:
+            search.fit(X, y, qid=qid)
+        else:
+            search.fit(X, RankingTarget(y, qid))
+    assert search.best_estimator_.named_rankers_.linear.alpha == 1.0
+    folds = {"cv": QueryKFold(2), "scoring": get_scorer("ndcg@5")}
+    inside = cross_val_score(
+        make_pipeline(StandardScaler(), StackingRanker(pair())), X, RankingTarget(y, qid), **folds
+    )
+    assert np.isfinite(inside).all()
+
+
+def test_parameters_go_by_the_names_of_the_rankers():
+    stack = StackingRanker([("linear", NDCGRanker()), ("trees", BoostedRanker())])
+    assert stack.get_params()["trees__max_leaves"] == 15
+    stack.set_params(trees__max_leaves=7, linear=DCGRanker(), normalize="query")
+    assert stack.rankers[1][1].max_leaves == 7
+    assert isinstance(stack.rankers[0][1], DCGRanker)
+    assert clone(stack).get_params()["trees__max_leaves"] == 7
+    assert StackingRanker().set_params(cv=3).cv == 3
+    assert "trees" in repr(stack)
+
+
+def test_pickles(data):
+    X, y, qid = data
+    stack = StackingRanker([*pair(), ("trees", boosted(FIRST))], starts={"trees": ["linear"]}).fit(
+        X, y, qid
+    )
+    again = pickle.loads(pickle.dumps(stack))
+    np.testing.assert_array_equal(again.predict(X), stack.predict(X))
+
+
+def test_sparse_rows_go_to_rankers_that_take_them(data):
+    X, y, qid = data
+    members = [("a", NDCGRanker(loss="squared")), ("b", Ridge())]
+    dense = StackingRanker(members).fit(X, y, qid)
+    sparse = StackingRanker(members).fit(csr_matrix(X), y, qid)
+    np.testing.assert_allclose(sparse.predict(csr_matrix(X)), dense.predict(X), atol=1e-4)
+    with pytest.raises((TypeError, ValueError), match="[Ss]parse"):
+        StackingRanker().fit(csr_matrix(X), y, qid)
+
+
+def test_one_query_holds_out_documents(data):
+    X, y, _ = data
+    stack = StackingRanker([*pair(), ("trees", boosted(FIRST))])
+    assert stack.fit(X, y, np.zeros(len(y))).predict(X).shape == y.shape
+
+
+def test_progress(data, capsys):
+    X, y, qid = data
+    StackingRanker([("linear", NDCGRanker()), ("trees", boosted(FIRST))], verbose=1).fit(X, y, qid)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines if "StackingRanker" in line] == ["linear", "trees"]
+
+
+# -- what is refused ---------------------------------------------------------------------
+
+LINEAR = [("linear", NDCGRanker())]
+REFUSED = {
+    "rankers must be a list of": {"rankers": NDCGRanker()},
+    "rankers must be a list": {"rankers": []},
+    "names that differ": {"rankers": LINEAR * 2},
+    "hold no '__'": {"rankers": [("a__b", NDCGRanker())]},
+    "must have fit and predict, got .*NDCGRanker": {"rankers": [("a", NDCGRanker)]},
+    "give a number of folds": {"rankers": LINEAR, "cv": "five"},
+    "starts must map names": {"rankers": LINEAR, "starts": {"linear": ["other"]}},
+    "that stops early begins": {"rankers": pair(), "starts": {"linear": ["bent"]}},
+    "starts needs cv=None": {"rankers": pair(), "starts": {"linear": ["bent"]}, "cv": 3},
+    "Unknown measure": {"rankers": LINEAR, "measure": "nothing"},
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_refused_parameters(data, message):
+    X, y, qid = data
+    with pytest.raises(ValueError, match=message):
+        StackingRanker(**REFUSED[message]).fit(X, y, qid)
+
+
+def test_refused_data(data):
+    X, y, qid = data
+    with pytest.raises(ValueError, match="label-ranking form"):
+        StackingRanker().fit(X, np.column_stack([y, y[::-1]]))
+    with pytest.raises(ValueError, match="leave none to learn from"):
+        StackingRanker(pair()).fit(X[:1], y[:1], qid[:1])
+    members = [("neighbors", KNeighborsRegressor())]
+    with pytest.raises(TypeError, match="'neighbors' .KNeighborsRegressor. takes none"):
+        StackingRanker(members).fit(X, y, qid, sample_weight=np.ones(len(y)))
+
+
+def test_a_boosted_ranker_is_compared_like_for_like(data):
+    # Its folds are those of the stack, whatever it would hold out by itself.
+    X, y, qid = data
+    stack = StackingRanker([("trees", boosted(FIRST))]).fit(X, y, qid)
+    alone = boosted(FIRST).fit(X, y, qid)
+    assert isinstance(stack.rankers_[0], BoostedRanker)
+    assert len(stack.rankers_[0].validation_scores_) > 0
+    np.testing.assert_array_equal(stack.rankers_[0].predict(X), alone.predict(X))
