@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from inspect import signature
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -401,32 +400,29 @@ class QueryPipeline(Pipeline):
 
 
 def fit_in_two(pipe: QueryPipeline, X: Any, y: Any, qid: Any, sample_weight: Any, kept: Any) -> Any:
-    """Return clones of a pipeline fitted to the kept rows and to all, and scores of the others.
+    """Return a pipeline fitted to all rows, and scores of some by a fit to the kept others.
 
     Transformers are fitted once, to all rows and without labels, and rows go through them once.
     The ranker must have `merge`.
 
     Returns
     -------
-    before, after : QueryPipeline
+    fitted : QueryPipeline
     scores : ndarray
-        Of the rows that are not kept, by the ranker that was fitted to the kept ones.
+        Of the rows that are not kept.
     """
     pipe = clone(pipe)
     with _routing():
         X = pipe._fit_before(X, None, qid, sample_weight)
-    before, after = copy(pipe), copy(pipe)
     name, last = pipe.steps[-1]
     fits = []
     for rows in (np.flatnonzero(kept), np.flatnonzero(~kept)):
         part = _safe_indexing(X, rows)
         taken = handed_to(last, "fit", qid=qid[rows], sample_weight=_take(sample_weight, rows))
         fits.append(clone(last).fit(part, y[rows], **taken))
-    scores = fits[0].predict(part)
-    for fitted, ranker in ((before, fits[0]), (after, fits[0].merge(fits[1]))):
-        fitted.steps = [*pipe.steps[:-1], (name, ranker)]
-        fitted.has_qid_ = True
-    return before, after, scores
+    pipe.steps = [*pipe.steps[:-1], (name, fits[0].merge(fits[1]))]
+    pipe.has_qid_ = True
+    return pipe, fits[0].predict(part)
 
 
 def _take(values, rows):

@@ -154,16 +154,10 @@ def test_members_are_fitted_to_all_queries_in_the_end(data, member, weighted):
 
 def test_trees_are_stopped_on_queries_of_their_own(data):
     X, y, qid = data
-    trees = boosted(FIRST, n_models=2)
-    members = [("linear", NDCGRanker()), ("trees", trees), ("more", clone(trees))]
-    stack = StackingRanker(members, starts={"more": ["linear"]}).fit(X, y, qid)
-    more = stack.named_rankers_.more
-    assert more.start_[0] is more.start_[1] is not None
-    assert stack.named_rankers_.trees.start_ == [None, None]
-    assert min(more.start_scale_) > 0
-    # It begins at a closed form that has not seen the queries that are held out of any.
-    (before,) = more.start_[0].rankers
-    assert not np.allclose(before.coef_, stack.named_rankers_.linear.coef_)
+    members = [("linear", NDCGRanker()), ("trees", boosted(FIRST)), ("more", boosted(FIRST))]
+    stack = StackingRanker(members).fit(X, y, qid)
+    first, second = (stack.named_rankers_[name].validation_scores_ for name in ("trees", "more"))
+    assert first[:3].tolist() != second[:3].tolist()
     total = sum(
         weight / spread * ranker.predict(X)
         for weight, spread, ranker in zip(stack.weights_, stack.spreads_, stack.rankers_)
@@ -281,9 +275,7 @@ def test_parameters_go_by_the_names_of_the_rankers():
 
 def test_pickles(data):
     X, y, qid = data
-    stack = StackingRanker([*pair(), ("trees", boosted(FIRST))], starts={"trees": ["linear"]}).fit(
-        X, y, qid
-    )
+    stack = StackingRanker([*pair(), ("trees", boosted(FIRST))]).fit(X, y, qid)
     again = pickle.loads(pickle.dumps(stack))
     np.testing.assert_array_equal(again.predict(X), stack.predict(X))
 
@@ -321,9 +313,6 @@ REFUSED = {
     "hold no '__'": {"rankers": [("a__b", NDCGRanker())]},
     "must have fit and predict, got .*NDCGRanker": {"rankers": [("a", NDCGRanker)]},
     "give a number of folds": {"rankers": LINEAR, "cv": "five"},
-    "starts must map names": {"rankers": LINEAR, "starts": {"linear": ["other"]}},
-    "that stops early begins": {"rankers": pair(), "starts": {"linear": ["bent"]}},
-    "starts needs cv=None": {"rankers": pair(), "starts": {"linear": ["bent"]}, "cv": 3},
     "Unknown measure": {"rankers": LINEAR, "measure": "nothing"},
 }
 

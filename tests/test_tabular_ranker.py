@@ -94,7 +94,6 @@ def test_parts_and_parameters():
         "squares",
         "logistic",
     ]
-    assert ranker.starts == {"squares": ["scaled", "logs", "hinges"]}
     assert ranker.get_params()["squares__engine"] == FIRST
     assert ranker.get_params()["logistic__measure"] == "map"
     assert [name for name, _ in clone(tabular_ranker(trees=None)).rankers] == [

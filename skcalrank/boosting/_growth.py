@@ -166,13 +166,9 @@ class Fit(NamedTuple):
         trees = self.engine.start(self.params, objective, rows, followed, self.kinds)
         return Fitted(self.rounds.grow(trees, score), start, scale)
 
-    def scale_of(self, start, part) -> float:
-        """Return the factor under which scores of a ranker fit the loss of a part best."""
-        return best_scale(self.problem, _scores(start, part))
-
     def from_start(self, start, train, valid, score) -> Iterator[Fitted]:
         """Yield the fits that begin at the scores of a fitted ranker, shrunken or not."""
-        scale = self.scale_of(start, train)
+        scale = best_scale(self.problem, _scores(start, train))
         for shrinkage in SHRINKAGES if scale else ():
             yield self.run(train, valid, score, start, shrinkage * scale)
 

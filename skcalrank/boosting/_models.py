@@ -60,7 +60,7 @@ class Model(NamedTuple):
     weight: float = 1.0
 
     def scores(self, engine: Engine, X, kinds, n_jobs, given, qid) -> Floats:
-        """Return the scores of rows; `given` are they as the user gave them."""
+        """Return the scores of rows; `given` are they as the user gave them, for a start."""
         scores = engine.predict(self.booster, X, kinds, n_jobs)
         if self.start is not None:
             scores = scores + self.start_scale * self.start.predict(given, qid)
@@ -95,27 +95,19 @@ def spread(scores: Floats, part: Part) -> float:
 
 
 def grow_models(
-    ranker: Any,
-    engine: Engine,
-    problem,
-    part: Part,
-    folds: list,
-    valid: Part | None,
-    rng,
-    begin=None,
+    ranker: Any, engine: Engine, problem, part: Part, folds: list, valid: Part | None, rng
 ) -> list[Fitted]:
     """Return the trees of each model.
 
     They are grown on all rows but those of its fold, if it has one, and stopped on `valid` or on
-    the fold. Without `rng`, seeds are the numbers of the models. `begin` is a fitted ranker whose
-    scores they begin at, whether that helps or not.
+    the fold. Without `rng`, seeds are the numbers of the models.
     """
     found = []
     for number, (aim, held) in enumerate(zip(aims_of(ranker), folds)):
         seed = number if rng is None else int(rng.randint(2**31 - 1))
         train, stop = (part, valid) if held is None else _parted(ranker, part, held, valid)
         # One after the other: each holds a model.
-        fits = _fits(ranker, engine, problem, aim, train, stop, seed, number, begin)
+        fits = _fits(ranker, engine, problem, aim, train, stop, seed, number)
         found.append(reduce(lambda best, fit: fit if fit.best > best.best else best, fits))
     return found
 
@@ -134,7 +126,7 @@ def _parted(ranker, part, held, valid):
     return part.take(~held), valid
 
 
-def _fits(ranker, engine, problem, aim, train, valid, seed, number, begin) -> Iterator[Fitted]:
+def _fits(ranker, engine, problem, aim, train, valid, seed, number) -> Iterator[Fitted]:
     """Yield the fit from no start, and from each one that may be better."""
     settings = {"seed": seed} | {
         name: getattr(ranker, name) for name in ("learning_rate", "max_leaves", "n_jobs")
@@ -156,11 +148,6 @@ def _fits(ranker, engine, problem, aim, train, valid, seed, number, begin) -> It
     )
     train, valid = _labeled(measure, train, aim), _labeled(measure, valid, aim)
     score = None if valid is None else score_of(measure, valid)
-    if begin is not None:
-        # Its scores are less sure of themselves on rows that it was not fitted to.
-        unseen = fit._replace(problem=_boosted(problem, valid, aim))
-        yield fit.run(train, valid, score, begin, unseen.scale_of(begin, valid))
-        return
     yield fit.run(train, valid, score)
     if ranker.start is not None:
         yield from fit.from_start(_fitted_start(ranker, train), train, valid, score)

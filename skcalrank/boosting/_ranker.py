@@ -332,7 +332,7 @@ class BoostedRanker(FittedTrees):
         return self
 
     @all_or_nothing
-    def _fit_held_out(self, X, y, qid, sample_weight, folds, begin=None) -> Floats:
+    def _fit_held_out(self, X, y, qid, sample_weight, folds) -> Floats:
         """Fit as :meth:`fit` does, and return scores of rows by models not trained on them.
 
         Parameters
@@ -342,8 +342,6 @@ class BoostedRanker(FittedTrees):
         folds : ndarray of int of shape (n_rows,)
             -1 for rows that train every model; others are held out of the model of that number, or
             of the last one, which is stopped on them. Equal within each query.
-        begin : fitted ranker, default=None
-            Whose scores all trees begin at, in place of `start`.
 
         Returns
         -------
@@ -353,7 +351,7 @@ class BoostedRanker(FittedTrees):
         engine = self._check_params()
         problem, part, rng = self._prepared(X, y, qid, sample_weight)
         held = held_as_given(part, folds, self.n_models)
-        self._grow(problem, part, held, rng, engine, begin)
+        self._grow(problem, part, held, rng, engine)
         scores = np.full(len(part.rows), np.nan)
         for rows, model in zip(held, self._models()):
             there = part.take(rows)
@@ -366,11 +364,11 @@ class BoostedRanker(FittedTrees):
         rng = None if self.random_state is None else check_random_state(self.random_state)
         return problem, part_of(problem, X), rng
 
-    def _grow(self, problem, part, folds, rng, engine, begin=None):
+    def _grow(self, problem, part, folds, rng, engine):
         """Grow the trees of each model on all rows but those of its fold."""
         ours = None if self.eval_set is None else self._eval_part()
         self.engine_ = engine.name
-        self._keep(grow_models(self, engine, problem, part, folds, ours, rng, begin))
+        self._keep(grow_models(self, engine, problem, part, folds, ours, rng))
         self.model_weights_ = np.ones(self.n_models)
         if self.n_models > 1:
             spreads = [spread(self._scores(model, part), part) for model in self._models()]
@@ -390,7 +388,7 @@ class BoostedRanker(FittedTrees):
         return part_of(problem, X)
 
 
-def fit_held_out(ranker, X, y, qid, sample_weight, folds, begin=None):
+def fit_held_out(ranker, X, y, qid, sample_weight, folds):
     """Return a clone fitted as ``BoostedRanker._fit_held_out`` says, and the scores it returns."""
     ranker = clone(ranker)
-    return ranker, ranker._fit_held_out(X, y, qid, sample_weight, folds, begin)
+    return ranker, ranker._fit_held_out(X, y, qid, sample_weight, folds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..boosting import fit_held_out
 from ..data import Floats, Queries
-from ._members import Rows, Scale, Sum, fit_in_parts, scale_of_scores
+from ._members import Rows, Scale, fit_in_parts, scale_of_scores
 from ._mixing import Plan
 
 
@@ -22,15 +21,12 @@ class Fitted(NamedTuple):
     ----------
     ranker : ranker
         Fitted to all rows.
-    before : ranker
-        Fitted to the rows that are not held out of the first split.
     held : ndarray of shape (n_rows,)
         Scaled scores of rows by rankers that were not trained on them; NaN of others.
     scale : Scale
     """
 
     ranker: Any
-    before: Any
     held: Floats
     scale: Scale
 
@@ -52,35 +48,32 @@ class Fitting(NamedTuple):
     n_jobs: int | None
     verbose: bool
 
-    def all_of(self, members: list, starts: Mapping[str, Sequence[str]]) -> list[Fitted]:
+    def all_of(self, members: list) -> list[Fitted]:
         """Return the fitted rankers of (name, ranker) pairs."""
         stops = dict(zip((name for name, _ in members), self.plan.of_member))
         found = self._refitted([each for each in members if not stops[each[0]][1]])
-        begin = {
-            name: self._sum(found[other] for other in others) for name, others in starts.items()
-        }
         stopped = [each for each in members if stops[each[0]][1]]
-        found |= self._stopped(stopped, stops, begin)
+        found |= self._stopped(stopped, stops)
         return [found[name] for name, _ in members]
 
     def _refitted(self, members) -> dict[str, Fitted]:
         """Fit rankers to the training rows of each split, and to all rows."""
         tasks = ((*each, self.plan.rows, self.plan.splits) for each in members)
         return {
-            name: self._scaled(fits[-1], fits[0], scores)
-            for (name, _), (fits, scores) in zip(members, self._run(_timed_fit, tasks))
+            name: self._scaled(ranker, scores)
+            for (name, _), (ranker, scores) in zip(members, self._run(_timed_fit, tasks))
         }
 
-    def _stopped(self, members, stops, begin) -> dict[str, Fitted]:
+    def _stopped(self, members, stops) -> dict[str, Fitted]:
         """Fit rankers that stop early on folds of their own."""
-        tasks = ((*each, self.plan, stops[each[0]], begin.get(each[0])) for each in members)
+        tasks = ((*each, self.plan, stops[each[0]]) for each in members)
         fits = self._run(_timed_stop, tasks)
         return {
-            name: self._scaled(ranker, ranker, scores)
+            name: self._scaled(ranker, scores)
             for (name, _), (ranker, scores) in zip(members, fits)
         }
 
-    def _scaled(self, ranker, before, scores) -> Fitted:
+    def _scaled(self, ranker, scores) -> Fitted:
         there = ~np.isnan(scores)
         queries = Queries.from_qid(self.plan.rows.codes[there])
         weight = self.plan.rows.weight
@@ -88,11 +81,7 @@ class Fitting(NamedTuple):
         scale = scale_of_scores(scores[there], queries, weight, self.by_query)
         held = np.full(len(scores), np.nan)
         held[there] = scale.of(scores[there], queries)
-        return Fitted(ranker, before, held, scale)
-
-    def _sum(self, found) -> Sum:
-        found = list(found)
-        return Sum([each.before for each in found], [each.scale for each in found])
+        return Fitted(ranker, held, scale)
 
     def _run(self, function, tasks) -> list:
         return Parallel(n_jobs=self.n_jobs)(
@@ -107,12 +96,12 @@ def _timed_fit(verbose, name, ranker, rows: Rows, splits):
     return fitted
 
 
-def _timed_stop(verbose, name, ranker, plan: Plan, folds, start):
-    began = perf_counter()
+def _timed_stop(verbose, name, ranker, plan: Plan, folds):
+    start = perf_counter()
     first, n = folds
     own = np.where((plan.folds >= first) & (plan.folds < first + n), plan.folds - first, -1)
-    found = fit_held_out(ranker, *plan.rows, own, start)
-    _tell(verbose, name, int((own < 0).sum()), began)
+    found = fit_held_out(ranker, *plan.rows, own)
+    _tell(verbose, name, int((own < 0).sum()), start)
     return found
 
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from ..boosting import BoostedRanker
-from ..data import Floats, Queries, check_queries
+from ..data import Floats, Queries
 from ..pipeline import fit_in_two, fits_in_two, handed_to
 
 
@@ -57,25 +57,25 @@ def fit_member(name: str, ranker: Any, rows: Rows) -> Any:
         return ranker.fit(rows.X, rows.y, **given)
 
 
-def fit_in_parts(name: str, ranker: Any, rows: Rows, splits: list) -> tuple[list, Floats]:
-    """Return rankers fitted to the training rows of each split and to all, and their scores.
+def fit_in_parts(name: str, ranker: Any, rows: Rows, splits: list) -> tuple[Any, Floats]:
+    """Return a ranker fitted to all rows, and scores of rows by fits that have not seen them.
 
-    Scores are those of rows by rankers that have not seen them; NaN where none has not.
+    Scores are NaN where every fit has seen the row.
     """
     scores = np.full(len(rows.y), np.nan)
     in_two = len(splits) == 1 and _is_cut_between_queries(rows.codes, *splits[0])
     if in_two and fits_in_two(ranker):
         train, test = splits[0]
-        *fits, scores[test] = fit_in_two(ranker, *rows, train)
-        return fits, scores
+        fitted, scores[test] = fit_in_two(ranker, *rows, train)
+        return fitted, scores
     fits = [fit_member(name, ranker, rows.take(train)) for train, _ in splits]
     for (_, test), fitted in zip(splits, fits):
         held = rows.take(test)
         scores[test] = scores_of(fitted, held.X, Queries.from_qid(held.codes), held.codes)
     if in_two and hasattr(ranker, "merge"):
         # The moments of the other rows are added, not those of all taken again.
-        return [*fits, fits[0].merge(fit_member(name, ranker, held))], scores
-    return [*fits, fit_member(name, ranker, rows)], scores
+        return fits[0].merge(fit_member(name, ranker, held)), scores
+    return fit_member(name, ranker, rows), scores
 
 
 def _is_cut_between_queries(codes, train, test):
@@ -160,20 +160,3 @@ def scale_of_scores(
     found = float(np.sqrt(np.average(away**2, weights=weight)))
     spread = found if found > _ROUNDING * np.abs(scores).max(initial=0.0) else 1.0
     return Scale(by_query, spread)
-
-
-class Sum:
-    """Scores of fitted rankers, added up: what trees begin at."""
-
-    def __init__(self, rankers: list, scales: list[Scale]) -> None:
-        self.rankers = rankers
-        self.scales = scales
-
-    def predict(self, X: Any, qid: Any = None) -> Floats:
-        """Return the sum of the scores of each row."""
-        queries = check_queries(qid, X.shape[0])
-        parts = [
-            scale.of(scores_of(ranker, X, queries, qid), queries)
-            for ranker, scale in zip(self.rankers, self.scales)
-        ]
-        return np.sum(parts, axis=0)  # type: ignore[no-any-return]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from inspect import isclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,7 +26,7 @@ from ..data import (
 from ..measures import Measure, get_measure
 from ..rankers import BaseRanker, lazy_aware
 from ._fitting import Fitting
-from ._members import Scale, scores_of, stops_early
+from ._members import Scale, scores_of
 from ._mixing import make_plan, weights_of
 from ._views import linear_views
 
@@ -69,9 +69,6 @@ class StackingRanker(BaseRanker, _BaseComposition):
         needs no qid. "query": scores of each query get mean 0 and standard deviation 1.
     targets : {"measure", "grades"}, default="measure"
         What the mixture estimates: the targets of the measure, or the labels as it reads them.
-    starts : dict of str to list of str, default=None
-        For the names of some :class:`BoostedRanker`: the names of others, whose sum of scores its
-        trees begin at; these must not stop early. With ``cv=None`` only.
     random_state : int, RandomState instance or None, default=None
         Draws the held-out queries of ``cv=None``. None draws them by the values in X, y and
         `sample_weight`. Neither depends on the order of the rows.
@@ -119,7 +116,6 @@ class StackingRanker(BaseRanker, _BaseComposition):
         "cv": OWN_ERROR,
         "normalize": [one_of("pooled", "query")],
         "targets": [one_of("measure", "grades")],
-        "starts": [Mapping, None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -133,7 +129,6 @@ class StackingRanker(BaseRanker, _BaseComposition):
         cv: Any = None,
         normalize: str = "pooled",
         targets: str = "measure",
-        starts: Mapping[str, Sequence[str]] | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -143,7 +138,6 @@ class StackingRanker(BaseRanker, _BaseComposition):
         self.cv = cv
         self.normalize = normalize
         self.targets = targets
-        self.starts = starts
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -200,7 +194,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         tags.target_tags.multi_output = False
         return tags
 
-    def _members(self) -> list[tuple[str, Any]]:
+    def _members(self) -> Any:
         return linear_views(self.measure) if self.rankers is None else self.rankers
 
     def _measure(self):
@@ -213,9 +207,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
     def _check_params(self):
         check_params(self)
         self._measure()
-        members = _checked_members(self._members())
-        _check_starts(self.starts or {}, dict(members), self.cv)
-        return members
+        return _checked_members(self._members())
 
     # -- fit ------------------------------------------------------------------------
 
@@ -289,7 +281,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         """Fit the rankers, and set what was learned."""
         by_query = self.normalize == "query"
         fit = Fitting(plan, by_query, self.n_jobs, bool(self.verbose))
-        found = fit.all_of(members, self.starts or {})
+        found = fit.all_of(members)
         self.weights_ = weights_of(np.column_stack([each.held for each in found]), plan)
         self.spreads_ = np.array([each.scale.spread for each in found])
         self.rankers_ = [each.ranker for each in found]
@@ -352,21 +344,3 @@ def _checked_members(members):
         if isclass(ranker) or not (hasattr(ranker, "fit") and hasattr(ranker, "predict")):
             raise ValueError(f"rankers must have fit and predict, got {ranker!r} for {name!r}.")
     return members
-
-
-def _check_starts(starts, members, cv):
-    """Raise for starts that name what is not there, or what has no scores in time."""
-    if starts and cv is not None:
-        raise ValueError("starts needs cv=None: trees begin at scores of one split.")
-    for name, others in starts.items():
-        unknown = [each for each in (name, *others) if each not in members]
-        if isinstance(others, str) or not others or unknown:
-            raise ValueError(
-                f"starts must map names of rankers to lists of names, among {list(members)}, got "
-                f"{name!r}: {others!r}."
-            )
-        if not stops_early(members[name]) or any(stops_early(members[each]) for each in others):
-            raise ValueError(
-                f"starts has {name!r}: {others!r}: a BoostedRanker that stops early begins at "
-                "rankers that do not."
-            )

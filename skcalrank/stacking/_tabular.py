@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import clone
+
 from ..boosting import BoostedRanker
 from ..data import Seed, check_option
 from ..measures import Measure
@@ -30,9 +32,8 @@ def tabular_ranker(
       within the query, of their signed logarithms, and of
       :class:`~skcalrank.preprocessing.QuantileHinges`. Missing numbers are the mean of their
       column, and categories indicators;
-    * two :class:`BoostedRanker`, of the squared loss of the grades, which begins at the sum of the
-      closed forms, and of the logistic loss of the targets of the measure. Both read the table as
-      it is, and weigh queries by their documents;
+    * two :class:`BoostedRanker`, which read the table as it is: the squared loss of the grades with
+      queries weighed by their documents, and the logistic loss of the targets of the measure;
     * a :class:`StackingRanker`, which normalizes scores within the query and mixes them by
       least squares of the grades. Each boosted ranker is stopped on a fifth of the queries of
       its own, which the weights are learned from, and trained on all others.
@@ -74,19 +75,15 @@ def tabular_ranker(
     >>> bool(ranker.score(X, y, qid) > 0.8)
     True
     """
-    views = linear_views(measure)
-    if trees is None:
-        rankers, starts = views, None
-    else:
+    rankers = linear_views(measure)
+    if trees is not None:
         check_option("trees", trees, _TREES)
-        rankers = [*views, *_boosted(measure, trees, random_state, n_jobs)]
-        starts = {"squares": [name for name, _ in views]}
+        rankers += _boosted(measure, trees, random_state, n_jobs)
     return StackingRanker(
         rankers,
         measure=measure,
         normalize="query",
         targets="grades",
-        starts=starts,
         random_state=random_state,
         verbose=verbose,
     )
@@ -94,15 +91,13 @@ def tabular_ranker(
 
 def _boosted(measure, trees, random_state, n_jobs) -> list[tuple[str, Any]]:
     """Return the boosted rankers by name."""
-    engine = None if trees == "auto" else trees
-    common = {
-        "engine": engine,
-        "query_weight": "documents",
-        "random_state": random_state,
-        "n_jobs": n_jobs,
-    }
-    squares = {"loss": "pairwise_squared", "targets": "grades"}
-    return [
-        ("squares", BoostedRanker(measure, **squares, **common)),
-        ("logistic", BoostedRanker(measure, **common)),
-    ]
+    logistic = BoostedRanker(
+        measure,
+        engine=None if trees == "auto" else trees,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    squares = clone(logistic).set_params(
+        loss="pairwise_squared", targets="grades", query_weight="documents"
+    )
+    return [("squares", squares), ("logistic", logistic)]

@@ -25,7 +25,7 @@ def signed_log1p(X: Floats) -> Floats:
     return np.sign(X) * np.log1p(np.abs(X))  # type: ignore[no-any-return]
 
 
-def linear_views(measure: str | Measure) -> list[tuple[str, QueryPipeline]]:
+def linear_views(measure: str | Measure) -> list[tuple[str, Any]]:
     """Return closed forms of three views of a table, by name."""
     curves = {
         "scaled": QueryScaler(),
