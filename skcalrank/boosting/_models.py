@@ -60,7 +60,7 @@ class Model(NamedTuple):
     weight: float = 1.0
 
     def scores(self, engine: Engine, X, kinds, n_jobs, given, qid) -> Floats:
-        """Return the scores of rows; `given` are they as the user gave them."""
+        """Return the scores of rows; `given` are they as the user gave them, for a start."""
         scores = engine.predict(self.booster, X, kinds, n_jobs)
         if self.start is not None:
             scores = scores + self.start_scale * self.start.predict(given, qid)
