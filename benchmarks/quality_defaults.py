@@ -154,8 +154,8 @@ def boosted(options):
         "lambdarank": {"loss": "lambdarank"},
         "rank_xendcg": {"loss": "rank_xendcg"},
         "as it comes": {},
-        "by pairs": {"query_weight": "pairs"},
         "by documents": {"query_weight": "documents"},
+        "two models": {"n_models": 2},
         "start=NDCGRanker()": {"start": NDCGRanker(k=10)},
     }
     for label, params in changed.items():

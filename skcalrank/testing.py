@@ -14,7 +14,9 @@ __all__ = ["all_rankers", "expected_failed_checks"]
 
 
 def all_rankers() -> list[tuple[str, type]]:
-    """Every ranker class that needs no further library, by name: all but BoostedRanker.
+    """Every ranker class but BoostedRanker, by name.
+
+    Its trees do not split the few rows of a test: give it small leaves, and check it by itself.
 
     Returns
     -------

@@ -32,12 +32,12 @@ def test_rounds_decrease_the_loss(loss, data):
     X, y, qid = data
     objective = lightgbm_objective("ndcg@10", loss, query_weight="pairs")
     sizes, values = np.bincount(qid), []
-    for n_estimators in (1, 10, 11, 40):
+    for n_estimators in (1, 5, 20):
         ranker = boosted("sklearn", loss=loss, validation_fraction=None, n_estimators=n_estimators)
         scores = ranker.fit(X, y, qid).predict(X)
         gradient, _ = objective(y, scores, None, sizes)
         values.append(np.abs(gradient).sum())
-    assert values[3] < values[1] < values[0]
+    assert values[2] < values[1] < values[0]
 
 
 def test_trees_split_values_that_were_left_out_as_the_others():

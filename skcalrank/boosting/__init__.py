@@ -66,7 +66,8 @@ As an estimator
 ---------------
 :class:`~skcalrank.BoostedRanker` does all of this in one call: early stopping on the measure over
 whole queries, qids of any type in any order, data frames with categories, and every tool of
-scikit-learn. The functions here are for those who train with the classes of the libraries.
+scikit-learn, with either library or with the trees of scikit-learn itself. The functions here are
+for those who train with the classes of the libraries.
 
 ``lightgbm.cv`` cuts queries apart when the objective is not its own: pass
 ``folds=QueryKFold(5).split(X, qid=qid)``. ``xgboost.cv`` keeps them in one piece, without folds.

@@ -66,7 +66,7 @@ class Engine(ABC):
     objectives : tuple of str
         Its ranking objectives.
     takes_sparse : bool
-        Whether what is absent from a sparse matrix is zero.
+        Whether it takes sparse matrices.
     named : dict
         What its options are called here, and the names that it has for them.
     of_objectives : tuple of str
@@ -145,9 +145,7 @@ class Engine(ABC):
 
     @abstractmethod
     def unknown(self, given: dict, objective: str | None) -> list[str]:
-        """Return the options that the library does not know, or not under others; an objective
-        of its own may read some.
-        """
+        """Return the options that the library does not read, under its own objective if any."""
 
     @abstractmethod
     def params(self, settings: dict, given: dict) -> dict:
@@ -172,12 +170,12 @@ class Engine(ABC):
         """Return by how much splits along each feature decrease the loss."""
 
     @abstractmethod
-    def dump(self, model: Any) -> str:
-        """Return a model as text."""
+    def dump(self, model: Any) -> Any:
+        """Return what pickles and files hold of a model."""
 
     @abstractmethod
-    def load(self, text: str) -> Any:
-        """Return the model of a text."""
+    def load(self, held: Any) -> Any:
+        """Return the model of what they hold."""
 
 
 def threads(n_jobs: int | None) -> int:

@@ -39,7 +39,7 @@ class FittedTrees(BaseRanker):
     def _scores(self, model, part):
         """Return the scores of a model for a part of the rows of fit."""
         engine, queries = ENGINES[self.engine_], part.queries
-        kinds, given = self.categorical_features_, part.given()
+        kinds, given = self.categorical_features_, None if model.start is None else part.given()
         return model.scores(engine, part.X, kinds, self.n_jobs, given, queries.codes)
 
     @lazy_aware

@@ -118,8 +118,8 @@ class LightGBM(Engine):
         text: str = model.model_to_string(num_iteration=-1)
         return text
 
-    def load(self, text: str) -> Any:
-        return self.module.Booster(model_str=text)
+    def load(self, held: Any) -> Any:
+        return self.module.Booster(model_str=held)
 
 
 class _GrowingLightGBM(Growing):

@@ -48,7 +48,9 @@ class BoostedRanker(FittedTrees):
     carry the context of their query (:ref:`rows-and-context`); measures other than the positional
     ones keep the conditions of :class:`OrderPreservingRanker`. A limited number of trees is no
     minimizer. How many there are is chosen by validation: a share of the queries is held out, and
-    the trees of the round after which the measure itself is best on them are kept.
+    the trees of the round after which the measure itself is best on them are kept. A sum of
+    several models (`n_models`) stays calibrated where the grades are the targets of the measure,
+    as for ``"precision"`` and for ``"dcg"`` with ``gain="linear"``; of others we know no theorem.
 
     With one of the libraries' own objectives as `loss`, nothing else changes: a comparison with
     lambdarank is one parameter. We know of no theorem that calls those consistent.
@@ -78,7 +80,7 @@ class BoostedRanker(FittedTrees):
         `targets` and `query_weight` are, which apply to the others. Each is stopped on queries of
         its own, so that with 2 and more every query trains one of them (up to a
         `validation_fraction` of 1/2). Scores are divided by their spread within queries before
-        they are added. Two models take twice the time, and rank better than either.
+        they are added. Two models take twice the time, and mostly rank better than one.
     start : ranker, default=None
         A ranker whose scores the trees begin at, such as ``NDCGRanker()``, or a
         :class:`~skcalrank.pipeline.QueryPipeline` that encodes what a closed form cannot read. A
@@ -93,8 +95,8 @@ class BoostedRanker(FittedTrees):
     max_leaves : int, default=15
         Largest number of leaves of a tree.
     validation_fraction : float, default=0.2
-        Share of the queries that are held out to stop early on; of the documents where there is
-        one query. None or 0: none are, and there are `n_estimators` rounds.
+        Share of the queries that are held out of each model to stop early on; of the documents
+        where there is one query. None or 0: none are, and there are `n_estimators` rounds.
     n_iter_no_change : int, default=50
         Rounds without a better value of the measure after which training stops.
     eval_set : tuple (X, y, qid), default=None

@@ -88,8 +88,8 @@ class ScikitLearn(Engine):
     def dump(self, model: Any) -> Any:
         return model
 
-    def load(self, text: Any) -> Any:
-        return text
+    def load(self, held: Any) -> Any:
+        return held
 
 
 def _trees(model):

@@ -99,8 +99,8 @@ class XGBoost(Engine):
         text: str = model.save_raw("json").decode()
         return text
 
-    def load(self, text: str) -> Any:
-        return self.module.Booster(model_file=bytearray(text, "utf-8"))
+    def load(self, held: Any) -> Any:
+        return self.module.Booster(model_file=bytearray(held, "utf-8"))
 
 
 class _GrowingXGBoost(Growing):
