@@ -27,6 +27,7 @@ OPTIONS = {
     "relevance_level": (1, 1.5),
     "neutral": (0.5,),
     "half_life": (2.0,),
+    "p": (0.5,),
     "max_grade": (4,),
     "weights": ("unit",),
     "normalize": (True,),

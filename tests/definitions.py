@@ -82,6 +82,25 @@ def reciprocal_rank(y, position, k=None, relevance_level=None):
     return 1 / min(found) if found else 0.0
 
 
+def rbp(y, position, k=None, relevance_level=None, p=0.8):
+    y = relevant(y, relevance_level)
+    return (1 - p) * sum(v * p ** (i - 1) for v, i in zip(y, position) if first(k, i))
+
+
+def f1(y, position, k=None, relevance_level=None):
+    p, r = (f(y, position, k, relevance_level) for f in (precision, recall))
+    return 2 * p * r / (p + r) if sum(relevant(y, relevance_level)) and p + r else 0.0
+
+
+def r_precision(y, position, relevance_level=None):
+    n = sum(relevant(y, relevance_level))
+    return precision(y, position, n, relevance_level) if n else NAN
+
+
+def hit(y, position, k=None, relevance_level=None):
+    return float(any(v and first(k, p) for v, p in zip(relevant(y, relevance_level), position)))
+
+
 def err(y, position, k=None, max_grade=None):
     highest = max(y) if max_grade is None else max_grade
     value, reads_on = 0.0, 1.0
@@ -129,6 +148,10 @@ DEFINITIONS = {
     "spearman": spearman,
     "map": average_precision,
     "mrr": reciprocal_rank,
+    "rbp": rbp,
+    "f1": f1,
+    "r_precision": r_precision,
+    "hit": hit,
     "err": err,
     "kendall": kendall,
     "neg_pairwise_disagreement": neg_pairwise_disagreement,

@@ -23,7 +23,7 @@ from skcalrank.measures import (
 
 POSITIONAL = [m for m in INSTANCES if isinstance(m, PositionalMeasure)]
 PAIRS = [m for m in INSTANCES if isinstance(m, PairMeasure)]
-MEASURES = ("precision@1", "recall@2", "ndcg", "dcg@2", "auc", "spearman", "eru")
+MEASURES = ("precision@1", "recall@2", "ndcg", "dcg@2", "auc", "spearman", "eru", "f1@2", "rbp")
 
 # Options of the bound of each loss, and its constant.
 GIVEN = {

@@ -15,6 +15,7 @@ from skcalrank.metrics import evaluate, measure_score, pairwise_disagreement_los
 UNDEFINED = {
     "ndcg": [[0, 0, 0]],
     "recall": [[0, 0, 0]],
+    "r_precision": [[0, 0, 0]],
     "map": [[0, 0, 0]],
     "auc": [[0, 0, 0], [1, 1, 1]],
     "spearman": [[1]],

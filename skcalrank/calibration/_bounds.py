@@ -208,7 +208,9 @@ def _factor(measure, loss, r, max_target):
         # All rankings of one document are best, whatever the constant.
         return constant * spread if spread else 0.0
     if measure.shape is None:
-        raise ValueError(f"No surrogate is known to be calibrated for {measure.name}.")
+        raise ValueError(
+            f"No surrogate is known to be calibrated for {measure.name} under every distribution."
+        )
     if loss.name != "squared":
         raise ValueError(
             f"loss={loss.name!r}: {measure.name} has a bound for least squares on its targets of "

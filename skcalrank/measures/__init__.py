@@ -7,24 +7,29 @@ from dataclasses import fields
 from typing import Any
 
 from ._base import Measure, PairMeasure, PositionalMeasure
+from ._hits import F1, RBP, RPrecision
 from ._pairs import Kendall, PairwiseDisagreement
 from ._positional import AUC, DCG, ERU, NDCG, Precision, Recall, Spearman
-from ._sequential import ERR, AveragePrecision, ReciprocalRank
+from ._sequential import ERR, AveragePrecision, HitRate, ReciprocalRank
 
 __all__ = [
     "AUC",
     "DCG",
     "ERR",
     "ERU",
+    "F1",
     "MEASURES",
     "NDCG",
+    "RBP",
     "AveragePrecision",
+    "HitRate",
     "Kendall",
     "Measure",
     "PairMeasure",
     "PairwiseDisagreement",
     "PositionalMeasure",
     "Precision",
+    "RPrecision",
     "Recall",
     "ReciprocalRank",
     "Spearman",
@@ -39,8 +44,12 @@ MEASURES: dict[str, type[Measure]] = {
         DCG,
         Precision,
         Recall,
+        F1,
+        RPrecision,
+        HitRate,
         AveragePrecision,
         ReciprocalRank,
+        RBP,
         ERR,
         ERU,
         AUC,
@@ -49,6 +58,9 @@ MEASURES: dict[str, type[Measure]] = {
         PairwiseDisagreement,
     )
 }
+
+# Of a measure, and what stands behind @.
+_NAME = r"([a-z_][a-z0-9_]*)(?:@(.+))?"
 
 
 def get_measure(measure: str | Measure, **options: Any) -> Measure:
@@ -84,7 +96,7 @@ def get_measure(measure: str | Measure, **options: Any) -> Measure:
                 f"Options {sorted(options)} were given beside {measure!r}: set them on it."
             )
         return measure
-    match = re.fullmatch(r"([a-z_]+)(?:@(.+))?", measure) if isinstance(measure, str) else None
+    match = re.fullmatch(_NAME, measure) if isinstance(measure, str) else None
     if match is None or match[1] not in MEASURES:
         raise ValueError(
             f"Unknown measure {measure!r}: choose one of {', '.join(sorted(MEASURES))}, "

@@ -1,4 +1,4 @@
-"""Measures of a user who reads from the top and stops: AP, reciprocal rank, ERR."""
+"""Measures of a user who reads from the top and stops: AP, reciprocal rank, hits, ERR."""
 
 from __future__ import annotations
 
@@ -122,10 +122,42 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
 
 
 @dataclass(frozen=True)
-class ReciprocalRank(BinaryMeasure):
+class _FirstRelevant(BinaryMeasure):
+    """What measures of the first relevant document have in common.
+
+    For a document that is relevant with probability p, in place of 0 or 1, they are members of the
+    ERR family with stop probability p, so that Lemma 1 of DMJ13 holds for them.
+    """
+
+    calibration: ClassVar[str | None] = "independence"
+    separable: ClassVar[bool] = True
+
+    def score_targets(self, y: Floats, queries: Queries) -> Floats:
+        """The relevance: sorting by its mean is best when relevances are independent given the
+        query (DMJ13, Lemma 1)."""
+        return y
+
+    def separable_targets(self, y: Floats) -> Floats:
+        return y
+
+    @staticmethod
+    def _found_at(relevant: Floats, block: Block) -> Floats:
+        """Probability that a position is relevant, given that none before it is.
+
+        Among n shared positions with m relevant documents it is ``m/(n-i+1)`` for the i-th.
+        """
+        _, among = _shared_counts(relevant, block)
+        # From the last place that the first relevant document can have on, nothing is missed.
+        found: Floats = among / (block.stop - block.positions + 1)
+        return found
+
+
+@dataclass(frozen=True)
+class ReciprocalRank(_FirstRelevant):
     """1 / position of the first relevant document; 0 without one (within the first k).
 
-    It is evaluated only: no theorem of the papers gives a surrogate for it.
+    With relevances that are independent given the query, sorting by their probabilities is best:
+    the reciprocal rank is the ERR of stop probabilities 0 and 1 (DMJ13, Lemma 1).
 
     Parameters
     ----------
@@ -159,23 +191,51 @@ class ReciprocalRank(BinaryMeasure):
                 found &= first < (self.k or np.inf)
                 out[block.ids] = found / (first + 1.0)
                 continue
-            first = self._is_first(relevant, block)
+            found = self._found_at(relevant, block)
+            missed = np.ones((len(found), found.shape[1] + 1))
+            np.cumprod(1.0 - found, axis=1, out=missed[:, 1:])
+            first = found * missed[:, :-1]
             out[block.ids] = _within(first / block.positions, block.positions, self.k)
         return out
 
-    @staticmethod
-    def _is_first(relevant: Floats, block: Block) -> Floats:
-        """Probability that each position is the first with a relevant document.
 
-        Among n shared positions with m relevant documents, the i-th is relevant with
-        probability ``m/(n-i+1)`` when those before it were not.
-        """
-        _, among = _shared_counts(relevant, block)
-        # From the last place that the first relevant document can have on, nothing is missed.
-        hit = among / (block.stop - block.positions + 1)
-        missed = np.ones((len(hit), hit.shape[1] + 1))
-        np.cumprod(1.0 - hit, axis=1, out=missed[:, 1:])
-        return hit * missed[:, :-1]
+@dataclass(frozen=True)
+class HitRate(_FirstRelevant):
+    """1 if a relevant document is among the first k, else 0: "success at k" of trec_eval.
+
+    With k = 1 it is P@1, and calibrated as that. From k = 2 on it is no positional measure where
+    queries have more than k + 1 documents; with relevances that are independent given the query,
+    sorting by their probabilities is best (DMJ13, Lemma 1, of an ERR whose discount is 1 up to k).
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last position that counts, from 1; None = all.
+    relevance_level : float, default=None
+        As in :class:`Precision`.
+
+    Raises
+    ------
+    ValueError
+        As :class:`Precision`.
+
+    Examples
+    --------
+    >>> from skcalrank.measures import HitRate
+    >>> from skcalrank.metrics import measure_score
+    >>> measure_score(HitRate(k=2), [[0, 1, 0], [0, 0, 1]], [[3, 2, 1], [3, 2, 1]])
+    0.5
+    """
+
+    name: ClassVar[str] = "hit"
+
+    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
+        out = np.zeros(ranked.queries.n_queries)
+        for block in ranked.blocks(self.k):
+            relevant = block.gather(y)
+            found = self._found_at(relevant, block) if block.tied else relevant
+            out[block.ids] = 1.0 - np.prod(1.0 - found[:, : self.k], axis=1)
+        return out
 
 
 @dataclass(frozen=True)

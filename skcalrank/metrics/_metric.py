@@ -64,6 +64,8 @@ neutral : float, default=0.0
     Relevance up to which a document is worth nothing.
 half_life : float, default=5.0
     Position, above 1, at which the discount is one half.
+p : float, default=0.8
+    Persistence of the user, in [0, 1).
 weights : {"difference", "unit"}, default="difference"
     ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``; ignored for a PreferenceTarget.
 normalize : bool, default=False

@@ -130,9 +130,10 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
     Parameters
     ----------
     name : str or Measure
-        ``"ndcg@10"``, ``"dcg@5"``, ``"precision@1"``, ``"recall@20"``, ``"map"``,
-        ``"mrr"``, ``"err@10"``, ``"eru"``, ``"auc"``, ``"spearman"``, ``"kendall"``,
-        ``"neg_pairwise_disagreement"``; ``@k`` may be left out.
+        ``"ndcg@10"``, ``"dcg@5"``, ``"precision@1"``, ``"recall@20"``, ``"f1@5"``, ``"hit@3"``,
+        ``"r_precision"``, ``"map"``, ``"mrr"``, ``"rbp"``, ``"err@10"``,
+        ``"eru"``, ``"auc"``, ``"spearman"``, ``"kendall"``, ``"neg_pairwise_disagreement"``; ``@k``
+        may be left out.
     **metric_options
         Parameters of the metric: ``ties``, ``empty``, ``gain``, ``relevance_level``, ...
 

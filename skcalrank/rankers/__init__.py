@@ -30,6 +30,7 @@ from ._positional import (
     LeastSquaresRanker,
     NDCGRanker,
     PrecisionRanker,
+    RBPRanker,
     RecallRanker,
     SpearmanRanker,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "PairwiseHingeRanker",
     "PairwiseLogisticRanker",
     "PrecisionRanker",
+    "RBPRanker",
     "RecallRanker",
     "ScoreRanker",
     "SpearmanRanker",

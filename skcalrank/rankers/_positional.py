@@ -12,6 +12,7 @@ from ..measures import (
     DCG,
     ERU,
     NDCG,
+    RBP,
     PositionalMeasure,
     Precision,
     Recall,
@@ -58,8 +59,8 @@ class LeastSquaresRanker(_PositionalRanker):
     Parameters
     ----------
     measure : str or PositionalMeasure, default="ndcg@10"
-        ``"precision@k"``, ``"recall@k"``, ``"dcg@k"``, ``"ndcg@k"``, ``"eru"``,
-        ``"auc"``, ``"spearman"``, or an object of :mod:`skcalrank.measures`.
+        ``"precision@k"``, ``"recall@k"``, ``"dcg@k"``, ``"ndcg@k"``, ``"f1@k"``,
+        ``"rbp"``, ``"eru"``, ``"auc"``, ``"spearman"``, or an object of :mod:`skcalrank.measures`.
     estimator : regressor, default=None
         Any regressor of scikit-learn; None is ridge regression with the penalty `alpha`, which
         can learn in chunks (:meth:`partial_fit`, :meth:`merge`). Calibration needs one
@@ -415,6 +416,62 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
         )
         self.neutral = neutral
         self.half_life = half_life
+
+
+class RBPRanker(_PositionalRanker):
+    """Rank-biased precision (Moffat and Zobel, 2008).
+
+    Regresses the relevance itself and sorts: calibrated (Fisher-consistent) for RBP
+    under every distribution of the labels, as its discount does not increase (CUG13, Theorem 3.2),
+    with rows where the row determines the probability of its relevance (:ref:`rows-and-context`).
+    It learns what :class:`PrecisionRanker` learns, and `score` is another.
+
+    Parameters
+    ----------
+    estimator, alpha, loss, n_passes, query_weight
+        As in :class:`LeastSquaresRanker`.
+    k : int, default=None
+        Cutoff of `score`; the surrogate is the same for every k. None = all.
+    p : float, default=0.8
+        Persistence of the user, in [0, 1) (of `score` only).
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant; None requires labels 0 and 1.
+
+    Examples
+    --------
+    >>> from skcalrank import RBPRanker
+    >>> X, y, qid = [[0.0], [1.0]], [0, 1], [7, 7]
+    >>> RBPRanker(p=0.5).fit(X, y, qid).score(X, y, qid)
+    0.5
+    """
+
+    short_names: ClassVar = {"rbp": {}}
+    _kind = RBP
+    _parameter_constraints: ClassVar = {
+        **_CONSTRAINTS,
+        "k": _CUTOFF,
+        "p": [Interval(Real, 0, 1, closed="left")],
+        "relevance_level": _LEVEL,
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        k: int | None = None,
+        p: float = 0.8,
+        alpha: float | str = "auto",
+        loss: str | None = None,
+        n_passes: int = 5,
+        query_weight: str | None = None,
+        relevance_level: float | None = None,
+    ) -> None:
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
+        self.k = k
+        self.p = p
+        self.relevance_level = relevance_level
 
 
 class AUCRanker(_PositionalRanker):

@@ -18,6 +18,8 @@ TREC = {
     "precision@5": "P_5",
     "recall@10": "recall_10",
     "mrr": "recip_rank",
+    "r_precision": "Rprec",
+    "hit@5": "success_5",
 }
 
 
