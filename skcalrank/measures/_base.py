@@ -427,8 +427,7 @@ class PositionalMeasure(Measure):
         return self.targets(y, queries)
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
-        queries = ranked.queries
-        return self.evaluate_targets(self.targets(y, queries), self.offset(y, queries), ranked)
+        return self.evaluator(y, ranked.queries)(ranked)
 
     def evaluator(self, y: Floats, queries: Queries) -> Callable[[Ranked], Floats]:
         if type(self).evaluate is not PositionalMeasure.evaluate:

@@ -6,7 +6,9 @@ CUG13 Table 1 (whose caption prints ``b`` of the AUC with the wrong sign).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import ClassVar
 
@@ -388,8 +390,18 @@ class Spearman(PositionalMeasure):
         return queries.repeat(queries.sizes) - mid_ranks(y, queries)
 
     def offset(self, y: Floats, queries: Queries) -> Floats:
+        return self._offset(mid_ranks(y, queries), queries)
+
+    def evaluator(self, y: Floats, queries: Queries) -> Callable[[Ranked], Floats]:
+        # One sort of the labels for both.
+        ranks = mid_ranks(y, queries)
+        targets = queries.repeat(queries.sizes) - ranks
+        return partial(self.evaluate_targets, targets, self._offset(ranks, queries))
+
+    @staticmethod
+    def _offset(ranks: Floats, queries: Queries) -> Floats:
         r = queries.sizes.astype(float)
-        squares = queries.sum(mid_ranks(y, queries) ** 2) + r * (r + 1) * (2 * r + 1) / 6
+        squares = queries.sum(ranks**2) + r * (r + 1) * (2 * r + 1) / 6
         return np.where(r < 2, 0.0, 1.0 - 6.0 * safe_divide(squares - 2 * r**2, r * (r**2 - 1)))
 
     def discount(self, positions: Ints, sizes: Ints) -> Floats:
@@ -404,5 +416,5 @@ def mid_ranks(y: Floats, queries: Queries) -> Floats:
         if not block.tied:
             out[block.rows] = block.positions
         else:
-            out[block.rows] = (block.start + block.stop + 1) / 2
+            out[block.rows] = block.mean_position
     return out[:-1]
