@@ -21,6 +21,10 @@ def relevant(y, relevance_level):
 
 
 def gain(label, kind):
+    if callable(kind):
+        return float(kind(label))
+    if isinstance(kind, tuple):
+        return kind[int(label)]
     return 2.0**label - 1.0 if kind == "exponential" else float(label)
 
 
@@ -38,13 +42,19 @@ def recall(y, position, k=None, relevance_level=None):
     return sum(v for v, p in zip(y, position) if first(k, p)) / sum(y) if sum(y) else NAN
 
 
-def dcg(y, position, k=None, gain_kind="exponential"):
-    return sum(gain(v, gain_kind) / math.log2(1 + p) for v, p in zip(y, position) if first(k, p))
+def log_discount(p):
+    return 1 / math.log2(1 + p)
 
 
-def ndcg(y, position, k=None, gain_kind="exponential"):
-    ideal = dcg(sorted(y, reverse=True), range(1, len(y) + 1), k, gain_kind)
-    return dcg(y, position, k, gain_kind) / ideal if ideal else NAN
+def dcg(y, position, k=None, gain_kind="exponential", discount=None):
+    discount = discount or log_discount
+    gained = [(gain(v, gain_kind), float(p)) for v, p in zip(y, position) if first(k, p)]
+    return sum(v * discount(p) for v, p in gained)
+
+
+def ndcg(y, position, k=None, gain_kind="exponential", discount=None):
+    ideal = dcg(sorted(y, reverse=True), range(1, len(y) + 1), k, gain_kind, discount)
+    return dcg(y, position, k, gain_kind, discount) / ideal if ideal else NAN
 
 
 def eru(y, position, k=None, neutral=0.0, half_life=5.0):
@@ -101,12 +111,13 @@ def hit(y, position, k=None, relevance_level=None):
     return float(any(v and first(k, p) for v, p in zip(relevant(y, relevance_level), position)))
 
 
-def err(y, position, k=None, max_grade=None):
+def err(y, position, k=None, max_grade=None, gain_kind="exponential", discount=None):
     highest = max(y) if max_grade is None else max_grade
     value, reads_on = 0.0, 1.0
     for p, label in sorted(zip(position, y)):
-        stops = (2.0**label - 1) / 2.0**highest
-        value += reads_on * stops / p if first(k, p) else 0.0
+        stops = gain(label, gain_kind) / (2.0**highest if gain_kind == "exponential" else 1)
+        part = reads_on * stops * (discount(float(p)) if discount else 1 / p)
+        value += part if first(k, p) else 0.0
         reads_on *= 1 - stops
     return value
 
@@ -175,7 +186,7 @@ def by_the_law(measure, y, position):
     if measure.undefined(y, query)[0]:
         return NAN
     if measure.shape == "documents":
-        product = measure.targets(y, query) * measure.discount(position, len(y))
+        product = measure.targets(y, query) * measure.basis(position, len(y))
     else:
         product = measure.pair_targets(y) * measure.pair_basis(position)
     return float(measure.offset(y, query)[0] + product.sum())

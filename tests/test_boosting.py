@@ -230,7 +230,7 @@ class Counting(PositionalMeasure):
         CALLS.append(len(y))
         return y
 
-    def discount(self, positions, sizes):
+    def basis(self, positions, sizes):
         return 1.0 / positions
 
 

@@ -76,7 +76,7 @@ def near_and_far_scores(minimizer, rng, n):
 
 def discounts(measure, r):
     """phi(1), ..., phi(r) from the definition: what one more relevant document is worth."""
-    return [float(measure.discount(np.array([i]), np.array([r]))[0]) for i in range(1, r + 1)]
+    return [float(measure.basis(np.array([i]), np.array([r]))[0]) for i in range(1, r + 1)]
 
 
 @pytest.mark.parametrize("measure", POSITIONAL, ids=repr)

@@ -139,7 +139,7 @@ class RankBiased(PositionalMeasure):
     def targets(self, y, queries):
         return y
 
-    def discount(self, positions, sizes):
+    def basis(self, positions, sizes):
         return (1 - self.persistence) * self.persistence ** (positions - 1.0)
 
 

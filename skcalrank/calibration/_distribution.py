@@ -249,7 +249,7 @@ class LabelDistribution:
             basis = measure.pair_basis(positions)
             values = np.tensordot(basis, self.expected_targets(measure, pairs=True), 2)
         else:
-            discount = measure.discount(positions, np.array(self.n_documents))
+            discount = measure.basis(positions, np.array(self.n_documents))
             values = discount @ self.expected_targets(measure)
         if self.labels.ndim == 3:
             return values

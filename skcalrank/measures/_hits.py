@@ -60,7 +60,7 @@ class RBP(BinaryMeasure, PositionalMeasure):
     def targets(self, y: Floats, queries: Queries) -> Floats:
         return y
 
-    def discount(self, positions: Ints, sizes: Ints) -> Floats:
+    def basis(self, positions: Ints, sizes: Ints) -> Floats:
         discount: Floats = (1.0 - self.p) * np.power(float(self.p), positions - 1.0)
         return discount if self.k is None else discount * (positions <= self.k)
 
@@ -101,7 +101,7 @@ class F1(BinaryMeasure, PositionalMeasure):
     def separable_targets(self, y: Floats) -> Floats:
         return y
 
-    def discount(self, positions: Ints, sizes: Ints) -> Floats:
+    def basis(self, positions: Ints, sizes: Ints) -> Floats:
         return (positions <= (sizes if self.k is None else self.k)) * 1.0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from ..data import Block, Bools, Floats, Ints, Queries, Ranked, check_cutoff, safe_divide
 from ._base import BinaryMeasure, Measure, PairMeasure
-from ._labels import gains, non_negative_labels
+from ._families import Discount, Gain, as_places, discounts, gains, own_discount, own_gain
+from ._labels import non_negative_labels
 
 # Powers of two of higher grades are out of range.
 _HIGHEST = 1000
@@ -238,14 +239,15 @@ class HitRate(_FirstRelevant):
         return out
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ERR(Measure):
     r"""Expected reciprocal rank: the position at which a cascade user stops.
 
     .. math:: \sum_p \frac{1}{p} R_p \prod_{q<p} (1 - R_q), \quad
         R = (2^y - 1)/2^{y_{max}}
 
-    with R in the order of positions (DMJ13, eq. 16).
+    with R in the order of positions. Other stop probabilities and discounts than :math:`1/p` are
+    of the same family (DMJ13, eq. 16), and calibrated under the same condition.
 
     Parameters
     ----------
@@ -253,13 +255,19 @@ class ERR(Measure):
         Last position that counts, from 1; None = all.
     max_grade : float, default=None
         Highest grade of the scale, :math:`y_{max}`, from 0 to 1000; None = the largest label given.
-        Set it to compare values between sets of data.
+        Set it to compare values between sets of data. Other gains need none.
+    gain : "exponential", array-like or callable, default="exponential"
+        The stop probability R of a document of relevance y: the above, ``gain[y]``, or a function
+        of an array of grades. In [0, 1], and it must not decrease with the grade.
+    discount : callable, default=None
+        As in :class:`DCG`; None is :math:`1/p`.
 
     Raises
     ------
     ValueError
-        If ``k`` is not an integer >= 1, or ``max_grade`` out of its range. On use, for labels that
-        are negative or above ``max_grade``.
+        If ``k`` is not an integer >= 1, ``max_grade`` out of its range, or ``gain`` or ``discount``
+        none of these. On use, for labels that are negative, above ``max_grade`` or without a gain,
+        and for functions as in :class:`DCG`.
 
     Examples
     --------
@@ -270,20 +278,26 @@ class ERR(Measure):
     0.5833
     >>> round(measure_score(ERR(max_grade=4), y, scores), 4)
     0.082
+    >>> measure_score(ERR(gain=[0, 0.75]), y, scores)
+    0.8125
     """
 
     name: ClassVar[str] = "err"
     calibration: ClassVar[str | None] = "independence"
-    basis_fields: ClassVar[frozenset[str]] = frozenset({"k", "max_grade"})
+    basis_fields: ClassVar[frozenset[str]] = frozenset({"k", "max_grade", "discount"})
     top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     separable: ClassVar[bool] = True
     positive_only: ClassVar[bool] = True
     k: int | None = None
     max_grade: float | None = None
+    gain: Gain = field(default="exponential", repr=False)
+    discount: Discount | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_cutoff(self.k)
+        object.__setattr__(self, "gain", own_gain(self.gain, ("exponential",), 1.0))
+        own_discount(self.discount)
         number = self.max_grade is None or isinstance(self.max_grade, Real)
         if not number or not 0 <= (self.max_grade or 0) <= _HIGHEST:
             raise ValueError(
@@ -297,12 +311,14 @@ class ERR(Measure):
                 f"y holds {y.max():g}, above max_grade={self.max_grade:g}: set max_grade "
                 "to the highest grade of the scale."
             )
+        if isinstance(self.gain, tuple):
+            as_places(y, len(self.gain))
         return y
 
     @property
     def is_scaled(self) -> bool:
-        """Whether ``max_grade`` is set."""
-        return self.max_grade is not None
+        """Whether ``max_grade`` is set, or not read by the gain."""
+        return self.max_grade is not None or self.gain != "exponential"
 
     def scaled_to(self, y: Floats) -> ERR:
         if self.is_scaled:
@@ -313,7 +329,8 @@ class ERR(Measure):
         return replace(self, max_grade=highest)
 
     def stop_probability(self, y: Floats) -> Floats:
-        """Probability that a user who reads a document stops there: ``(2^y - 1)/2^max_grade``.
+        """Probability that a user who reads a document stops there, such as
+        ``(2^y - 1)/2^max_grade``.
 
         Parameters
         ----------
@@ -323,8 +340,10 @@ class ERR(Measure):
         Returns
         -------
         stop : ndarray of shape (n_documents,)
-            In [0, 1). With ``max_grade=None`` the largest label of ``y`` is the highest grade.
+            In [0, 1]. With ``max_grade=None`` the largest label of ``y`` is the highest grade.
         """
+        if self.gain != "exponential":
+            return gains(y, self.gain, 1.0)
         highest: Any = self.scaled_to(y).max_grade
         stop: Floats = gains(y, "exponential") * np.exp2(-highest)
         return stop
@@ -345,8 +364,12 @@ class ERR(Measure):
             stopped = goes_on[:, :-1] * stops
             if block.tied:
                 _average_over_ties(stopped, goes_on, stops, block, self.k)
-            out[block.ids] = _within(stopped / block.positions, block.positions, self.k)
+            stopped *= self._discounts(block.positions)
+            out[block.ids] = _within(stopped, block.positions, self.k)
         return out
+
+    def _discounts(self, positions: Ints) -> Floats:
+        return 1.0 / positions if self.discount is None else discounts(positions, self.discount)
 
 
 def _average_over_ties(

@@ -25,7 +25,8 @@ _CONSTRAINTS = ScoreRanker._parameter_constraints
 _CUTOFF = [AT_LEAST_ONE, None]
 _LEVEL = [FINITE, None]
 _TARGETS = [one_of("measure", "separable")]
-_GAIN = [one_of("exponential", "linear")]
+_GAIN = [one_of("exponential", "linear"), "array-like", callable]
+_DISCOUNT = [callable, None]
 
 
 class _PositionalRanker(ScoreRanker):
@@ -273,8 +274,11 @@ class DCGRanker(_PositionalRanker):
         As in :class:`LeastSquaresRanker`.
     k : int, default=None
         Cutoff of `score`; the surrogate is the same for every k. None = all.
-    gain : {"exponential", "linear"}, default="exponential"
-        ``2^y - 1`` or ``y``.
+    gain : {"exponential", "linear"}, array-like or callable, default="exponential"
+        ``2^y - 1`` or ``y``; ``gain[y]``, or a function of grades that does not decrease.
+    discount : callable, default=None
+        Function of positions from 1 that does not increase; None is ``1 / log2(1 + i)``. For DCG it
+        changes `score` only.
 
     Examples
     --------
@@ -286,14 +290,20 @@ class DCGRanker(_PositionalRanker):
 
     short_names: ClassVar = {"dcg": {}}
     _kind = DCG
-    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "gain": _GAIN}
+    _parameter_constraints: ClassVar = {
+        **_CONSTRAINTS,
+        "k": _CUTOFF,
+        "gain": _GAIN,
+        "discount": _DISCOUNT,
+    }
 
     def __init__(
         self,
         estimator: Any = None,
         *,
         k: int | None = None,
-        gain: str = "exponential",
+        gain: Any = "exponential",
+        discount: Any = None,
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
@@ -304,6 +314,7 @@ class DCGRanker(_PositionalRanker):
         )
         self.k = k
         self.gain = gain
+        self.discount = discount
 
 
 class NDCGRanker(_PositionalRanker):
@@ -320,8 +331,8 @@ class NDCGRanker(_PositionalRanker):
         As in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff; None = all documents.
-    gain : {"exponential", "linear"}, default="exponential"
-        ``2^y - 1`` or ``y``.
+    gain, discount
+        As in :class:`DCGRanker`; IDCG is that of both.
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``G(y_i) / IDCG@k(y)``, or the gain ``G(y_i)`` itself. The latter is
         calibrated where the labels of a query are independent given the query and their laws
@@ -345,6 +356,7 @@ class NDCGRanker(_PositionalRanker):
         **_CONSTRAINTS,
         "k": _CUTOFF,
         "gain": _GAIN,
+        "discount": _DISCOUNT,
         "targets": _TARGETS,
     }
 
@@ -353,7 +365,8 @@ class NDCGRanker(_PositionalRanker):
         estimator: Any = None,
         *,
         k: int | None = 10,
-        gain: str = "exponential",
+        gain: Any = "exponential",
+        discount: Any = None,
         targets: str = "measure",
         alpha: float | str = "auto",
         loss: str | None = None,
@@ -365,6 +378,7 @@ class NDCGRanker(_PositionalRanker):
         )
         self.k = k
         self.gain = gain
+        self.discount = discount
         self.targets = targets
 
 

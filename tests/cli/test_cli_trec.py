@@ -58,7 +58,7 @@ class RankBiased(PositionalMeasure):
     def targets(self, y, queries):
         return y
 
-    def discount(self, positions, sizes):
+    def basis(self, positions, sizes):
         return 0.2 * 0.8 ** (positions - 1.0)
 
 
