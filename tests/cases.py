@@ -38,6 +38,7 @@ OPTIONS = {
     "max_grade": (4,),
     "weights": ("unit",),
     "normalize": (True,),
+    "divisor": ("attainable",),
 }
 # With max_grade=None the grade is the largest label given, which one query does not know.
 FIXED = {"max_grade": 2}

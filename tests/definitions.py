@@ -81,10 +81,11 @@ def spearman(y, position):
     return 1 - 6 * squares / (r * (r**2 - 1)) if r > 1 else NAN
 
 
-def average_precision(y, position, k=None, relevance_level=None):
+def average_precision(y, position, k=None, relevance_level=None, divisor="relevant"):
     y = relevant(y, relevance_level)
     found = sorted(p for v, p in zip(y, position) if v)
-    return sum((n + 1) / p for n, p in enumerate(found) if first(k, p)) / sum(y) if found else NAN
+    n = min(sum(y), k) if k and divisor == "attainable" else sum(y)
+    return sum((n + 1) / p for n, p in enumerate(found) if first(k, p)) / n if found else NAN
 
 
 def reciprocal_rank(y, position, k=None, relevance_level=None):
@@ -207,9 +208,9 @@ def orders_of_ties(scores):
         yield position
 
 
-def stable_positions(scores):
-    """Positions by decreasing score, equal ones in row order."""
-    order = sorted(range(len(scores)), key=lambda i: -scores[i])
+def stable_positions(scores, *, last_first=False):
+    """Positions by decreasing score, equal ones in row order, or in the reverse of it."""
+    order = sorted(range(len(scores)), key=lambda i: (-scores[i], -i if last_first else i))
     position = np.empty(len(scores), dtype=int)
     position[order] = np.arange(1, len(scores) + 1)
     return position

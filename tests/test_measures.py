@@ -6,7 +6,7 @@ from cases import INSTANCES, draw_labels, grades
 from definitions import DEFINITIONS, all_positions, definition, orders_of_ties, stable_positions
 
 from skcalrank.calibration import LabelDistribution
-from skcalrank.data import Queries
+from skcalrank.data import TIES, Queries
 from skcalrank.measures import ERR, MEASURES, PairMeasure, PositionalMeasure, get_measure
 from skcalrank.metrics import measure_score
 
@@ -148,8 +148,10 @@ def test_ties_by_enumeration(measure, r, rng):
         expected = [reduce(v) for v in by_order]
         got = values(measure, y, scores, ties=ties)
         np.testing.assert_allclose(got, expected, atol=1e-12, err_msg=ties)
-    stable = [definition(measure, a, stable_positions(s)) for a, s in zip(y, scores)]
-    np.testing.assert_allclose(values(measure, y, scores, ties="stable"), stable, atol=1e-12)
+    for ties, last_first in (("stable", False), ("reversed", True)):
+        order = [stable_positions(s, last_first=last_first) for s in scores]
+        expected = [definition(measure, a, p) for a, p in zip(y, order)]
+        np.testing.assert_allclose(values(measure, y, scores, ties=ties), expected, atol=1e-12)
 
 
 def few_ties(r, rng):
@@ -174,7 +176,7 @@ def test_ties_in_large_queries(measure, rng):
 
 @pytest.mark.product
 @every_measure
-@pytest.mark.parametrize("ties", ["average", "stable", "worst", "best"])
+@pytest.mark.parametrize("ties", TIES)
 def test_many_queries_equal_one_at_a_time(measure, ties, rng):
     sizes = rng.permutation(np.r_[1, 1, 2, 3, 5, 8, 8, 13, 21, 40, 41, 75])
     qid = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
@@ -186,9 +188,10 @@ def test_many_queries_equal_one_at_a_time(measure, ties, rng):
         for q in dict.fromkeys(qid.tolist())
     ]
     np.testing.assert_allclose(together, alone, atol=1e-12)
-    if ties == "stable":
+    if ties in ("stable", "reversed"):
         one = qid == qid[0]
-        expected = definition(measure, y[one], stable_positions(scores[one]))
+        order = stable_positions(scores[one], last_first=ties == "reversed")
+        expected = definition(measure, y[one], order)
         np.testing.assert_allclose(together[0], expected, atol=1e-12)
 
 

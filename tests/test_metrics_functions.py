@@ -23,7 +23,7 @@ FUNCTIONS = [
     if name.endswith(("_score", "_loss")) and name != "measure_score"
 ]
 METRICS = {function.measure.name: function for function in FUNCTIONS}
-POLICIES = ("ties", "empty", "sample_weight", "average")
+POLICIES = ("ties", "empty", "sample_weight", "average", "convention")
 
 every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 

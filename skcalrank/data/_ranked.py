@@ -19,7 +19,7 @@ from ._lazily import lazy_property
 from ._queries import Bucket, Queries
 from ._types import Array, Bools, Floats, Ints
 
-TIES = ("average", "stable", "worst", "best")
+TIES = ("average", "stable", "reversed", "worst", "best")
 
 
 @dataclass
@@ -117,8 +117,8 @@ class Ranked:
     scores : ndarray of shape (n_rows,)
         Finite scores, in grouped order.
     queries : Queries
-    ties : {"average", "stable", "worst", "best"}, default="average"
-        Equal scores share their positions, stand in row order, or in the order of
+    ties : {"average", "stable", "reversed", "worst", "best"}, default="average"
+        Equal scores share their positions, stand in row order or its reverse, or in the order of
         their labels that is worst or best for the measure.
     labels : ndarray of shape (n_rows,), default=None
         What "worst" and "best" mean: lower or higher labels first.
@@ -196,6 +196,8 @@ class Ranked:
             by_label = np.argsort(labels, axis=1, kind="stable")
             by_key = np.argsort(along_rows(keys, by_label), axis=1, kind="stable")
             order = along_rows(by_label, by_key)
+        elif self.ties == "reversed":
+            order = bucket.width - 1 - np.argsort(keys[:, ::-1], axis=1, kind="stable")
         else:
             order = np.argsort(keys, axis=1, kind=None if self.ties == "average" else "stable")
         runs = None

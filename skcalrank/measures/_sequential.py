@@ -9,7 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Block, Bools, Floats, Ints, Queries, Ranked, check_cutoff, safe_divide
+from ..data import (
+    Block,
+    Bools,
+    Floats,
+    Ints,
+    Queries,
+    Ranked,
+    check_cutoff,
+    check_option,
+    safe_divide,
+)
 from ._base import BinaryMeasure, Measure, PairMeasure
 from ._families import Discount, Gain, as_places, discounts, gains, own_discount, own_gain
 from ._labels import non_negative_labels
@@ -41,7 +51,8 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
     .. math:: \frac{1}{|y|_1} \sum_{i \ge j} \frac{y_i y_j}{\max(\sigma(i), \sigma(j))}
 
     0/0 without a relevant document. With a cutoff, the precision at relevant positions
-    beyond k counts 0 and the denominator stays :math:`|y|_1`, as in trec_eval's map_cut.
+    beyond k counts 0 and the denominator stays :math:`|y|_1`, as in trec_eval's map_cut, or is
+    :math:`\min(|y|_1, k)`, as in LightGBM, XGBoost and many competitions.
 
     Parameters
     ----------
@@ -49,11 +60,13 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
         Last position that counts, from 1; None = all, as in the paper.
     relevance_level : float, default=None
         As in :class:`Precision`.
+    divisor : {"relevant", "attainable"}, default="relevant"
+        Number of relevant documents, or at most k: the largest sum that the cutoff allows.
 
     Raises
     ------
     ValueError
-        As :class:`Precision`.
+        As :class:`Precision`, and if ``divisor`` is not one of the two.
 
     Examples
     --------
@@ -63,18 +76,30 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
     0.5
     >>> measure_score(AveragePrecision(k=2), [0, 1, 0, 1], [4, 3, 2, 1])
     0.25
+    >>> measure_score(AveragePrecision(k=1, divisor="attainable"), [0, 1, 0, 1], [3, 4, 2, 1])
+    1.0
     """
 
     name: ClassVar[str] = "map"
     objective: ClassVar[str | None] = "map"
     calibration: ClassVar[str | None] = "reinforce"
+    divisor: str = "relevant"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_option("divisor", self.divisor, ("relevant", "attainable"))
+
+    def _divisors(self, relevant: Floats) -> Floats:
+        if self.k is None or self.divisor == "relevant":
+            return relevant
+        return np.minimum(relevant, float(self.k))
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
         without: Bools = queries.sum(y) == 0
         return without
 
     def pair_targets(self, y: Floats) -> Floats:
-        relevant = y.sum(axis=-1)[..., None, None]
+        relevant = self._divisors(y.sum(axis=-1))[..., None, None]
         products = np.tril(y[..., :, None] * y[..., None, :])
         return safe_divide(products, relevant)
 
@@ -84,7 +109,7 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
         """``y_i/|y|_1``, the diagonal of the pair targets: RAT13, Corollary 5."""
-        relevant = queries.repeat(queries.sum(y))
+        relevant = queries.repeat(self._divisors(queries.sum(y)))
         return safe_divide(y, relevant)
 
     def separable_targets(self, y: Floats) -> Floats:
@@ -105,7 +130,7 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
             found = relevant.cumsum(axis=1)
             found *= relevant
             out[block.ids] = found @ share
-        return safe_divide(out, queries.sum(y))
+        return safe_divide(out, self._divisors(queries.sum(y)))
 
     @staticmethod
     def _precision(relevant: Floats, block: Block) -> Floats:

@@ -31,7 +31,7 @@ qid : array-like of shape (n_rows,), default=None
     Query of each row; None = one query.
 k : int, default=None
     {cutoff}
-ties, empty, sample_weight, average
+ties, empty, sample_weight, average, convention
     Policies, as in :func:`measure_score`.
 {options}
 Returns
