@@ -149,8 +149,9 @@ class Measure(ABC):
         same : bool
             True if targets are equal up to a positive factor and a shift of each query, and the
             basis orders the documents alike: measures of one class that differ in `basis_fields`
-            only, and Kendall's tau and the unit pairwise disagreement. (The best ranking for ERR
-            on two scales is the same under the condition of its calibration.)
+            only, Kendall's tau and the unit pairwise disagreement, and rank-biased precision and
+            precision. (The best ranking for ERR on two scales is the same under the condition of
+            its calibration.)
         """
         return self._targets_key() == other._targets_key()
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..data import Bools, Floats, Ints, Queries, Ranked, safe_divide
 from ._base import BinaryMeasure, Measure, PositionalMeasure
 from ._labels import binary_labels, check_level
+from ._positional import Precision
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,10 @@ class RBP(BinaryMeasure, PositionalMeasure):
         super().__post_init__()
         if not isinstance(self.p, Real) or isinstance(self.p, bool) or not 0 <= self.p < 1:
             raise ValueError(f"p={self.p!r}: the persistence is a number from 0 to below 1.")
+
+    def _targets_key(self) -> tuple[type[Measure], dict[str, Any]]:
+        # One order is best for both.
+        return Precision(relevance_level=self.relevance_level)._targets_key()
 
     def targets(self, y: Floats, queries: Queries) -> Floats:
         return y
