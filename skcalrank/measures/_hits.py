@@ -16,10 +16,12 @@ from ._positional import Precision
 
 @dataclass(frozen=True)
 class RBP(BinaryMeasure, PositionalMeasure):
-    r"""Rank-biased precision: :math:`\phi(i) = (1-p) p^{i-1}`, :math:`u_i = y_i` [MZ08]_.
+    r"""Rank-biased precision: :math:`\phi(i) = (1-p) p^{i-1}`, :math:`u_i = y_i`.
 
     What a user finds per document read, who goes on from each to the next with probability p. A
-    perfect ranking of finitely many documents stays below 1.
+    perfect ranking of finitely many documents stays below 1. Moffat and Zobel: Rank-Biased
+    Precision for Measurement of Retrieval Effectiveness, ACM Transactions on Information Systems
+    27 (1), 2008.
 
     Parameters
     ----------
@@ -34,11 +36,6 @@ class RBP(BinaryMeasure, PositionalMeasure):
     ------
     ValueError
         As :class:`Precision`, and if ``p`` is not in [0, 1).
-
-    References
-    ----------
-    .. [MZ08] Moffat, Zobel: Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM
-       Transactions on Information Systems 27 (1), 2008.
 
     Examples
     --------
