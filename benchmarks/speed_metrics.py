@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 from _common import describe_environment, print_table, print_threads
@@ -40,6 +41,12 @@ PYTREC = {
     "mrr": "recip_rank",
     "precision@10": "P_10",
     "recall@10": "recall_10",
+}
+# Of whole orders: pairs, and ranks.
+WHOLE = {
+    "Kendall": metrics.kendall_score,
+    "pairwise disagreement": metrics.pairwise_disagreement_loss,
+    "Spearman": metrics.spearman_score,
 }
 
 
@@ -139,6 +146,8 @@ def main():
         "ties": lambda: metrics.ndcg_score(y, tied, qid=qid, k=10),
         "ties, whole": lambda: metrics.ndcg_score(y, tied, qid=qid),
     }
+    for name, metric in WHOLE.items():
+        calls[name] = partial(metric, y, s, qid=qid)
     with threadpool_limits(1, "blas"):
         seconds = interleaved(calls, args.rounds)
     one = np.minimum(seconds["ranx 1"], seconds["pytrec_eval 1"])
@@ -158,8 +167,9 @@ def main():
         if name == "six":
             rows += [_row(f"{n} six measures", seconds[f"{n} 6"], len(y)) for n in PEERS]
         rows.append(_row(f"skcalrank {title}", seconds[name], len(y), peer, asked))
+    rows += [_row(f"skcalrank {name}", seconds[name], len(y)) for name in WHOLE]
     print_table(["", "ms", "M rows/s", "x faster peer", "asked"], rows)
-    own = ("ndcg@10", "six", "ties", "ties, whole")
+    own = ("ndcg@10", "six", "ties", "ties, whole", *WHOLE)
     print_threads({name: calls[name] for name in own}, args.rounds)
     print("\nLargest difference per query:")
     differences = check_equal(y, s, qid, qrels, run, ranx_pair)

@@ -20,16 +20,25 @@ from skcalrank.measures import MEASURES
 from skcalrank.rankers import ScoreRanker
 from skcalrank.testing import all_rankers
 
+
+def halved(grades):
+    """Gains that are stop probabilities too, of grades up to 2."""
+    return grades / 2
+
+
 # Values of every option, each tried alone and together with a cutoff.
 OPTIONS = {
     "k": (1, 2, 3, 9),
-    "gain": ("linear",),
+    "gain": ("linear", (0.0, 0.25, 1.0), halved),
+    "discount": (np.reciprocal,),
     "relevance_level": (1, 1.5),
     "neutral": (0.5,),
     "half_life": (2.0,),
+    "p": (0.5,),
     "max_grade": (4,),
     "weights": ("unit",),
     "normalize": (True,),
+    "divisor": ("attainable",),
 }
 # With max_grade=None the grade is the largest label given, which one query does not know.
 FIXED = {"max_grade": 2}
@@ -52,6 +61,8 @@ def instances():
         yield cls(**fixed)
         for name in fields:
             for value in OPTIONS.get(name, ()):
+                if value == "linear" and not cls.has_gain:
+                    continue
                 yield cls(**fixed | {name: value})
                 if cls.has_cutoff and name != "k":
                     yield cls(**fixed | {name: value, "k": 2})

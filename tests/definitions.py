@@ -21,6 +21,10 @@ def relevant(y, relevance_level):
 
 
 def gain(label, kind):
+    if callable(kind):
+        return float(kind(label))
+    if isinstance(kind, tuple):
+        return kind[int(label)]
     return 2.0**label - 1.0 if kind == "exponential" else float(label)
 
 
@@ -38,13 +42,19 @@ def recall(y, position, k=None, relevance_level=None):
     return sum(v for v, p in zip(y, position) if first(k, p)) / sum(y) if sum(y) else NAN
 
 
-def dcg(y, position, k=None, gain_kind="exponential"):
-    return sum(gain(v, gain_kind) / math.log2(1 + p) for v, p in zip(y, position) if first(k, p))
+def log_discount(p):
+    return 1 / math.log2(1 + p)
 
 
-def ndcg(y, position, k=None, gain_kind="exponential"):
-    ideal = dcg(sorted(y, reverse=True), range(1, len(y) + 1), k, gain_kind)
-    return dcg(y, position, k, gain_kind) / ideal if ideal else NAN
+def dcg(y, position, k=None, gain_kind="exponential", discount=None):
+    discount = discount or log_discount
+    gained = [(gain(v, gain_kind), float(p)) for v, p in zip(y, position) if first(k, p)]
+    return sum(v * discount(p) for v, p in gained)
+
+
+def ndcg(y, position, k=None, gain_kind="exponential", discount=None):
+    ideal = dcg(sorted(y, reverse=True), range(1, len(y) + 1), k, gain_kind, discount)
+    return dcg(y, position, k, gain_kind, discount) / ideal if ideal else NAN
 
 
 def eru(y, position, k=None, neutral=0.0, half_life=5.0):
@@ -71,10 +81,11 @@ def spearman(y, position):
     return 1 - 6 * squares / (r * (r**2 - 1)) if r > 1 else NAN
 
 
-def average_precision(y, position, k=None, relevance_level=None):
+def average_precision(y, position, k=None, relevance_level=None, divisor="relevant"):
     y = relevant(y, relevance_level)
     found = sorted(p for v, p in zip(y, position) if v)
-    return sum((n + 1) / p for n, p in enumerate(found) if first(k, p)) / sum(y) if found else NAN
+    n = min(sum(y), k) if k and divisor == "attainable" else sum(y)
+    return sum((n + 1) / p for n, p in enumerate(found) if first(k, p)) / n if found else NAN
 
 
 def reciprocal_rank(y, position, k=None, relevance_level=None):
@@ -82,12 +93,32 @@ def reciprocal_rank(y, position, k=None, relevance_level=None):
     return 1 / min(found) if found else 0.0
 
 
-def err(y, position, k=None, max_grade=None):
+def rbp(y, position, k=None, relevance_level=None, p=0.8):
+    y = relevant(y, relevance_level)
+    return (1 - p) * sum(v * p ** (i - 1) for v, i in zip(y, position) if first(k, i))
+
+
+def f1(y, position, k=None, relevance_level=None):
+    p, r = (f(y, position, k, relevance_level) for f in (precision, recall))
+    return 2 * p * r / (p + r) if sum(relevant(y, relevance_level)) and p + r else 0.0
+
+
+def r_precision(y, position, relevance_level=None):
+    n = sum(relevant(y, relevance_level))
+    return precision(y, position, n, relevance_level) if n else NAN
+
+
+def hit(y, position, k=None, relevance_level=None):
+    return float(any(v and first(k, p) for v, p in zip(relevant(y, relevance_level), position)))
+
+
+def err(y, position, k=None, max_grade=None, gain_kind="exponential", discount=None):
     highest = max(y) if max_grade is None else max_grade
     value, reads_on = 0.0, 1.0
     for p, label in sorted(zip(position, y)):
-        stops = (2.0**label - 1) / 2.0**highest
-        value += reads_on * stops / p if first(k, p) else 0.0
+        stops = gain(label, gain_kind) / (2.0**highest if gain_kind == "exponential" else 1)
+        part = reads_on * stops * (discount(float(p)) if discount else 1 / p)
+        value += part if first(k, p) else 0.0
         reads_on *= 1 - stops
     return value
 
@@ -129,6 +160,10 @@ DEFINITIONS = {
     "spearman": spearman,
     "map": average_precision,
     "mrr": reciprocal_rank,
+    "rbp": rbp,
+    "f1": f1,
+    "r_precision": r_precision,
+    "hit": hit,
     "err": err,
     "kendall": kendall,
     "neg_pairwise_disagreement": neg_pairwise_disagreement,
@@ -152,7 +187,7 @@ def by_the_law(measure, y, position):
     if measure.undefined(y, query)[0]:
         return NAN
     if measure.shape == "documents":
-        product = measure.targets(y, query) * measure.discount(position, len(y))
+        product = measure.targets(y, query) * measure.basis(position, len(y))
     else:
         product = measure.pair_targets(y) * measure.pair_basis(position)
     return float(measure.offset(y, query)[0] + product.sum())
@@ -173,9 +208,9 @@ def orders_of_ties(scores):
         yield position
 
 
-def stable_positions(scores):
-    """Positions by decreasing score, equal ones in row order."""
-    order = sorted(range(len(scores)), key=lambda i: -scores[i])
+def stable_positions(scores, *, last_first=False):
+    """Positions by decreasing score, equal ones in row order, or in the reverse of it."""
+    order = sorted(range(len(scores)), key=lambda i: (-scores[i], -i if last_first else i))
     position = np.empty(len(scores), dtype=int)
     position[order] = np.arange(1, len(scores) + 1)
     return position

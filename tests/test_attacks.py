@@ -31,7 +31,7 @@ class Attack:
         labels = np.array(list(product((0.0, 1.0), repeat=r)))
         self.measure, self.r = get_measure(measure), r
         self.targets = LabelDistribution(labels).targets(self.measure)
-        self.discount = self.measure.discount(np.arange(1, r + 1), np.array(r))
+        self.discount = self.measure.basis(np.arange(1, r + 1), np.array(r))
         options = {"eta": float(r if loss == "bregman_kl" else 1)}
         self.loss = get_loss(loss, **options) if "eta" in vars(get_loss(loss)) else get_loss(loss)
         top = {"max_target": 1.0} if loss in OF_LARGEST else {}

@@ -286,7 +286,7 @@ REFUSED = [
     ({"loss": "lambdarank", "targets": "grades"}, r"targets='grades' is not read by loss='lambda"),
     ({"loss": "lambdarank", "query_weight": None}, r"query_weight=None is not read by loss="),
     ({"loss": "nonsense"}, r"Unknown loss 'nonsense'"),
-    ({"measure": "mrr"}, r"mrr has no targets of single documents to boost"),
+    ({"measure": "kendall"}, r"kendall has no targets of single documents to boost"),
     ({"start": NDCGRanker}, r"start must be a ranker.*NDCGRanker"),
     ({"start": 3}, r"start must be a ranker.* got 3"),
     ({"start": NDCGRanker(), "validation_fraction": 0}, r"start=.* needs validation queries"),

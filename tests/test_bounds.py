@@ -23,7 +23,7 @@ from skcalrank.measures import (
 
 POSITIONAL = [m for m in INSTANCES if isinstance(m, PositionalMeasure)]
 PAIRS = [m for m in INSTANCES if isinstance(m, PairMeasure)]
-MEASURES = ("precision@1", "recall@2", "ndcg", "dcg@2", "auc", "spearman", "eru")
+MEASURES = ("precision@1", "recall@2", "ndcg", "dcg@2", "auc", "spearman", "eru", "f1@2", "rbp")
 
 # Options of the bound of each loss, and its constant.
 GIVEN = {
@@ -76,7 +76,7 @@ def near_and_far_scores(minimizer, rng, n):
 
 def discounts(measure, r):
     """phi(1), ..., phi(r) from the definition: what one more relevant document is worth."""
-    return [float(measure.discount(np.array([i]), np.array([r]))[0]) for i in range(1, r + 1)]
+    return [float(measure.basis(np.array([i]), np.array([r]))[0]) for i in range(1, r + 1)]
 
 
 @pytest.mark.parametrize("measure", POSITIONAL, ids=repr)

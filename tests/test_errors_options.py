@@ -229,7 +229,7 @@ TABLE = {
     "unknown ties": (
         lambda: ndcg(ties="random"),
         ValueError,
-        "ties='random'.*'average', 'stable', 'worst', 'best'",
+        "ties='random'.*'average', 'stable', 'reversed', 'worst'",
     ),
     "unknown empty": (
         lambda: ndcg(empty="half"),

@@ -49,8 +49,8 @@ def problems(draw, name):
 
 def one_query(measure, y, scores, ties):
     """The value of a query, from all orders that its ties leave."""
-    if ties == "stable":
-        return definition(measure, y, stable_positions(scores))
+    if ties in ("stable", "reversed"):
+        return definition(measure, y, stable_positions(scores, last_first=ties == "reversed"))
     values = [definition(measure, y, positions) for positions in orders_of_ties(scores)]
     return {"average": np.mean, "worst": np.min, "best": np.max}[ties](values)
 
@@ -113,7 +113,7 @@ def test_order_of_rows_and_queries_changes_nothing(name, data):
     weight = data.draw(vectors(len(codes), WEIGHTS))
     weight = weight if all(weight[codes == code].any() for code in codes) else weight + 1
     rows = data.draw(orders(len(codes)))
-    ties = data.draw(st.sampled_from([each for each in TIES if each != "stable"]))
+    ties = data.draw(st.sampled_from(["average", "worst", "best"]))
     options = {"ties": ties, "empty": "zero"}
     first = measure_score(measure, y, scores, qid=codes, sample_weight=weight, **options)
     again = measure_score(

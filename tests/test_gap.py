@@ -432,7 +432,7 @@ def test_ones_own_measure_loss_and_distributions():
         def targets(self, y, queries):
             return y
 
-        def discount(self, positions, sizes):
+        def basis(self, positions, sizes):
             return 1.0 / positions
 
     drawn = []

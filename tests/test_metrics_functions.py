@@ -23,7 +23,7 @@ FUNCTIONS = [
     if name.endswith(("_score", "_loss")) and name != "measure_score"
 ]
 METRICS = {function.measure.name: function for function in FUNCTIONS}
-POLICIES = ("ties", "empty", "sample_weight", "average")
+POLICIES = ("ties", "empty", "sample_weight", "average", "convention")
 
 every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 
@@ -139,7 +139,7 @@ class RankBiased(PositionalMeasure):
     def targets(self, y, queries):
         return y
 
-    def discount(self, positions, sizes):
+    def basis(self, positions, sizes):
         return (1 - self.persistence) * self.persistence ** (positions - 1.0)
 
 

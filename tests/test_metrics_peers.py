@@ -139,6 +139,8 @@ TREC = {
     "recall_5": (metrics.recall_at_k_score, {"k": 5}),
     "recall_20": (metrics.recall_at_k_score, {"k": 20}),
     "recip_rank": (metrics.reciprocal_rank_score, {}),
+    "Rprec": (metrics.r_precision_score, {}),
+    "success_5": (metrics.hit_at_k_score, {"k": 5}),
     "ndcg": (metrics.ndcg_score, {"gain": "linear"}),
     "ndcg_cut_10": (metrics.ndcg_score, {"gain": "linear", "k": 10}),
 }

@@ -8,6 +8,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import Ridge
 
 from skcalrank import PreferenceTarget, RankingTarget, get_scorer, get_scorer_names, metrics
+from skcalrank.data import TIES
 from skcalrank.measures import MEASURES, get_measure
 from skcalrank.metrics import evaluate, measure_score, pairwise_disagreement_loss
 
@@ -15,6 +16,7 @@ from skcalrank.metrics import evaluate, measure_score, pairwise_disagreement_los
 UNDEFINED = {
     "ndcg": [[0, 0, 0]],
     "recall": [[0, 0, 0]],
+    "r_precision": [[0, 0, 0]],
     "map": [[0, 0, 0]],
     "auc": [[0, 0, 0], [1, 1, 1]],
     "spearman": [[1]],
@@ -146,7 +148,7 @@ def test_evaluate_equals_single_calls(name, problem, rng):
     y, scores, qid = problem
     names = [*rng.permutation(sorted(MEASURES)), "ndcg@2", "precision@1", "map@3"]
     for average in (True, False):
-        for ties in ("average", "stable", "worst", "best"):
+        for ties in TIES:
             policies = {"qid": qid, "ties": ties, "average": average}
             together = evaluate(y, scores, names, **policies)
             assert list(together) == names
@@ -236,6 +238,21 @@ def test_stable_disagreement_follows_the_rows(rng):
         PreferenceTarget.from_matrices(matrices), scores, ties="stable", average=False
     )
     np.testing.assert_allclose(found, expected)
+
+
+def test_reversed_disagreement_is_that_of_dmj10(rng):
+    matrices, scores = random_dags(10, 4, rng), rng.integers(0, 2, (10, 4))
+    i, j = np.indices((4, 4))
+    # DMJ10, eq. 7: a tie is lost by the preference for the document with the smaller index.
+    behind = [np.where(i < j, s[i] <= s[j], s[i] < s[j]) for s in scores]
+    expected = [(m * lost).sum() for m, lost in zip(matrices, behind)]
+    options = {"ties": "reversed", "average": False}
+    target = PreferenceTarget.from_matrices(matrices)
+    found = pairwise_disagreement_loss(target, scores.astype(float), **options)
+    np.testing.assert_allclose(found, expected)
+    y = rng.integers(0, 3, (10, 4))
+    expected = [(preferences(a) * lost).sum() for a, lost in zip(y, behind)]
+    np.testing.assert_allclose(pairwise_disagreement_loss(y, scores, **options), expected)
 
 
 @pytest.mark.parametrize("ties", ["best", "worst"])

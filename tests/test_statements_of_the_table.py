@@ -5,12 +5,15 @@ one row, and with rows every document has its own. Both are as rich as any funct
 """
 
 import re
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from definitions import all_positions
 from laws import PD, random_laws
 from row_laws import law_of
+from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
@@ -160,6 +163,68 @@ def test_baselines_fail_under_low_noise(ranker):
     assert not (scores[0] > scores[1] + 1e-3 and scores[1] > scores[2] + 1e-3)
 
 
+# -- hits and R-precision ----------------------------------------------------------------------
+
+
+def values_of_orders(measure, r):
+    """Value of every binary labels (a row, where the measure is defined) in every order."""
+    labels = np.array(list(product([0.0, 1.0], repeat=r))[1:])
+    return labels, np.array([LabelDistribution([y]).order_values(measure) for y in labels])
+
+
+@pytest.mark.parametrize("r", [2, 3, 4, 5])
+def test_hits_are_positional_for_the_first_and_all_but_the_last(r):
+    for k in range(1, r):
+        labels, values = values_of_orders(f"hit@{k}", r)
+        # Of sum_i u_i phi(sigma(i)) up to a term of the labels: the sum over all i is one.
+        spanned = np.linalg.matrix_rank(values - values.mean(axis=1, keepdims=True))
+        assert (spanned < r) == (k in (1, r - 1))
+    target = labels if r == 2 else labels * (labels.sum(axis=1) == 1)[:, None]
+    hits = target @ (all_positions(r) <= r - 1).T
+    found = values - hits
+    np.testing.assert_allclose(found, found[:, :1] + np.zeros(len(hits[0])), atol=1e-12)
+
+
+def test_hit_at_one_is_precision_at_one():
+    np.testing.assert_array_equal(*(values_of_orders(m, 4)[1] for m in ("hit@1", "precision@1")))
+
+
+@pytest.mark.parametrize("r", [3, 4])
+def test_r_precision_is_precision_of_a_cutoff_that_the_labels_have(r):
+    labels, values = values_of_orders("r_precision", r)
+    assert np.linalg.matrix_rank(values - values.mean(axis=1, keepdims=True)) > r - 1
+    for m in range(1, r + 1):
+        _, cut = values_of_orders(f"precision@{m}", r)
+        same = labels.sum(axis=1) == m
+        np.testing.assert_allclose(values[same], cut[same], atol=1e-12)
+
+
+def test_the_best_order_for_r_precision_is_an_assignment(rng):
+    lost = []
+    for law in random_laws(30, rng, r=4, n_labels=4, n_grades=2):
+        relevant = law.labels.sum(axis=1)
+        share = law.labels * (law.probabilities / np.maximum(relevant, 1))[:, None]
+        of_number = relevant[:, None] == np.arange(1, 5)
+        u = np.einsum("ni,nm->im", share, of_number)
+        price = u[:, ::-1].cumsum(axis=1)[:, ::-1]
+        documents, places = linear_sum_assignment(price, maximize=True)
+        best = law.bayes_value("r_precision")
+        assert price[documents, places].sum() == pytest.approx(best, abs=1e-12)
+        assert regret(law, "r_precision", places + 1) < 1e-12
+        lost.append(law.target_regret("r_precision", law.expected_targets("r_precision")))
+    # The sort is not best for all laws.
+    assert max(lost) > 0.01
+
+
+def test_sorting_is_not_best_for_hits_of_dependent_relevances():
+    # Two copies of one document, and another that is relevant when they are not.
+    law = LabelDistribution([[1, 1, 0], [0, 0, 1]], [0.6, 0.4])
+    assert regret(law, "hit@2", [1, 2, 3]) == pytest.approx(0.4)
+    assert law.target_regret("hit@2", law.expected_targets("hit@2")) == pytest.approx(0.4)
+    assert law.bayes_value("hit@2") == 1
+    assert law.target_regret("mrr", law.expected_targets("mrr")) > 0.05
+
+
 # -- the page -------------------------------------------------------------------------------------
 
 
@@ -176,7 +241,8 @@ TESTS = [
     "test_every_loss_leads_every_measure_to_its_best_order",
     "test_net_preferences_are_best_on_p_f",
     *["test_maps_of_pairs_are_best_on_their_laws"] * 2,
-    "test_every_loss_leads_every_measure_to_its_best_order",
+    *["test_every_loss_leads_every_measure_to_its_best_order"] * 2,
+    "test_the_best_order_for_r_precision_is_an_assignment",
     "test_baselines_fail_under_low_noise",
     "test_a_loss_matrix_of_labels_is_that_of_its_classes",
 ]

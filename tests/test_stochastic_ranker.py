@@ -135,7 +135,7 @@ BAD = [
     ({"step": 0.0}, "'step' parameter"),
     ({"fit_intercept": "yes"}, "'fit_intercept' parameter"),
     ({"loss": "hinge"}, "Unknown loss"),
-    ({"measure": "mrr"}, "no score-based surrogate|relevance_level"),
+    ({"measure": "kendall"}, "no score-based surrogate"),
     ({"loss": Logistic(eta=0.1)}, "eta=0.1 is below"),
 ]
 

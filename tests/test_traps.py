@@ -132,7 +132,7 @@ def test_ties_are_broken_by_what_the_measure_gains():
         def targets(self, y, queries):
             return 3.0 - y
 
-        def discount(self, positions, sizes):
+        def basis(self, positions, sizes):
             return 1.0 / positions
 
     worst, mean, best = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from textwrap import fill
 
 from ..data import WHOLE_BYTES
 from ..datasets import TABLES
@@ -17,7 +18,7 @@ from ._shared import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, RUN_MEASURES, TREC
 
 _MEASURES = f"""\
 measures, most of them with @k behind the name for a cutoff:
-  {" ".join(get_scorer_names())}
+{fill(" ".join(get_scorer_names()), 100, initial_indent="  ", subsequent_indent="  ")}
 """
 _RANKERS = f"""\
 rankers, by least squares in closed form (Ridge):

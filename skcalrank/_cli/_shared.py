@@ -13,9 +13,10 @@ from .. import measures
 from ..datasets import group_file
 from ._rankers import RANKERS
 
-# Cut off where papers cut them off. DCG would tell what NDCG tells, on another scale.
+# Cut off where papers cut them off. DCG would tell what NDCG tells, on another scale, and the
+# others what precision tells.
 _AT_10 = ("ndcg", "precision", "recall", "err")
-_LEFT_OUT = ("dcg",)
+_LEFT_OUT = ("dcg", "f1", "hit", "r_precision", "rbp")
 
 #: Rows of tables.
 MEASURES = [
@@ -35,13 +36,13 @@ def _in_order(names, *first):
 # Rankers of graded labels first.
 COMPARE_RANKERS = _in_order(
     [name for name, make in RANKERS.items() if not make.keywords],
-    *("ndcg", "dcg", "eru", "spearman", "err", "pd", "precision", "recall", "map", "auc"),
+    *("ndcg", "dcg", "eru", "spearman", "err", "pd", "precision", "rbp", "recall", "map", "auc"),
 )
 # Rankers that agree on labels 0 and 1 stand together.
 DEMO_RANKERS = [
     *_in_order(
         RANKERS,
-        *("precision", "dcg", "eru", "err", "spearman", "pd", "kendall"),
+        *("precision", "rbp", "dcg", "eru", "err", "spearman", "pd", "kendall"),
         *("recall", "map", "ndcg", "auc"),
     ),
     "ndcg+trees",

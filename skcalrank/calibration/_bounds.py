@@ -72,7 +72,7 @@ def c_phi(measure: str | Measure, r: int, p: float = 2) -> float:
     (r,) = _check_sizes(r)
     if not isinstance(p, Real) or isinstance(p, bool) or not p >= 1:
         raise ValueError(f"p={p!r}: choose a number from 1.")
-    phi = measure.discount(np.arange(1, r + 1), r)
+    phi = measure.basis(np.arange(1, r + 1), r)
     half = r // 2
     return float(np.linalg.norm(phi[:half] - phi[::-1][:half], p)) if half else 0.0
 
@@ -208,7 +208,9 @@ def _factor(measure, loss, r, max_target):
         # All rankings of one document are best, whatever the constant.
         return constant * spread if spread else 0.0
     if measure.shape is None:
-        raise ValueError(f"No surrogate is known to be calibrated for {measure.name}.")
+        raise ValueError(
+            f"No surrogate is known to be calibrated for {measure.name} under every distribution."
+        )
     if loss.name != "squared":
         raise ValueError(
             f"loss={loss.name!r}: {measure.name} has a bound for least squares on its targets of "

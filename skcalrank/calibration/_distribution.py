@@ -249,7 +249,7 @@ class LabelDistribution:
             basis = measure.pair_basis(positions)
             values = np.tensordot(basis, self.expected_targets(measure, pairs=True), 2)
         else:
-            discount = measure.discount(positions, np.array(self.n_documents))
+            discount = measure.basis(positions, np.array(self.n_documents))
             values = discount @ self.expected_targets(measure)
         if self.labels.ndim == 3:
             return values
@@ -276,7 +276,7 @@ class LabelDistribution:
         scores : array-like of shape (r,) or (n, r)
             Scores, higher is better, or n vectors of them; infinities are allowed. Pass
             positions as ``-positions``.
-        ties : {"average", "stable", "worst", "best"}, default="average"
+        ties : {"average", "stable", "reversed", "worst", "best"}, default="average"
             Documents with equal scores: the mean over all orders of them, the order of the
             documents, or the one order that is worst or best in expectation.
 
@@ -323,7 +323,7 @@ class LabelDistribution:
         ----------
         measure, scores
             As in :meth:`value`.
-        ties : {"average", "stable", "worst", "best"}, default="worst"
+        ties : {"average", "stable", "reversed", "worst", "best"}, default="worst"
             As in :meth:`value`. Regret bounds hold for the worst.
         """
         return self.bayes_value(measure) - self.value(measure, scores, ties=ties)

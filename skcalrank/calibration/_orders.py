@@ -54,6 +54,8 @@ def _predicted(scores, positions, ties):
     tied = before == behind
     if ties == "stable":
         tied &= first < second
+    elif ties == "reversed":
+        tied &= first > second
     return ((before > behind) | tied).all(axis=2)
 
 

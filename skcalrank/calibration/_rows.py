@@ -218,7 +218,7 @@ class SharedRows:
         ----------
         measure : str or Measure
         scores : array-like of shape (n_kinds,)
-        ties : {"average", "stable", "worst", "best"}, default="best"
+        ties : {"average", "stable", "reversed", "worst", "best"}, default="best"
             As in :meth:`LabelDistribution.value`, also of scores that are equal up to rounding.
         """
         scores = as_array(scores, "scores").astype(float)

@@ -6,6 +6,7 @@ here and never from a module of this room.
 
 from __future__ import annotations
 
+from ._arrays import along_rows as along_rows
 from ._arrays import as_array as as_array
 from ._arrays import checked_array as checked_array
 from ._arrays import exact_ranks as exact_ranks

@@ -28,6 +28,13 @@ def safe_divide(numerator: ArrayLike, denominator: ArrayLike, otherwise: float =
     return out
 
 
+def along_rows(values: Array, columns: Ints) -> Array:
+    """Take an entry of its row for each column: several times as fast as ``take_along_axis``."""
+    n, width = values.shape
+    first = np.arange(0, n * width, max(width, 1))[:, None]
+    return values.ravel().take(columns + first)
+
+
 def refuse_masked(**values: Any) -> None:
     """Raise for a masked array, whose mask a conversion to an array would drop without a word."""
     for name, value in values.items():

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ._arrays import along_rows
 from ._lazily import lazy_property
 from ._queries import Bucket, Queries
 from ._types import Array, Bools, Floats, Ints
 
-TIES = ("average", "stable", "worst", "best")
+TIES = ("average", "stable", "reversed", "worst", "best")
 
 
 @dataclass
@@ -61,6 +62,12 @@ class Block:
         return np.repeat(ends, self.run_length).reshape(self.rows.shape)
 
     @lazy_property
+    def mean_position(self) -> Floats:
+        """The mean of the positions from 1 that each document shares."""
+        means = self.run_start + (self.run_length + 1) / 2
+        return np.repeat(means, self.run_length).reshape(self.rows.shape)
+
+    @lazy_property
     def run_length(self) -> Ints:
         """Number of documents of each run."""
         lengths: Ints = np.diff(self.runs, append=self.rows.size)
@@ -69,8 +76,9 @@ class Block:
     @lazy_property
     def run_row(self) -> Ints:
         """Query of the block that each run belongs to."""
-        rows: Ints = self.runs // self.rows.shape[1]
-        return rows
+        # Every query begins a run.
+        firsts = np.searchsorted(self.runs, np.arange(0, self.rows.size, self.rows.shape[1]))
+        return np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(self.runs)))
 
     @lazy_property
     def run_start(self) -> Ints:
@@ -109,8 +117,8 @@ class Ranked:
     scores : ndarray of shape (n_rows,)
         Finite scores, in grouped order.
     queries : Queries
-    ties : {"average", "stable", "worst", "best"}, default="average"
-        Equal scores share their positions, stand in row order, or in the order of
+    ties : {"average", "stable", "reversed", "worst", "best"}, default="average"
+        Equal scores share their positions, stand in row order or its reverse, or in the order of
         their labels that is worst or best for the measure.
     labels : ndarray of shape (n_rows,), default=None
         What "worst" and "best" mean: lower or higher labels first.
@@ -170,7 +178,7 @@ class Ranked:
         places = chosen.reshape(-1, k)
         top = keys.ravel()[places]
         by_key = np.argsort(top, axis=1)
-        rows = np.take_along_axis(places, by_key, axis=1)
+        rows = along_rows(places, by_key)
         rows += bucket.first[clear] - start_of_row
         top.sort(axis=1)
         distinct = (top[:, 1:] != top[:, :-1]).all(axis=1)
@@ -186,8 +194,10 @@ class Ranked:
             labels = bucket.pad(self._labels, 0.0)
             labels = labels if self.ties == "worst" else -labels
             by_label = np.argsort(labels, axis=1, kind="stable")
-            by_key = np.argsort(np.take_along_axis(keys, by_label, axis=1), axis=1, kind="stable")
-            order = np.take_along_axis(by_label, by_key, axis=1)
+            by_key = np.argsort(along_rows(keys, by_label), axis=1, kind="stable")
+            order = along_rows(by_label, by_key)
+        elif self.ties == "reversed":
+            order = bucket.width - 1 - np.argsort(keys[:, ::-1], axis=1, kind="stable")
         else:
             order = np.argsort(keys, axis=1, kind=None if self.ties == "average" else "stable")
         runs = None
@@ -199,7 +209,7 @@ class Ranked:
                 last = np.take_along_axis(keys, order[:, k - 1 : k], axis=1)
                 reach = np.count_nonzero(keys <= last, axis=1)
                 order = order[:, : reach[np.isfinite(last[:, 0])].max(initial=k)]
-            runs = _runs(np.take_along_axis(keys, order, axis=1), bucket.sizes)
+            runs = _runs(along_rows(keys, order), bucket.sizes)
         rows = bucket.first + order
         if bucket.ragged:
             np.copyto(rows, self.queries.n_rows, where=order >= bucket.sizes)

@@ -7,24 +7,31 @@ from dataclasses import fields
 from typing import Any
 
 from ._base import Measure, PairMeasure, PositionalMeasure
+from ._conventions import CONVENTIONS as CONVENTIONS
+from ._conventions import get_convention as get_convention
+from ._hits import F1, RBP, RPrecision
 from ._pairs import Kendall, PairwiseDisagreement
 from ._positional import AUC, DCG, ERU, NDCG, Precision, Recall, Spearman
-from ._sequential import ERR, AveragePrecision, ReciprocalRank
+from ._sequential import ERR, AveragePrecision, HitRate, ReciprocalRank
 
 __all__ = [
     "AUC",
     "DCG",
     "ERR",
     "ERU",
+    "F1",
     "MEASURES",
     "NDCG",
+    "RBP",
     "AveragePrecision",
+    "HitRate",
     "Kendall",
     "Measure",
     "PairMeasure",
     "PairwiseDisagreement",
     "PositionalMeasure",
     "Precision",
+    "RPrecision",
     "Recall",
     "ReciprocalRank",
     "Spearman",
@@ -39,8 +46,12 @@ MEASURES: dict[str, type[Measure]] = {
         DCG,
         Precision,
         Recall,
+        F1,
+        RPrecision,
+        HitRate,
         AveragePrecision,
         ReciprocalRank,
+        RBP,
         ERR,
         ERU,
         AUC,
@@ -50,8 +61,13 @@ MEASURES: dict[str, type[Measure]] = {
     )
 }
 
+# Of a measure, and what stands behind @.
+_NAME = r"([a-z_][a-z0-9_]*)(?:@(.+))?"
 
-def get_measure(measure: str | Measure, **options: Any) -> Measure:
+
+def get_measure(
+    measure: str | Measure, *, convention: str | None = None, **options: Any
+) -> Measure:
     """A measure by its name.
 
     Parameters
@@ -59,6 +75,9 @@ def get_measure(measure: str | Measure, **options: Any) -> Measure:
     measure : str or Measure
         ``"ndcg@10"``, ``"map"``, ...; ``@k`` may be left out, and is for measures with a
         cutoff. A measure is returned as it is.
+    convention : {"trec_eval", "lightgbm", "xgboost", "sklearn"}, default=None
+        Fill in the options that this library has, where they are left at their defaults. What it
+        does with equal scores and empty queries is up to metrics, which take it too.
     **options
         Parameters of the measure, such as ``gain`` or ``relevance_level``.
 
@@ -77,14 +96,18 @@ def get_measure(measure: str | Measure, **options: Any) -> Measure:
     >>> from skcalrank.measures import get_measure
     >>> get_measure("ndcg@10", gain="linear")
     NDCG(k=10, gain='linear')
+    >>> get_measure("map@10", convention="lightgbm")
+    AveragePrecision(k=10, relevance_level=1, divisor='attainable')
     """
+    if convention is not None:
+        return get_convention(convention).apply(get_measure(measure, **options))
     if isinstance(measure, Measure):
         if options:
             raise ValueError(
                 f"Options {sorted(options)} were given beside {measure!r}: set them on it."
             )
         return measure
-    match = re.fullmatch(r"([a-z_]+)(?:@(.+))?", measure) if isinstance(measure, str) else None
+    match = re.fullmatch(_NAME, measure) if isinstance(measure, str) else None
     if match is None or match[1] not in MEASURES:
         raise ValueError(
             f"Unknown measure {measure!r}: choose one of {', '.join(sorted(MEASURES))}, "

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..data import Block, Bools, Floats, Ints, Queries, Ranked, check_cutoff
+from ._families import shown
 from ._labels import binary_labels, check_level
 
 
@@ -52,8 +53,10 @@ class Measure(ABC):
         Whether the score target of a document depends on its own label only.
     basis_fields : frozenset of str
         Parameters that change the values, but not which ranking is best.
-    has_cutoff, has_gain : bool
-        Whether there is a parameter ``k``, a parameter ``gain``.
+    has_cutoff : bool
+        Whether there is a parameter ``k``.
+    has_gain : bool
+        Whether there is a parameter ``gain`` that may be "exponential" or "linear".
     cutoff : int or None
         Last position that counts; None = all.
     positive_only : bool
@@ -94,6 +97,15 @@ class Measure(ABC):
     reads_orders: ClassVar[bool] = False
     reads_preferences: ClassVar[bool] = False
     top_only: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        # Of dataclasses that leave it to this one: a function by its name, and some fields only
+        # where they are not as they come.
+        if not is_dataclass(self):
+            return super().__repr__()
+        values = [(f, getattr(self, f.name)) for f in fields(self)]
+        options = [f"{f.name}={shown(v)}" for f, v in values if f.repr or v != f.default]
+        return f"{type(self).__name__}({', '.join(options)})"
 
     @property
     def cutoff(self) -> int | None:
@@ -137,8 +149,9 @@ class Measure(ABC):
         same : bool
             True if targets are equal up to a positive factor and a shift of each query, and the
             basis orders the documents alike: measures of one class that differ in `basis_fields`
-            only, and Kendall's tau and the unit pairwise disagreement. (The best ranking for ERR
-            on two scales is the same under the condition of its calibration.)
+            only, Kendall's tau and the unit pairwise disagreement, and rank-biased precision and
+            precision. (The best ranking for ERR on two scales is the same under the condition of
+            its calibration.)
         """
         return self._targets_key() == other._targets_key()
 
@@ -357,7 +370,7 @@ class PositionalMeasure(Measure):
     .. math:: \mathrm{perf}(y, \sigma) = b(y) + \sum_i u_i(y) \, \phi(\sigma(i))
 
     with a non-increasing discount :math:`\phi \ge 0` of the position and non-negative
-    targets :math:`u_i(y)`. A subclass gives ``targets`` and ``discount``, and metric,
+    targets :math:`u_i(y)`. A subclass gives ``targets`` and ``basis``, and metric,
     surrogate and prediction map follow: sorting is best against any such basis.
 
     Examples
@@ -373,7 +386,7 @@ class PositionalMeasure(Measure):
     ...     def targets(self, y, queries):
     ...         return y
     ...
-    ...     def discount(self, positions, sizes):
+    ...     def basis(self, positions, sizes):
     ...         return 1.0 / positions
     >>> X, y, qid = load_digits_queries(n_queries=20, n_documents=30)
     >>> ranker = LeastSquaresRanker(measure=Harmonic()).fit(X, y, qid)
@@ -401,8 +414,8 @@ class PositionalMeasure(Measure):
         """
 
     @abstractmethod
-    def discount(self, positions: Ints, sizes: Ints) -> Floats:
-        """``phi`` at 1-based positions.
+    def basis(self, positions: Ints, sizes: Ints) -> Floats:
+        """The discount ``phi`` at 1-based positions.
 
         Parameters
         ----------
@@ -427,8 +440,7 @@ class PositionalMeasure(Measure):
         return self.targets(y, queries)
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
-        queries = ranked.queries
-        return self.evaluate_targets(self.targets(y, queries), self.offset(y, queries), ranked)
+        return self.evaluator(y, ranked.queries)(ranked)
 
     def evaluator(self, y: Floats, queries: Queries) -> Callable[[Ranked], Floats]:
         if type(self).evaluate is not PositionalMeasure.evaluate:
@@ -453,7 +465,7 @@ class PositionalMeasure(Measure):
         """
         out = np.array(offset, dtype=float)
         for block in ranked.blocks(self.cutoff):
-            discount = self.discount(block.positions, block.sizes)
+            discount = self.basis(block.positions, block.sizes)
             gained = block.gather(values)
             if block.tied:
                 gained = block.sum_of_runs(gained) * _mean_of_runs(discount, block)
@@ -485,7 +497,7 @@ class PositionalMeasure(Measure):
             if self.cutoff is not None and self.cutoff < bucket.width:
                 first = np.partition(first, self.cutoff - 1, axis=1)[:, : self.cutoff]
             first.sort(axis=1)
-            discount = self.discount(np.arange(1, first.shape[1] + 1)[None, :], bucket.sizes)
+            discount = self.basis(np.arange(1, first.shape[1] + 1)[None, :], bucket.sizes)
             out[bucket.ids] = -(first * discount).sum(axis=1)
         return out
 

@@ -41,20 +41,3 @@ def non_negative_labels(y: Floats, name: str) -> Floats:
             "Shift the labels so that the lowest grade is 0."
         )
     return y
-
-
-def gains(y: Floats, gain: str) -> Floats:
-    """``2^y - 1`` or ``y``."""
-    if gain == "linear":
-        return y
-    if y.size and y.max() > 1000:
-        raise ValueError(
-            f"y holds {y.max():g}, and 2^y - 1 overflows: use gain='linear', or labels on "
-            "a scale of grades."
-        )
-    out = np.exp2(y)
-    out -= 1.0
-    # Of small labels 1 would leave nothing.
-    small = np.flatnonzero((y > 0) & (y < 1))
-    out[small] = np.expm1(y[small] * np.log(2.0))
-    return out

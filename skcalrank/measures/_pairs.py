@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data import (
-    Array,
-    Block,
     Bools,
     Floats,
     Ints,
@@ -20,6 +18,7 @@ from ..data import (
     scale_of,
 )
 from ._base import Measure, PairMeasure
+from ._inversions import disagreement
 from ._positional import mid_ranks
 
 
@@ -97,7 +96,7 @@ class PairwiseDisagreement(PairMeasure):
         if not self.normalize:
             return scale * net
         return safe_divide(
-            net, queries.repeat(_disagreement(y, Ranked(y, queries), self.weights)[0])
+            net, queries.repeat(disagreement(y, Ranked(y, queries), self.weights)[0])
         )
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
@@ -107,7 +106,7 @@ class PairwiseDisagreement(PairMeasure):
         else:
             scale = scale_of(ranked.queries.max(np.abs(y)))
             y = y / ranked.queries.repeat(scale)
-        total, lost = _disagreement(y, ranked, self.weights)
+        total, lost = disagreement(y, ranked, self.weights)
         return -safe_divide(lost, total) if self.normalize else -scale * lost
 
     def of_preferences(self, total: Floats, lost: Floats, sizes: Ints) -> Floats:
@@ -151,83 +150,9 @@ class Kendall(PairMeasure):
         return 1.0 - 2.0 * (positions[..., :, None] > positions[..., None, :])
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
-        total, lost = _disagreement(y, ranked, "unit")
+        total, lost = disagreement(y, ranked, "unit")
         sizes = ranked.queries.sizes
         return safe_divide(total - 2.0 * lost, sizes * (sizes - 1) / 2)
 
     def of_preferences(self, total: Floats, lost: Floats, sizes: Ints) -> Floats:
         return safe_divide(total - 2.0 * lost, sizes * (sizes - 1) / 2, np.nan)
-
-
-def _disagreement(y: Floats, ranked: Ranked, weights: str) -> Floats:
-    """Total weight of the preferences of each query, and the weight that is lost."""
-    out = np.zeros((2, ranked.queries.n_queries))
-    if weights != "unit":
-        # Differences are all that counts, and a large common part would drown them.
-        y = y - ranked.queries.repeat(-ranked.queries.max(-y))
-    for block in ranked.blocks():
-        labels = block.gather(y)
-        rank = _dense_ranks(labels, block)
-        value = rank if weights == "unit" else labels
-        out[:, block.ids] = _count(rank, value, block, weights == "unit")
-    return out
-
-
-def _dense_ranks(labels: Floats, block: Block) -> Array:
-    """Number of distinct smaller labels in the query; 0 where there is no document."""
-    inside = np.arange(labels.shape[1]) < block.sizes
-    order = np.argsort(np.where(inside, labels, np.inf), axis=1)
-    in_order = np.take_along_axis(labels, order, axis=1)
-    # Of few bits, so that a stable sort is a radix sort.
-    steps = np.zeros(labels.shape, dtype=np.int16 if labels.shape[1] < 2**15 else np.int64)
-    np.cumsum(in_order[:, 1:] != in_order[:, :-1], axis=1, out=steps[:, 1:])
-    ranks = np.empty_like(steps)
-    np.put_along_axis(ranks, order, steps, axis=1)
-    return ranks * inside
-
-
-def _count(rank: Array, value: Array, block: Block, unit: bool) -> tuple[Floats, Floats]:
-    """Weight of all preferences, and of those lost, in O(r log(number of labels)).
-
-    Every pair of different labels is told apart by exactly one bit of their ranks: the
-    highest in which they differ. Documents are kept sorted by the bits above, in score
-    order within; a document whose bit is set is preferred to those of its group whose
-    bit is not, and loses to the ones of higher score. Equal scores lose one half.
-    """
-    n, width = rank.shape
-    inside = (np.arange(width) < block.sizes) * 1.0
-    place = np.arange(width)
-    run = np.broadcast_to(block.start if block.tied else place, rank.shape)
-    total, lost = np.zeros(n), np.zeros(n)
-    for bit in range(int(rank.max(initial=0)).bit_length() - 1, -1, -1):
-        above = rank >> (bit + 1)
-        order = np.argsort(above, axis=1, kind="stable")
-        above, ranks, runs, there, v = (
-            np.take_along_axis(a, order, axis=1) for a in (above, rank, run, inside, value)
-        )
-        is_set = (ranks >> bit) & 1
-        group = _starts(above[:, 1:] != above[:, :-1])
-        tied = _starts((above[:, 1:] != above[:, :-1]) | (runs[:, 1:] != runs[:, :-1]))
-        wins = np.zeros((2, n, width))
-        for weight, sign in ((there, 1.0), (there * v, -1.0))[: 1 if unit else 2]:
-            below = np.zeros((n, width + 1))
-            np.cumsum(weight * (1 - is_set), axis=1, out=below[:, 1:])
-            factor = sign if unit else (v if sign > 0 else -1.0)
-            at = [np.take_along_axis(below, g, axis=1) for g in (*group, *tied)]
-            wins[0] += factor * (at[1] - at[0])
-            wins[1] += factor * ((at[2] - at[0]) + 0.5 * (at[3] - at[2]))
-        total += (wins[0] * is_set).sum(axis=1)
-        lost += (wins[1] * is_set).sum(axis=1)
-    return total, lost
-
-
-def _starts(new: Bools) -> tuple[Ints, Ints]:
-    """First and one past the last column of the run that each column belongs to."""
-    n, width = len(new), new.shape[1] + 1
-    column = np.arange(width)
-    marks = np.ones((n, width + 1), dtype=bool)
-    marks[:, 1:-1] = new
-    start = np.maximum.accumulate(np.where(marks[:, :-1], column, 0), axis=1)
-    ends = np.where(marks[:, 1:], column + 1, width)
-    stop = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-    return start, stop

@@ -6,7 +6,9 @@ CUG13 Table 1 (whose caption prints ``b`` of the AUC with the wrong sign).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from numbers import Real
 from typing import ClassVar
 
@@ -19,12 +21,12 @@ from ..data import (
     Queries,
     Ranked,
     check_cutoff,
-    check_option,
     safe_divide,
     scale_of,
 )
 from ._base import BinaryMeasure, PositionalMeasure
-from ._labels import binary_labels, check_level, gains, non_negative_labels
+from ._families import Discount, Gain, as_places, discounts, gains, own_discount, own_gain
+from ._labels import binary_labels, check_level, non_negative_labels
 
 
 def _share(values: Floats, total: Floats, queries: Queries) -> Floats:
@@ -70,7 +72,7 @@ class Precision(BinaryMeasure, PositionalMeasure):
     def targets(self, y: Floats, queries: Queries) -> Floats:
         return y
 
-    def discount(self, positions: Ints, sizes: Ints) -> Floats:
+    def basis(self, positions: Ints, sizes: Ints) -> Floats:
         k = sizes if self.k is None else self.k
         return (positions <= k) / k
 
@@ -115,29 +117,35 @@ class Recall(BinaryMeasure, PositionalMeasure):
     def separable_targets(self, y: Floats) -> Floats:
         return y
 
-    def discount(self, positions: Ints, sizes: Ints) -> Floats:
+    def basis(self, positions: Ints, sizes: Ints) -> Floats:
         return (positions <= (sizes if self.k is None else self.k)) * 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DCG(PositionalMeasure):
     r"""Discounted cumulative gain: :math:`\phi(i) = 1(i \le k)/\log_2(1+i)`, :math:`u_i = G(y_i)`.
 
     The gain is :math:`G(y) = 2^y - 1` ("exponential") or :math:`y` ("linear"); CUG13, Table 1,
-    has the exponential one.
+    has the exponential one. Any other gain, and any other discount, make another positional measure
+    of the same family (DMJ13, eq. 14), for which the same surrogates are calibrated.
 
     Parameters
     ----------
     k : int, default=None
         Last position that counts, from 1; None = all.
-    gain : {"exponential", "linear"}, default="exponential"
-        What a document of relevance y is worth: ``2^y - 1``, or y.
+    gain : {"exponential", "linear"}, array-like or callable, default="exponential"
+        What a document of relevance y is worth: ``2^y - 1``, or y; ``gain[y]``, as LightGBM's
+        label_gain; or a function of an array of grades. It must not decrease with the grade.
+    discount : callable, default=None
+        Function of an array of positions from 1, which must not increase; None is
+        :math:`1/\log_2(1+i)`. Functions at the top of a module can be pickled, lambdas cannot.
 
     Raises
     ------
     ValueError
-        If ``k`` is not an integer >= 1, or ``gain`` not one of the two. On use, for negative
-        labels, and for labels above 1000 with the exponential gain, which overflows.
+        If ``k`` is not an integer >= 1, or ``gain`` or ``discount`` none of these. On use, for
+        negative labels, for labels without a gain, for functions that are not finite, negative or
+        in a wrong order, and for labels above 1000 with the exponential gain, which overflows.
 
     Examples
     --------
@@ -146,34 +154,46 @@ class DCG(PositionalMeasure):
     >>> y, scores = [2, 0, 1], [0.9, 0.7, 0.3]
     >>> measure_score(DCG(), y, scores), measure_score(DCG(k=2, gain="linear"), y, scores)
     (3.5, 2.0)
+    >>> DCG(gain=[0, 1, 10]), round(measure_score(DCG(gain=[0, 1, 10]), y, scores), 3)
+    (DCG(k=None, gain=(0.0, 1.0, 10.0)), 10.5)
+    >>> round(measure_score(DCG(discount=lambda positions: 1 / positions), y, scores), 4)
+    3.3333
     """
 
     name: ClassVar[str] = "dcg"
-    basis_fields: ClassVar[frozenset[str]] = frozenset({"k"})
+    basis_fields: ClassVar[frozenset[str]] = frozenset({"k", "discount"})
     has_gain: ClassVar[bool] = True
     top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     separable: ClassVar[bool] = True
     positive_only: ClassVar[bool] = True
     k: int | None = None
-    gain: str = "exponential"
+    gain: Gain = "exponential"
+    discount: Discount | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_cutoff(self.k)
-        check_option("gain", self.gain, ("exponential", "linear"))
+        object.__setattr__(self, "gain", own_gain(self.gain, ("exponential", "linear")))
+        own_discount(self.discount)
 
     def labels(self, y: Floats) -> Floats:
-        return non_negative_labels(y, self.name)
+        y = non_negative_labels(y, self.name)
+        if isinstance(self.gain, tuple):
+            as_places(y, len(self.gain))
+        return y
 
     def targets(self, y: Floats, queries: Queries) -> Floats:
         return gains(y, self.gain)
 
-    def discount(self, positions: Ints, sizes: Ints) -> Floats:
-        discount: Floats = 1.0 / np.log2(1.0 + positions)
+    def basis(self, positions: Ints, sizes: Ints) -> Floats:
+        if self.discount is not None:
+            discount = discounts(positions, self.discount)
+        else:
+            discount = 1.0 / np.log2(1.0 + positions)
         return discount if self.k is None else discount * (positions <= self.k)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NDCG(DCG):
     r"""DCG divided by the largest that the labels allow: :math:`u_i = G(y_i)/\mathrm{IDCG}@k(y)`.
 
@@ -184,8 +204,11 @@ class NDCG(DCG):
     ----------
     k : int, default=None
         Last position that counts, from 1, of the ideal order too; None = all.
-    gain : {"exponential", "linear"}, default="exponential"
-        What a document of relevance y is worth: ``2^y - 1``, or y.
+    gain : {"exponential", "linear"}, array-like or callable, default="exponential"
+        What a document of relevance y is worth: ``2^y - 1``, or y; ``gain[y]``, as LightGBM's
+        label_gain; or a function of an array of grades. It must not decrease with the grade.
+    discount : callable, default=None
+        As in :class:`DCG`, of the ideal order too.
 
     Raises
     ------
@@ -239,7 +262,7 @@ class NDCG(DCG):
         counts = np.right_shift(packed, field[::-1]) & ((1 << bits) - 1)
         # Best grade first: how many positions are filled when a grade is done.
         filled = counts.cumsum(axis=1)
-        discount = self.discount(np.arange(1, queries.sizes.max() + 1), queries.sizes)
+        discount = self.basis(np.arange(1, queries.sizes.max() + 1), queries.sizes)
         summed = np.append(0.0, discount.cumsum())
         # Summation by parts over the grades.
         ideal: Floats = summed[filled] @ np.diff(gain)[::-1]
@@ -298,7 +321,7 @@ class ERU(PositionalMeasure):
         above: Floats = np.maximum(y - self.neutral, 0.0)
         return above
 
-    def discount(self, positions: Ints, sizes: Ints) -> Floats:
+    def basis(self, positions: Ints, sizes: Ints) -> Floats:
         discount: Floats = np.exp2((1.0 - positions) / (self.half_life - 1.0))
         return discount if self.k is None else discount * (positions <= self.k)
 
@@ -358,7 +381,7 @@ class AUC(PositionalMeasure):
     def separable_targets(self, y: Floats) -> Floats:
         return y
 
-    def discount(self, positions: Ints, sizes: Ints) -> Floats:
+    def basis(self, positions: Ints, sizes: Ints) -> Floats:
         below: Floats = np.maximum(sizes - positions, 0.0)
         return below
 
@@ -388,11 +411,21 @@ class Spearman(PositionalMeasure):
         return queries.repeat(queries.sizes) - mid_ranks(y, queries)
 
     def offset(self, y: Floats, queries: Queries) -> Floats:
+        return self._offset(mid_ranks(y, queries), queries)
+
+    def evaluator(self, y: Floats, queries: Queries) -> Callable[[Ranked], Floats]:
+        # One sort of the labels for both.
+        ranks = mid_ranks(y, queries)
+        targets = queries.repeat(queries.sizes) - ranks
+        return partial(self.evaluate_targets, targets, self._offset(ranks, queries))
+
+    @staticmethod
+    def _offset(ranks: Floats, queries: Queries) -> Floats:
         r = queries.sizes.astype(float)
-        squares = queries.sum(mid_ranks(y, queries) ** 2) + r * (r + 1) * (2 * r + 1) / 6
+        squares = queries.sum(ranks**2) + r * (r + 1) * (2 * r + 1) / 6
         return np.where(r < 2, 0.0, 1.0 - 6.0 * safe_divide(squares - 2 * r**2, r * (r**2 - 1)))
 
-    def discount(self, positions: Ints, sizes: Ints) -> Floats:
+    def basis(self, positions: Ints, sizes: Ints) -> Floats:
         r = np.asarray(sizes, dtype=float)
         return safe_divide(np.maximum(12.0 * (r - positions), 0.0), r * (r**2 - 1))
 
@@ -404,5 +437,5 @@ def mid_ranks(y: Floats, queries: Queries) -> Floats:
         if not block.tied:
             out[block.rows] = block.positions
         else:
-            out[block.rows] = (block.start + block.stop + 1) / 2
+            out[block.rows] = block.mean_position
     return out[:-1]

@@ -1,17 +1,28 @@
-"""Measures of a user who reads from the top and stops: AP, reciprocal rank, ERR."""
+"""Measures of a user who reads from the top and stops: AP, reciprocal rank, hits, ERR."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Block, Bools, Floats, Ints, Queries, Ranked, check_cutoff, safe_divide
+from ..data import (
+    Block,
+    Bools,
+    Floats,
+    Ints,
+    Queries,
+    Ranked,
+    check_cutoff,
+    check_option,
+    safe_divide,
+)
 from ._base import BinaryMeasure, Measure, PairMeasure
-from ._labels import gains, non_negative_labels
+from ._families import Discount, Gain, as_places, discounts, gains, own_discount, own_gain
+from ._labels import non_negative_labels
 
 # Powers of two of higher grades are out of range.
 _HIGHEST = 1000
@@ -40,7 +51,8 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
     .. math:: \frac{1}{|y|_1} \sum_{i \ge j} \frac{y_i y_j}{\max(\sigma(i), \sigma(j))}
 
     0/0 without a relevant document. With a cutoff, the precision at relevant positions
-    beyond k counts 0 and the denominator stays :math:`|y|_1`, as in trec_eval's map_cut.
+    beyond k counts 0 and the denominator stays :math:`|y|_1`, as in trec_eval's map_cut, or is
+    :math:`\min(|y|_1, k)`, as in LightGBM, XGBoost and many competitions.
 
     Parameters
     ----------
@@ -48,11 +60,13 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
         Last position that counts, from 1; None = all, as in the paper.
     relevance_level : float, default=None
         As in :class:`Precision`.
+    divisor : {"relevant", "attainable"}, default="relevant"
+        Number of relevant documents, or at most k: the largest sum that the cutoff allows.
 
     Raises
     ------
     ValueError
-        As :class:`Precision`.
+        As :class:`Precision`, and if ``divisor`` is not one of the two.
 
     Examples
     --------
@@ -62,18 +76,30 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
     0.5
     >>> measure_score(AveragePrecision(k=2), [0, 1, 0, 1], [4, 3, 2, 1])
     0.25
+    >>> measure_score(AveragePrecision(k=1, divisor="attainable"), [0, 1, 0, 1], [3, 4, 2, 1])
+    1.0
     """
 
     name: ClassVar[str] = "map"
     objective: ClassVar[str | None] = "map"
     calibration: ClassVar[str | None] = "reinforce"
+    divisor: str = "relevant"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_option("divisor", self.divisor, ("relevant", "attainable"))
+
+    def _divisors(self, relevant: Floats) -> Floats:
+        if self.k is None or self.divisor == "relevant":
+            return relevant
+        return np.minimum(relevant, float(self.k))
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
         without: Bools = queries.sum(y) == 0
         return without
 
     def pair_targets(self, y: Floats) -> Floats:
-        relevant = y.sum(axis=-1)[..., None, None]
+        relevant = self._divisors(y.sum(axis=-1))[..., None, None]
         products = np.tril(y[..., :, None] * y[..., None, :])
         return safe_divide(products, relevant)
 
@@ -83,7 +109,7 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
         """``y_i/|y|_1``, the diagonal of the pair targets: RAT13, Corollary 5."""
-        relevant = queries.repeat(queries.sum(y))
+        relevant = queries.repeat(self._divisors(queries.sum(y)))
         return safe_divide(y, relevant)
 
     def separable_targets(self, y: Floats) -> Floats:
@@ -104,7 +130,7 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
             found = relevant.cumsum(axis=1)
             found *= relevant
             out[block.ids] = found @ share
-        return safe_divide(out, queries.sum(y))
+        return safe_divide(out, self._divisors(queries.sum(y)))
 
     @staticmethod
     def _precision(relevant: Floats, block: Block) -> Floats:
@@ -122,10 +148,42 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
 
 
 @dataclass(frozen=True)
-class ReciprocalRank(BinaryMeasure):
+class _FirstRelevant(BinaryMeasure):
+    """What measures of the first relevant document have in common.
+
+    For a document that is relevant with probability p, in place of 0 or 1, they are members of the
+    ERR family with stop probability p, so that Lemma 1 of DMJ13 holds for them.
+    """
+
+    calibration: ClassVar[str | None] = "independence"
+    separable: ClassVar[bool] = True
+
+    def score_targets(self, y: Floats, queries: Queries) -> Floats:
+        """The relevance: sorting by its mean is best when relevances are independent given the
+        query (DMJ13, Lemma 1)."""
+        return y
+
+    def separable_targets(self, y: Floats) -> Floats:
+        return y
+
+    @staticmethod
+    def _found_at(relevant: Floats, block: Block) -> Floats:
+        """Probability that a position is relevant, given that none before it is.
+
+        Among n shared positions with m relevant documents it is ``m/(n-i+1)`` for the i-th.
+        """
+        _, among = _shared_counts(relevant, block)
+        # From the last place that the first relevant document can have on, nothing is missed.
+        found: Floats = among / (block.stop - block.positions + 1)
+        return found
+
+
+@dataclass(frozen=True)
+class ReciprocalRank(_FirstRelevant):
     """1 / position of the first relevant document; 0 without one (within the first k).
 
-    It is evaluated only: no theorem of the papers gives a surrogate for it.
+    With relevances that are independent given the query, sorting by their probabilities is best:
+    the reciprocal rank is the ERR of stop probabilities 0 and 1 (DMJ13, Lemma 1).
 
     Parameters
     ----------
@@ -159,33 +217,62 @@ class ReciprocalRank(BinaryMeasure):
                 found &= first < (self.k or np.inf)
                 out[block.ids] = found / (first + 1.0)
                 continue
-            first = self._is_first(relevant, block)
+            found = self._found_at(relevant, block)
+            missed = np.ones((len(found), found.shape[1] + 1))
+            np.cumprod(1.0 - found, axis=1, out=missed[:, 1:])
+            first = found * missed[:, :-1]
             out[block.ids] = _within(first / block.positions, block.positions, self.k)
         return out
 
-    @staticmethod
-    def _is_first(relevant: Floats, block: Block) -> Floats:
-        """Probability that each position is the first with a relevant document.
-
-        Among n shared positions with m relevant documents, the i-th is relevant with
-        probability ``m/(n-i+1)`` when those before it were not.
-        """
-        _, among = _shared_counts(relevant, block)
-        # From the last place that the first relevant document can have on, nothing is missed.
-        hit = among / (block.stop - block.positions + 1)
-        missed = np.ones((len(hit), hit.shape[1] + 1))
-        np.cumprod(1.0 - hit, axis=1, out=missed[:, 1:])
-        return hit * missed[:, :-1]
-
 
 @dataclass(frozen=True)
+class HitRate(_FirstRelevant):
+    """1 if a relevant document is among the first k, else 0: "success at k" of trec_eval.
+
+    With k = 1 it is P@1, and calibrated as that. From k = 2 on it is no positional measure where
+    queries have more than k + 1 documents; with relevances that are independent given the query,
+    sorting by their probabilities is best (DMJ13, Lemma 1, of an ERR whose discount is 1 up to k).
+
+    Parameters
+    ----------
+    k : int, default=None
+        Last position that counts, from 1; None = all.
+    relevance_level : float, default=None
+        As in :class:`Precision`.
+
+    Raises
+    ------
+    ValueError
+        As :class:`Precision`.
+
+    Examples
+    --------
+    >>> from skcalrank.measures import HitRate
+    >>> from skcalrank.metrics import measure_score
+    >>> measure_score(HitRate(k=2), [[0, 1, 0], [0, 0, 1]], [[3, 2, 1], [3, 2, 1]])
+    0.5
+    """
+
+    name: ClassVar[str] = "hit"
+
+    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
+        out = np.zeros(ranked.queries.n_queries)
+        for block in ranked.blocks(self.k):
+            relevant = block.gather(y)
+            found = self._found_at(relevant, block) if block.tied else relevant
+            out[block.ids] = 1.0 - np.prod(1.0 - found[:, : self.k], axis=1)
+        return out
+
+
+@dataclass(frozen=True, repr=False)
 class ERR(Measure):
     r"""Expected reciprocal rank: the position at which a cascade user stops.
 
     .. math:: \sum_p \frac{1}{p} R_p \prod_{q<p} (1 - R_q), \quad
         R = (2^y - 1)/2^{y_{max}}
 
-    with R in the order of positions (DMJ13, eq. 16).
+    with R in the order of positions. Other stop probabilities and discounts than :math:`1/p` are
+    of the same family (DMJ13, eq. 16), and calibrated under the same condition.
 
     Parameters
     ----------
@@ -193,13 +280,19 @@ class ERR(Measure):
         Last position that counts, from 1; None = all.
     max_grade : float, default=None
         Highest grade of the scale, :math:`y_{max}`, from 0 to 1000; None = the largest label given.
-        Set it to compare values between sets of data.
+        Set it to compare values between sets of data. Other gains need none.
+    gain : "exponential", array-like or callable, default="exponential"
+        The stop probability R of a document of relevance y: the above, ``gain[y]``, or a function
+        of an array of grades. In [0, 1], and it must not decrease with the grade.
+    discount : callable, default=None
+        As in :class:`DCG`; None is :math:`1/p`.
 
     Raises
     ------
     ValueError
-        If ``k`` is not an integer >= 1, or ``max_grade`` out of its range. On use, for labels that
-        are negative or above ``max_grade``.
+        If ``k`` is not an integer >= 1, ``max_grade`` out of its range, or ``gain`` or ``discount``
+        none of these. On use, for labels that are negative, above ``max_grade`` or without a gain,
+        and for functions as in :class:`DCG`.
 
     Examples
     --------
@@ -210,20 +303,26 @@ class ERR(Measure):
     0.5833
     >>> round(measure_score(ERR(max_grade=4), y, scores), 4)
     0.082
+    >>> measure_score(ERR(gain=[0, 0.75]), y, scores)
+    0.8125
     """
 
     name: ClassVar[str] = "err"
     calibration: ClassVar[str | None] = "independence"
-    basis_fields: ClassVar[frozenset[str]] = frozenset({"k", "max_grade"})
+    basis_fields: ClassVar[frozenset[str]] = frozenset({"k", "max_grade", "discount"})
     top_only: ClassVar[bool] = True
     has_cutoff: ClassVar[bool] = True
     separable: ClassVar[bool] = True
     positive_only: ClassVar[bool] = True
     k: int | None = None
     max_grade: float | None = None
+    gain: Gain = field(default="exponential", repr=False)
+    discount: Discount | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_cutoff(self.k)
+        object.__setattr__(self, "gain", own_gain(self.gain, ("exponential",), 1.0))
+        own_discount(self.discount)
         number = self.max_grade is None or isinstance(self.max_grade, Real)
         if not number or not 0 <= (self.max_grade or 0) <= _HIGHEST:
             raise ValueError(
@@ -237,12 +336,14 @@ class ERR(Measure):
                 f"y holds {y.max():g}, above max_grade={self.max_grade:g}: set max_grade "
                 "to the highest grade of the scale."
             )
+        if isinstance(self.gain, tuple):
+            as_places(y, len(self.gain))
         return y
 
     @property
     def is_scaled(self) -> bool:
-        """Whether ``max_grade`` is set."""
-        return self.max_grade is not None
+        """Whether ``max_grade`` is set, or not read by the gain."""
+        return self.max_grade is not None or self.gain != "exponential"
 
     def scaled_to(self, y: Floats) -> ERR:
         if self.is_scaled:
@@ -253,7 +354,8 @@ class ERR(Measure):
         return replace(self, max_grade=highest)
 
     def stop_probability(self, y: Floats) -> Floats:
-        """Probability that a user who reads a document stops there: ``(2^y - 1)/2^max_grade``.
+        """Probability that a user who reads a document stops there, such as
+        ``(2^y - 1)/2^max_grade``.
 
         Parameters
         ----------
@@ -263,8 +365,10 @@ class ERR(Measure):
         Returns
         -------
         stop : ndarray of shape (n_documents,)
-            In [0, 1). With ``max_grade=None`` the largest label of ``y`` is the highest grade.
+            In [0, 1]. With ``max_grade=None`` the largest label of ``y`` is the highest grade.
         """
+        if self.gain != "exponential":
+            return gains(y, self.gain, 1.0)
         highest: Any = self.scaled_to(y).max_grade
         stop: Floats = gains(y, "exponential") * np.exp2(-highest)
         return stop
@@ -285,8 +389,12 @@ class ERR(Measure):
             stopped = goes_on[:, :-1] * stops
             if block.tied:
                 _average_over_ties(stopped, goes_on, stops, block, self.k)
-            out[block.ids] = _within(stopped / block.positions, block.positions, self.k)
+            stopped *= self._discounts(block.positions)
+            out[block.ids] = _within(stopped, block.positions, self.k)
         return out
+
+    def _discounts(self, positions: Ints) -> Floats:
+        return 1.0 / positions if self.discount is None else discounts(positions, self.discount)
 
 
 def _average_over_ties(

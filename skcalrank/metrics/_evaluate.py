@@ -27,7 +27,7 @@ from ..data import (
     warn,
     warn_of_cut_queries,
 )
-from ..measures import Measure, get_measure
+from ..measures import Measure, get_convention, get_measure
 
 # Queries of so many rows are evaluated at a time.
 _PART_ROWS = 1 << 17
@@ -45,6 +45,7 @@ def measure_score(
     empty: str = "skip",
     sample_weight: ArrayLike | None = None,
     average: bool = True,
+    convention: str | None = None,
 ) -> float | Any:
     """Compute any measure.
 
@@ -59,9 +60,10 @@ def measure_score(
         Scores, higher is better.
     qid : array-like of shape (n_rows,), default=None
         Query of each row; None = one query, or one query per row of a matrix.
-    ties : {"average", "stable", "worst", "best"}, default="average"
+    ties : {"average", "stable", "reversed", "worst", "best"}, default="average"
         Documents with equal scores: the exact expectation over random breaking of the
-        ties, row order, or the breaking that is worst or best for the measure.
+        ties, row order, the reverse of it (the later row first, as in DMJ10, eq. 7), or the
+        breaking that is worst or best for the measure.
     empty : {"skip", "zero", "one", "nan", "error"}, default="skip"
         Value assigned to queries for which the measure is undefined (0/0).
     sample_weight : array-like of shape (n_rows,), default=None
@@ -69,6 +71,9 @@ def measure_score(
     average : bool, default=True
         Mean over queries; False = one value per query, in order of first appearance,
         NaN where a query is skipped.
+    convention : {"trec_eval", "lightgbm", "xgboost", "sklearn"}, default=None
+        Measure as this library does: fill in `ties`, `empty` and the options of the measure where
+        they are left at their defaults. :doc:`/measures` says how far the values agree.
 
     Returns
     -------
@@ -94,6 +99,7 @@ def measure_score(
         empty=empty,
         sample_weight=sample_weight,
         average=average,
+        convention=convention,
     ).values()
     return value
 
@@ -108,6 +114,7 @@ def evaluate(
     empty: str = "skip",
     sample_weight: ArrayLike | None = None,
     average: bool = True,
+    convention: str | None = None,
 ) -> dict[Any, Any]:
     """Compute several measures; the input is validated and sorted once.
 
@@ -118,7 +125,7 @@ def evaluate(
     measures : list of str or Measure, or dict
         ``["ndcg@10", "map"]``, or measures by the names they get in the result, such as
         ``{"p@5": Precision(k=5, relevance_level=2)}``.
-    qid, ties, empty, sample_weight, average
+    qid, ties, empty, sample_weight, average, convention
         As in :func:`measure_score`.
 
     Returns
@@ -138,7 +145,10 @@ def evaluate(
         raise ValueError(f"measures={measures!r}: give a list of measures, or use measure_score.")
     if not isinstance(measures, Mapping):
         measures = {measure: measure for measure in measures}
-    resolved = {name: get_measure(measure) for name, measure in measures.items()}
+    resolved = {
+        name: get_measure(measure, convention=convention) for name, measure in measures.items()
+    }
+    ties, empty = in_convention(convention, ties, empty)
     y_true, y_score, qid, sample_weight = in_memory(
         y_true=y_true, y_score=y_score, qid=qid, sample_weight=sample_weight
     )
@@ -172,6 +182,14 @@ def evaluate(
         for name in resolved:
             values[name] = _mean(values[name], weight, empty)
     return {name: values[name] for name in resolved}
+
+
+def in_convention(convention: str | None, ties: str, empty: str) -> tuple[str, str]:
+    """Return the policies of a convention in place of those left at their defaults."""
+    if convention is None:
+        return ties, empty
+    own = get_convention(convention)
+    return own.ties if ties == "average" else ties, own.empty if empty == "skip" else empty
 
 
 def values_per_query(measure: Measure, y, ranked: Ranked, empty: str) -> np.ndarray:
@@ -326,6 +344,8 @@ def _share_lost(target, scores, ties):
         share[tied] = 0.5
     elif ties == "stable":
         share[tied] = target.winner[tied] > target.loser[tied]
+    elif ties == "reversed":
+        share[tied] = target.winner[tied] < target.loser[tied]
     elif tied.any():
         share[tied] = target.share_lost_in_ties(tied, ties)
     return share

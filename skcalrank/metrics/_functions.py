@@ -11,10 +11,14 @@ __all__ = [
     "dcg_score",
     "err_score",
     "eru_score",
+    "f1_at_k_score",
+    "hit_at_k_score",
     "kendall_score",
     "ndcg_score",
     "pairwise_disagreement_loss",
     "precision_at_k_score",
+    "r_precision_score",
+    "rbp_score",
     "recall_at_k_score",
     "reciprocal_rank_score",
     "spearman_score",
@@ -73,6 +77,43 @@ recall_at_k_score = metric_function(
     """,
 )
 
+f1_at_k_score = metric_function(
+    "f1_at_k_score",
+    m.F1,
+    """Compute the F1 score at k.
+
+    Harmonic mean of precision and recall at k: twice the relevant documents among the first k,
+    over k and the number of relevant ones together; 0 without a relevant document.
+
+    >>> f1_at_k_score([[0, 1, 1, 1]], [[0.1, 0.9, 0.5, 0.4]], k=1)
+    0.5
+    """,
+)
+
+r_precision_score = metric_function(
+    "r_precision_score",
+    m.RPrecision,
+    """Compute the R-precision.
+
+    Precision at the number of relevant documents of the query; 0/0 without one.
+
+    >>> r_precision_score([[0, 1, 1]], [[0.6, 0.9, 0.5]])
+    0.5
+    """,
+)
+
+hit_at_k_score = metric_function(
+    "hit_at_k_score",
+    m.HitRate,
+    """Compute the share of queries with a relevant document among the first k.
+
+    Also called success at k.
+
+    >>> hit_at_k_score([[0, 1, 1], [1, 0, 0]], [[0.6, 0.9, 0.5], [0.1, 0.2, 0.3]], k=1)
+    0.5
+    """,
+)
+
 average_precision_score = metric_function(
     "average_precision_score",
     m.AveragePrecision,
@@ -96,6 +137,19 @@ reciprocal_rank_score = metric_function(
 
     >>> reciprocal_rank_score([[0, 1, 1]], [[0.9, 0.6, 0.5]])
     0.5
+    """,
+)
+
+rbp_score = metric_function(
+    "rbp_score",
+    m.RBP,
+    r"""Compute the rank-biased precision.
+
+    :math:`(1-p) \sum_i y_i \, p^{\sigma(i)-1}`.
+    Moffat and Zobel, TOIS 2008.
+
+    >>> rbp_score([[0, 1, 1]], [[0.6, 0.9, 0.5]], p=0.5)
+    0.625
     """,
 )
 

@@ -31,7 +31,7 @@ qid : array-like of shape (n_rows,), default=None
     Query of each row; None = one query.
 k : int, default=None
     {cutoff}
-ties, empty, sample_weight, average
+ties, empty, sample_weight, average, convention
     Policies, as in :func:`measure_score`.
 {options}
 Returns
@@ -55,8 +55,6 @@ Examples
 _OPTIONS = """
 relevance_level : float, default=None
     Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
-gain : {"exponential", "linear"}, default="exponential"
-    ``2^y - 1`` or ``y``.
 max_grade : float, default=None
     Highest grade of the scale. If None, it is the largest label given, so set it where
     values of several calls, such as folds, are to be compared.
@@ -64,6 +62,10 @@ neutral : float, default=0.0
     Relevance up to which a document is worth nothing.
 half_life : float, default=5.0
     Position, above 1, at which the discount is one half.
+discount : callable, default=None
+    Function of an array of positions from 1 that does not increase; None is that of the definition.
+p : float, default=0.8
+    Persistence of the user, in [0, 1).
 weights : {"difference", "unit"}, default="difference"
     ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``; ignored for a PreferenceTarget.
 normalize : bool, default=False

@@ -18,7 +18,7 @@ from ..data import (
     warn_of_one_query,
 )
 from ..measures import MEASURES, Measure, get_measure
-from ._evaluate import EMPTY, measure_score
+from ._evaluate import EMPTY, in_convention, measure_score
 
 
 class RankingScorer:
@@ -130,11 +130,13 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
     Parameters
     ----------
     name : str or Measure
-        ``"ndcg@10"``, ``"dcg@5"``, ``"precision@1"``, ``"recall@20"``, ``"map"``,
-        ``"mrr"``, ``"err@10"``, ``"eru"``, ``"auc"``, ``"spearman"``, ``"kendall"``,
-        ``"neg_pairwise_disagreement"``; ``@k`` may be left out.
+        ``"ndcg@10"``, ``"dcg@5"``, ``"precision@1"``, ``"recall@20"``, ``"f1@5"``, ``"hit@3"``,
+        ``"r_precision"``, ``"map"``, ``"mrr"``, ``"rbp"``, ``"err@10"``,
+        ``"eru"``, ``"auc"``, ``"spearman"``, ``"kendall"``, ``"neg_pairwise_disagreement"``; ``@k``
+        may be left out.
     **metric_options
-        Parameters of the metric: ``ties``, ``empty``, ``gain``, ``relevance_level``, ...
+        Parameters of the metric: ``ties``, ``empty``, ``convention``, ``gain``,
+        ``relevance_level``, ...
 
     Returns
     -------
@@ -151,8 +153,10 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
     >>> get_scorer("precision@5", relevance_level=2)
     RankingScorer(Precision(k=5, relevance_level=2), ties='average', empty='skip')
     """
-    policies = {k: metric_options.pop(k) for k in ("ties", "empty") if k in metric_options}
-    return RankingScorer(get_measure(name, **metric_options), **policies)
+    ties, empty = (metric_options.pop(k, v) for k, v in (("ties", "average"), ("empty", "skip")))
+    measure = get_measure(name, **metric_options)
+    ties, empty = in_convention(metric_options.get("convention"), ties, empty)
+    return RankingScorer(measure, ties=ties, empty=empty)
 
 
 def get_scorer_names() -> list[str]:

@@ -31,6 +31,7 @@ from ._positional import (
     LeastSquaresRanker,
     NDCGRanker,
     PrecisionRanker,
+    RBPRanker,
     RecallRanker,
     SpearmanRanker,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "PairwiseHingeRanker",
     "PairwiseLogisticRanker",
     "PrecisionRanker",
+    "RBPRanker",
     "RecallRanker",
     "ScoreRanker",
     "SpearmanRanker",

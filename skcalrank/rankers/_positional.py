@@ -12,6 +12,7 @@ from ..measures import (
     DCG,
     ERU,
     NDCG,
+    RBP,
     PositionalMeasure,
     Precision,
     Recall,
@@ -24,7 +25,8 @@ _CONSTRAINTS = ScoreRanker._parameter_constraints
 _CUTOFF = [AT_LEAST_ONE, None]
 _LEVEL = [FINITE, None]
 _TARGETS = [one_of("measure", "separable")]
-_GAIN = [one_of("exponential", "linear")]
+_GAIN = [one_of("exponential", "linear"), "array-like", callable]
+_DISCOUNT = [callable, None]
 
 
 class _PositionalRanker(ScoreRanker):
@@ -58,8 +60,8 @@ class LeastSquaresRanker(_PositionalRanker):
     Parameters
     ----------
     measure : str or PositionalMeasure, default="ndcg@10"
-        ``"precision@k"``, ``"recall@k"``, ``"dcg@k"``, ``"ndcg@k"``, ``"eru"``,
-        ``"auc"``, ``"spearman"``, or an object of :mod:`skcalrank.measures`.
+        ``"precision@k"``, ``"recall@k"``, ``"dcg@k"``, ``"ndcg@k"``, ``"f1@k"``,
+        ``"rbp"``, ``"eru"``, ``"auc"``, ``"spearman"``, or an object of :mod:`skcalrank.measures`.
     estimator : regressor, default=None
         Any regressor of scikit-learn; None is ridge regression with the penalty `alpha`, which
         can learn in chunks (:meth:`partial_fit`, :meth:`merge`). Calibration needs one
@@ -272,8 +274,11 @@ class DCGRanker(_PositionalRanker):
         As in :class:`LeastSquaresRanker`.
     k : int, default=None
         Cutoff of `score`; the surrogate is the same for every k. None = all.
-    gain : {"exponential", "linear"}, default="exponential"
-        ``2^y - 1`` or ``y``.
+    gain : {"exponential", "linear"}, array-like or callable, default="exponential"
+        ``2^y - 1`` or ``y``; ``gain[y]``, or a function of grades that does not decrease.
+    discount : callable, default=None
+        Function of positions from 1 that does not increase; None is ``1 / log2(1 + i)``. For DCG it
+        changes `score` only.
 
     Examples
     --------
@@ -285,14 +290,20 @@ class DCGRanker(_PositionalRanker):
 
     short_names: ClassVar = {"dcg": {}}
     _kind = DCG
-    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "gain": _GAIN}
+    _parameter_constraints: ClassVar = {
+        **_CONSTRAINTS,
+        "k": _CUTOFF,
+        "gain": _GAIN,
+        "discount": _DISCOUNT,
+    }
 
     def __init__(
         self,
         estimator: Any = None,
         *,
         k: int | None = None,
-        gain: str = "exponential",
+        gain: Any = "exponential",
+        discount: Any = None,
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
@@ -303,6 +314,7 @@ class DCGRanker(_PositionalRanker):
         )
         self.k = k
         self.gain = gain
+        self.discount = discount
 
 
 class NDCGRanker(_PositionalRanker):
@@ -319,8 +331,8 @@ class NDCGRanker(_PositionalRanker):
         As in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff; None = all documents.
-    gain : {"exponential", "linear"}, default="exponential"
-        ``2^y - 1`` or ``y``.
+    gain, discount
+        As in :class:`DCGRanker`; IDCG is that of both.
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``G(y_i) / IDCG@k(y)``, or the gain ``G(y_i)`` itself. The latter is
         calibrated where the labels of a query are independent given the query and their laws
@@ -344,6 +356,7 @@ class NDCGRanker(_PositionalRanker):
         **_CONSTRAINTS,
         "k": _CUTOFF,
         "gain": _GAIN,
+        "discount": _DISCOUNT,
         "targets": _TARGETS,
     }
 
@@ -352,7 +365,8 @@ class NDCGRanker(_PositionalRanker):
         estimator: Any = None,
         *,
         k: int | None = 10,
-        gain: str = "exponential",
+        gain: Any = "exponential",
+        discount: Any = None,
         targets: str = "measure",
         alpha: float | str = "auto",
         loss: str | None = None,
@@ -364,6 +378,7 @@ class NDCGRanker(_PositionalRanker):
         )
         self.k = k
         self.gain = gain
+        self.discount = discount
         self.targets = targets
 
 
@@ -415,6 +430,62 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
         )
         self.neutral = neutral
         self.half_life = half_life
+
+
+class RBPRanker(_PositionalRanker):
+    """Rank-biased precision (Moffat and Zobel, 2008).
+
+    Regresses the relevance itself and sorts: calibrated (Fisher-consistent) for RBP
+    under every distribution of the labels, as its discount does not increase (CUG13, Theorem 3.2),
+    with rows where the row determines the probability of its relevance (:ref:`rows-and-context`).
+    It learns what :class:`PrecisionRanker` learns, and `score` is another.
+
+    Parameters
+    ----------
+    estimator, alpha, loss, n_passes, query_weight
+        As in :class:`LeastSquaresRanker`.
+    k : int, default=None
+        Cutoff of `score`; the surrogate is the same for every k. None = all.
+    p : float, default=0.8
+        Persistence of the user, in [0, 1) (of `score` only).
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant; None requires labels 0 and 1.
+
+    Examples
+    --------
+    >>> from skcalrank import RBPRanker
+    >>> X, y, qid = [[0.0], [1.0]], [0, 1], [7, 7]
+    >>> RBPRanker(p=0.5).fit(X, y, qid).score(X, y, qid)
+    0.5
+    """
+
+    short_names: ClassVar = {"rbp": {}}
+    _kind = RBP
+    _parameter_constraints: ClassVar = {
+        **_CONSTRAINTS,
+        "k": _CUTOFF,
+        "p": [Interval(Real, 0, 1, closed="left")],
+        "relevance_level": _LEVEL,
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        k: int | None = None,
+        p: float = 0.8,
+        alpha: float | str = "auto",
+        loss: str | None = None,
+        n_passes: int = 5,
+        query_weight: str | None = None,
+        relevance_level: float | None = None,
+    ) -> None:
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
+        self.k = k
+        self.p = p
+        self.relevance_level = relevance_level
 
 
 class AUCRanker(_PositionalRanker):

@@ -18,6 +18,8 @@ TREC = {
     "precision@5": "P_5",
     "recall@10": "recall_10",
     "mrr": "recip_rank",
+    "r_precision": "Rprec",
+    "hit@5": "success_5",
 }
 
 
@@ -56,7 +58,7 @@ class RankBiased(PositionalMeasure):
     def targets(self, y, queries):
         return y
 
-    def discount(self, positions, sizes):
+    def basis(self, positions, sizes):
         return 0.2 * 0.8 ** (positions - 1.0)
 
 
