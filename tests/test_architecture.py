@@ -32,7 +32,7 @@ LEVELS = {
         *("calibration", "datasets", "boosting", "testing"),
         *("inspection", "persistence", "dask"),
     ),
-    5: ("__init__", "__main__", "_cli", "displays"),
+    5: ("__init__", "__main__", "_cli", "displays", "evaluation"),
 }
 LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}
 OPTIONAL = {
