@@ -27,11 +27,11 @@ rankers, by least squares in closed form (Ridge):
 _PEERS = f"; {' and '.join(PEERS)} where they are installed\n"
 _FILES = f"""\
 the file format is inferred from the suffix:
-  {", ".join(TABLES)} (text also .gz, .xz):
+  {", ".join(TABLES)} (text also .gz, .bz2, .xz):
   tables with named columns, features are those that hold numbers
   (pip install pandas pyarrow); all others: LETOR/svmlight lines
-  'relevance qid:Q feature:value ...', plain, .gz or .xz, with a file NAME.query of group sizes
-  beside it where lines have no qid
+  'relevance qid:Q feature:value ...', plain, .gz, .bz2 or .xz, with a file NAME.query of
+  group sizes beside it where lines have no qid
 """
 _CHUNKS = f"""\
 Files above {WHOLE_BYTES >> 20} MB ({WHOLE_BYTES // RATIO >> 20} MB where compressed) are read in \

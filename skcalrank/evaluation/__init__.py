@@ -1,9 +1,27 @@
-"""Rankers, runs and scores beside each other, with intervals and tests over queries."""
+"""Rankers, runs and scores beside each other, with intervals and tests over queries.
+
+Names in ``__all__`` are public; the others are for the rooms of the package.
+"""
 
 from __future__ import annotations
 
 from ._compare import compare, compare_values
 from ._comparison import Comparison
 from ._cross import cross_compare
+from ._judged_run import JUDGED_MEASURES as JUDGED_MEASURES
+from ._judged_run import JudgedRun as JudgedRun
+from ._judged_run import evaluate_run
+from ._judged_run import run_measures as run_measures
+from ._run_files import load_qrels, load_run, to_qrels, to_run
 
-__all__ = ["Comparison", "compare", "compare_values", "cross_compare"]
+__all__ = [
+    "Comparison",
+    "compare",
+    "compare_values",
+    "cross_compare",
+    "evaluate_run",
+    "load_qrels",
+    "load_run",
+    "to_qrels",
+    "to_run",
+]
