@@ -70,10 +70,11 @@ def _of_run(args) -> Values:
         qrels = load_qrels(args.qrels)
     judged = JudgedRun(run, qrels, complete=args.complete, ties="trec")
     values = {name: of_run(judged, args.empty) for name, of_run in measures.items()}
-    return Values(judged.names, values, _run_note(judged, args.complete))
+    return Values(judged.names, values, run_note(judged, args.complete))
 
 
-def _run_note(judged, complete) -> str:
+def run_note(judged, complete) -> str:
+    """Say what counts, and which queries do not."""
     note = (
         "As in trec_eval, documents that are not judged are not relevant, and those judged but not "
         "retrieved count among the relevant ones and in the ideal ranking, and are never found. "
@@ -113,12 +114,13 @@ def _scored(args):
     else:
         reader = Reader(args.files[0], args, names=[])
         y, qid = map(np.concatenate, zip(*((part.y, part.qid) for part in reader)))
-        scores = _read_scores(args.scores, len(y), args.files[0])
+        scores = read_scores(args.scores, len(y), args.files[0])
     say("")
     return y, qid, scores
 
 
-def _read_scores(path, n_rows, file):
+def read_scores(path, n_rows, file):
+    """Scores of a file, one for each row of another one."""
     with reading(path, "wanted is one score per line"):
         lines = enumerate(read_text(Path(path)).split("\n"), 1)
         scores = np.array([_score(number, line) for number, line in lines if line.strip()])

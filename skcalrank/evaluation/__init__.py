@@ -12,7 +12,9 @@ from ._judged_run import JUDGED_MEASURES as JUDGED_MEASURES
 from ._judged_run import JudgedRun as JudgedRun
 from ._judged_run import evaluate_run
 from ._judged_run import run_measures as run_measures
+from ._rank_frame import rank_frame
 from ._run_files import load_qrels, load_run, to_qrels, to_run
+from ._statistics import TESTS as TESTS
 
 __all__ = [
     "Comparison",
@@ -22,6 +24,7 @@ __all__ = [
     "evaluate_run",
     "load_qrels",
     "load_run",
+    "rank_frame",
     "to_qrels",
     "to_run",
 ]

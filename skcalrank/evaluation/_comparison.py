@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -46,8 +48,15 @@ class Difference(NamedTuple):
 
 _ESTIMATE, _DIFFERENCE = list(Estimate.__annotations__), list(Difference.__annotations__)
 
-# Columns of frames that hold counts, of which the row of the baseline has none.
 _COUNTS = ("wins", "ties", "losses")
+
+# Columns of frames, and where their values stand.
+_OF_DIFFERENCE = {
+    "difference": "difference",
+    "difference_low": "low",
+    "difference_high": "high",
+    **{name: name for name in ("effect_size", *_COUNTS, "p", "p_adjusted")},
+}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -132,24 +141,33 @@ class Comparison:
         frame_of = _pandas("to_frame").DataFrame
         if pairs:
             return frame_of(self.differences, columns=_DIFFERENCE)
-        frame = frame_of(self.estimates, columns=_ESTIMATE)
-        found = [self._to_baseline(row.system, row.measure) for row in self.estimates]
-        columns = {
-            "difference": "difference",
-            "difference_low": "low",
-            "difference_high": "high",
-            **{name: name for name in ("effect_size", *_COUNTS, "p", "p_adjusted")},
-        }
-        for column, name in columns.items():
-            values = [np.nan if row is None else getattr(row, name) for row in found]
-            frame[column] = np.array(values, dtype=float)
-        return frame.astype(dict.fromkeys(_COUNTS, "Int64"))
+        numbers = dict.fromkeys(_OF_DIFFERENCE, float) | dict.fromkeys(_COUNTS, "Int64")
+        return frame_of(self._rows(), columns=[*_ESTIMATE, *_OF_DIFFERENCE]).astype(numbers)
 
-    def _to_baseline(self, system, measure) -> Difference | None:
-        return self._differences().get((system, self.baseline, measure))
+    def to_csv(self) -> str:
+        """Return :meth:`to_frame` as text, without pandas.
 
-    def _differences(self) -> dict[tuple[str, str, str], Difference]:
-        return {(row.system, row.other, row.measure): row for row in self.differences}
+        Returns
+        -------
+        text : str
+            A header and a line for each system and measure; empty where the baseline has no
+            difference to itself, and where a value is undefined.
+        """
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([*_ESTIMATE, *_OF_DIFFERENCE])
+        writer.writerows([None if v != v else v for v in row] for row in self._rows())
+        return text.getvalue()
+
+    def _rows(self) -> list[tuple[Any, ...]]:
+        """Return the rows of the frame; None where the baseline has no difference."""
+        found = {(row.system, row.other, row.measure): row for row in self.differences}
+        out: list[tuple[Any, ...]] = []
+        for row in self.estimates:
+            difference = found.get((row.system, self.baseline, row.measure))
+            values = (getattr(difference, name, None) for name in _OF_DIFFERENCE.values())
+            out.append((*row, *values))
+        return out
 
     def per_query(self, measure: str | None = None) -> Any:
         """Return the values of each query as a pandas DataFrame.
@@ -277,8 +295,23 @@ class Comparison:
         """
         return to_latex(self._layout(digits, interval))
 
+    def to_html(self, *, digits: int = 4, interval: bool = True) -> str:
+        """Return the table in HTML, as notebooks show it.
+
+        Parameters
+        ----------
+        digits, interval
+            As in :meth:`to_markdown`.
+
+        Returns
+        -------
+        table : str
+            A ``table`` element with a caption.
+        """
+        return to_html(self._layout(digits, interval))
+
     def _repr_html_(self) -> str:
-        return to_html(self._layout(4, True))
+        return self.to_html()
 
     def _layout(self, digits, interval) -> Layout:
         return Layout.of(self, digits, interval)
