@@ -306,6 +306,19 @@ def test_rows_without_queries_are_warned_of():
         compare(Y, GOOD, ["map"])
 
 
+class Twice:
+    """What a Series with an index that is not unique is."""
+
+    def __len__(self):
+        return 2
+
+    def keys(self):
+        return ["q1", "q1"]
+
+    def items(self):
+        return [("q1", 0.1), ("q1", 0.2)]
+
+
 VALUES = {"a": {"m": {"q1": 0.1, "q2": 0.2}}}
 
 
@@ -317,6 +330,7 @@ VALUES = {"a": {"m": {"q1": 0.1, "q2": 0.2}}}
         ({"b": {"n": {"q1": 0, "q2": 0}}}, "must hold every measure .* got no 'm'"),
         ({"b": {"m": [1.0, 2.0, 3.0]}}, r"a value for each of 2 queries, got shape \(3,\)"),
         ({"b": {"m": [1.0, np.inf]}}, "finite values, or NaN where undefined, got infinity"),
+        ({"b": {"m": Twice()}}, "must have each query once"),
         ({"b": {}}, r"values\['b'\] must hold at least one entry"),
         ({"b": 0.5}, r"values\['b'\] must be a dict such as"),
     ],

@@ -205,7 +205,11 @@ def test_undefined_tests_do_not_belong_to_the_family(rng):
         rows = compare_values(values).differences
     smallest = min(row.p for row in rows if row.measure == "m")
     assert min(r.p_adjusted for r in rows if r.measure == "m") == pytest.approx(2 * smallest)
-    assert all(np.isnan(row.p_adjusted) for row in rows if row.measure == "none")
+    for row in rows:
+        if row.measure == "none":
+            assert (row.n, row.wins, row.ties, row.losses) == (0, 0, 0, 0)
+            numbers = [row.difference, row.spread, row.effect_size, row.p, row.p_adjusted]
+            assert np.isnan([*numbers, row.low, row.high]).all()
 
 
 def test_all_pairs_of_a_baseline_in_the_middle(rng):
@@ -249,6 +253,8 @@ def test_queries_needed_of_tiny_differences_and_without_spread():
     values["b"]["m"] = values["b"]["m"] + 0.3 * np.sin(np.arange(10))
     (n,) = compare_values(values).queries_needed(1e-5).n_queries
     assert 1e9 < n < 1e10
+    (n,) = compare_values(values).queries_needed(1e-300).n_queries
+    assert 1e300 < n < 1e301
     for options, words in [
         ({"difference": 0}, "difference must be a finite number other than 0, got 0"),
         ({"difference": 0.1, "power": 1}, "power must be a number between 0 and 1"),

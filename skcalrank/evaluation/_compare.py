@@ -335,6 +335,8 @@ def _in_order(system, found, measure, queries):
     given, place = found[measure], f"{place}[{measure!r}]"
     if hasattr(given, "keys"):
         by_query = dict(given.items())
+        if len(by_query) < len(given):
+            raise ValueError(f"{place} must have each query once, got some of them several times.")
         _refuse_other_queries(place, by_query.keys(), queries)
         given = [by_query[query] for query in queries.tolist()]
     out = np.asarray(given, dtype=float)

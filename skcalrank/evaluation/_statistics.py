@@ -32,6 +32,9 @@ TITLES = {
 # Wilcoxon's exact distribution is computed up to so many differences, as scipy does by itself.
 _MOST_EXACT = 50
 
+# Above this ratio of spread and difference so many pairs are needed that t is normal.
+_MANY = 1e4
+
 # Deviations in single precision, in standard errors, count as 0 up to here.
 _ROUNDING = 1e-4
 
@@ -89,7 +92,8 @@ class Moments:
         n = defined.sum(1)
         mean = safe_divide(np.where(defined, columns, 0.0).sum(1), n, np.nan)
         residuals = np.where(defined, columns - mean[:, None], 0.0)
-        return cls(n, mean, np.sqrt(safe_divide((residuals**2).sum(1), n - 1.0, np.nan)))
+        variance = safe_divide((residuals**2).sum(1), np.maximum(n - 1.0, 0.0), np.nan)
+        return cls(n, mean, np.sqrt(variance))
 
     def error(self, shared: float) -> Floats:
         """Return the standard error of the means."""
@@ -207,6 +211,9 @@ def n_needed(spread: float, difference: float, power: float, level: float) -> fl
     """Return the number of pairs with which a t-test finds a difference with some probability."""
     if math.isnan(spread):
         return math.nan
+    ratio = spread / difference
+    if ratio > _MANY:
+        return float(np.ceil(((ndtri(power) - ndtri(level / 2)) * min(ratio, 1e150)) ** 2))
     low, high = 1, 2
     while _power(high, spread, difference, level) < power:
         low, high = high, 2 * high
