@@ -59,7 +59,9 @@ def beside(names, theirs, run, qrels, **options):
     for name in names:
         queries = [query for query in ours[name] if query in theirs[name]]
         difference = np.array([abs(ours[name][q] - theirs[name][q]) for q in queries])
-        yield name, difference.max(), int((difference > 1e-12).sum()), len(queries)
+        # ranx has no value of bpref without a document that is judged and not relevant.
+        found = difference[~np.isnan(difference)]
+        yield name, found.max(), int((found > 1e-12).sum()), len(found)
 
 
 def of_trec_eval(module, run, qrels):

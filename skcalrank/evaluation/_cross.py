@@ -31,8 +31,9 @@ from ..data import (
 from ..measures import Measure
 from ..metrics import evaluate, predict_with_queries
 from ..model_selection import QueryKFold
-from ._compare import PAIRS, check_baseline, made, named, named_measures
+from ._compare import check_baseline, named, named_measures
 from ._comparison import Comparison
+from ._made import PAIRS, made
 from ._statistics import Methods
 
 

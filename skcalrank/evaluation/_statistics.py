@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from scipy.special import ndtr, ndtri
+from scipy.special import nctdtr, ndtr, ndtri
 
 from ..data import Array, Floats, Ints, Seed, check_count, check_option, safe_divide
 from ._resampling import bootstrap_deviations, by_pattern, can_enumerate, sign_flip_p_values
@@ -33,7 +33,7 @@ TITLES = {
 _MOST_EXACT = 50
 
 # Above this ratio of spread and difference so many pairs are needed that t is normal.
-_MANY = 1e4
+_MANY = 1e3
 
 # Deviations in single precision, in standard errors, count as 0 up to here.
 _ROUNDING = 1e-4
@@ -229,7 +229,7 @@ def _power(n, spread, difference, level):
     if spread == 0:
         return 1.0
     shift, bound = math.sqrt(n) * difference / spread, stats.t.isf(level / 2, n - 1)
-    found = stats.nct.sf(bound, n - 1, shift) + stats.nct.cdf(-bound, n - 1, shift)
+    found = 1 - nctdtr(n - 1, shift, bound) + nctdtr(n - 1, shift, -bound)
     # Where the noncentral distribution is beyond scipy, the normal one is exact enough.
     return found if found == found else float(ndtr(shift - bound))
 
