@@ -125,6 +125,27 @@ def test_frames_of_scores_and_dicts_of_measures(data, scores):
     np.testing.assert_array_equal(found.values, compare(y, scores, measures, qid=qid).values)
 
 
+@pytest.mark.parametrize(
+    "queries", [[("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c", 1), ("c", 2)], [1, "1", 2, 3, 4, 5]]
+)
+def test_queries_of_any_name(queries):
+    values = {n: {"m": dict(zip(queries, v))} for n, v in {"a": range(6), "b": [1] * 6}.items()}
+    values["b"]["m"] = dict(reversed(values["b"]["m"].items()))
+    result = compare_values(values)
+    assert result.queries.tolist() == queries
+    assert result.values[0, 0].tolist() == list(range(6))
+
+
+def test_frames_of_values(result):
+    pandas = pytest.importorskip("pandas")
+    frames = {
+        name: pandas.DataFrame(dict(zip(MEASURES, found)), index=result.queries)
+        for name, found in zip(result.systems, result.values)
+    }
+    frames["c"] = frames["c"].iloc[::-1]
+    assert compare_values(frames, baseline="b").differences == result.differences
+
+
 def test_values_measured_elsewhere(result):
     as_arrays = {s: dict(zip(MEASURES, found)) for s, found in zip(result.systems, result.values)}
     by_query = {
@@ -258,6 +279,7 @@ GOOD = {"a": np.arange(16.0), "b": -np.arange(16.0)}
     [
         ({}, ["map"], {}, "scores must hold at least one entry, got an empty dict"),
         (GOOD["a"], ["map"], {}, "scores must be a dict such as .* got ndarray"),
+        ([("a", Y)], ["map"], {}, "scores must be a dict such as .* got list"),
         ({1: GOOD["a"]}, ["map"], {}, "scores must have strings as names, got 1"),
         ({**GOOD, "b": Y[:4]}, ["map"], {}, r"scores\['b'\] has shape \(4,\), y_true has shape"),
         ({**GOOD, "b": np.full(16, np.nan)}, ["map"], {}, r"scores\['b'\].* contains NaN"),

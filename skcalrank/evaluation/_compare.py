@@ -18,6 +18,8 @@ from ..data import (
     check_scores,
     check_target,
     in_memory,
+    is_frame,
+    qid_array,
     warn,
     warn_of_one_query,
 )
@@ -220,7 +222,9 @@ def compare_values(
 
 def named(argument: str, values: Any) -> dict[str, Any]:
     """Return what has names as a dict, or raise an error that names the argument."""
-    if not hasattr(values, "keys"):
+    if is_frame(values):
+        values = {name: values[name] for name in values.columns}
+    if not isinstance(values, Mapping):
         raise ValueError(
             f"{argument} must be a dict such as {{'name': ...}}, got {type(values).__name__}: give "
             "each of them a name."
@@ -289,12 +293,8 @@ def _refuse_other_orders(y_true, systems):
         (name, s.index) for name, s in named_series if hasattr(s, "index") and hasattr(s, "reindex")
     ]
     for (first, a), (second, b) in combinations(indexed, 2):
-        if (
-            a.is_unique
-            and b.is_unique
-            and not a.equals(b)
-            and a.sort_values().equals(b.sort_values())
-        ):
+        one_name_each = a.is_unique and b.is_unique
+        if one_name_each and not a.equals(b) and set(a) == set(b):
             raise ValueError(
                 f"{second} has the index of {first} in another order: scores are read by their "
                 f"place, so pass {second}.reindex({first}.index)."
@@ -305,10 +305,7 @@ def _queries_of(by_measure) -> Any:
     """Return the queries that the first system names, or their numbers."""
     found = next(iter(next(iter(by_measure.values())).values()))
     names = list(found.keys()) if hasattr(found, "keys") else list(range(len(found)))
-    out = np.empty(len(names), dtype=object)
-    out[:] = names
-    kinds = {type(name) for name in names}
-    return np.array(names) if kinds <= {str} or kinds <= {int} else out
+    return qid_array(names)
 
 
 def _in_order(system, found, measure, queries):
