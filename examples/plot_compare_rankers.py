@@ -2,9 +2,9 @@
 Comparing rankers, with error bars
 ==================================
 
-Which of two rankers is better is a question about queries that have not been seen. Every query is
-held out once, every ranker orders it, and their values are compared *query by query*: differences
-of two rankers vary much less than the values, because queries differ in difficulty.
+Which of two rankers is better is a question about queries that have not been seen. All rankers
+order the same held-out queries, and their values are compared *query by query*: differences of two
+rankers vary much less than the values, because queries differ in difficulty.
 """
 
 # %%
@@ -12,25 +12,21 @@ of two rankers vary much less than the values, because queries differ in difficu
 # under another consistent loss, the cosine of the images alone, and RankNet and RankSVM, which are
 # not consistent.
 
-import time
-
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.model_selection import GroupKFold, cross_val_predict
 
 from skcalrank import (
     NDCGRanker,
     OrderPreservingRanker,
     PairwiseHingeRanker,
     PairwiseLogisticRanker,
-    RankingTarget,
     load_digits_queries,
 )
-from skcalrank.metrics import evaluate
+from skcalrank.evaluation import compare
 
-data = load_digits_queries(n_queries=150, n_documents=40)
+data = load_digits_queries(n_queries=200, n_documents=40)
 X, y, qid = data
+train, test = qid < 100, qid >= 100
 trees = HistGradientBoostingRegressor(max_iter=40, random_state=0)
 rankers = {
     "NDCGRanker(), linear": NDCGRanker(k=10),
@@ -39,55 +35,41 @@ rankers = {
     "RankNet, linear": PairwiseLogisticRanker(),
     "RankSVM, linear": PairwiseHingeRanker(),
 }
-
-# %%
-# ``cross_val_predict`` of scikit-learn gives every row a score by a ranker that has not seen its
-# query. The target carries the queries.
-
-target = RankingTarget(y, qid)
-scores = {"cosine alone": X[:, data.feature_names.index("cosine")]}
+scores = {"cosine alone": X[test, data.feature_names.index("cosine")]}
 for name, ranker in rankers.items():
-    start = time.perf_counter()
-    scores[name] = cross_val_predict(ranker, X, target, groups=qid, cv=GroupKFold(5))
-    print(f"{name:26} {time.perf_counter() - start:5.1f} s for five fits")
-
-values = {
-    name: evaluate(y, s, ["ndcg@10", "map"], qid=qid, average=False, empty="zero")
-    for name, s in scores.items()
-}
+    scores[name] = ranker.fit(X[train], y[train], qid[train]).predict(X[test])
 
 # %%
-# Left: means with 95 % intervals over queries. They overlap. Right: the mean difference to one of
-# the rankers, query by query, with an interval of its own.
+# :func:`~skcalrank.evaluation.compare` measures them all, and tests their differences to one of
+# them. The p-values are corrected for the ten tests of the table.
 
 REFERENCE = "NDCGRanker(), linear"
+result = compare(y[test], scores, ["ndcg@10", "map"], qid=qid[test], baseline=REFERENCE)
+print(result.to_markdown(digits=3))
 
+# %%
+# Left: means with 95 % intervals over queries. They overlap. Right: the mean differences to the
+# reference, each with an interval of its own.
 
-def mean_and_half_width(v):
-    return v.mean(), 1.96 * v.std(ddof=1) / np.sqrt(len(v))
-
-
-fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True, layout="constrained")
-for place, (name, found) in enumerate(values.items()):
-    v, reference = found["ndcg@10"], values[REFERENCE]["ndcg@10"]
-    for ax, shown in ((left, v), (right, v - reference)):
-        mean, half = mean_and_half_width(shown)
-        ax.errorbar(mean, place, xerr=half, fmt="o", capsize=4, color=f"C{place}")
-    mean, half = mean_and_half_width(v - reference)
-    print(f"{name:26} NDCG@10 {v.mean():.3f}, difference {mean:+.3f} ± {half:.3f}")
-left.set(xlabel="NDCG@10", yticks=range(len(values)), yticklabels=list(values))
-right.axvline(0, color="0.6", linewidth=1)
-right.set(xlabel=f"difference to {REFERENCE}")
-left.invert_yaxis()
-for ax in (left, right):
-    ax.grid(axis="x", alpha=0.3)
+fig, (left, right) = plt.subplots(1, 2, figsize=(11, 3.5), layout="constrained")
+result.plot("ndcg@10", kind="means", ax=left)
+result.plot("ndcg@10", kind="differences", ax=right)
 plt.show()
 
 # %%
-# The picture on the right is the honest one. Learning from the pairs of images is better than their
-# cosine, by more than its interval. Among the five rankers that learn no difference is larger than
-# its interval: 150 queries do not tell them apart, and neither does it matter here that RankNet and
-# RankSVM are inconsistent. Where it does matter is the subject of :doc:`plot_regret_curves`.
-#
-# Intervals of five differences at once are wider than those of one: with more candidates, ask for
-# more than two standard errors.
+# The picture on the right is the honest one. One bar for each query shows what a mean difference is
+# made of: here trees win some queries and lose others.
+
+result.plot("ndcg@10", kind="queries", system="NDCGRanker(trees)")
+plt.show()
+
+# %%
+# How many queries would it take to see a difference of one point of NDCG@10?
+
+needed = result.queries_needed(0.01)
+print(needed[needed.measure == "ndcg@10"].to_string(index=False))
+
+# %%
+# Queries are the sample here, and the rankers are fixed. Whether one way of *learning* is better
+# than another also depends on the training set: :func:`~skcalrank.evaluation.cross_compare` fits
+# them on several.

@@ -1,5 +1,6 @@
 """Data that is made, embedded and read."""
 
+import bz2
 import gzip
 import lzma
 import os
@@ -169,13 +170,13 @@ DENSE = np.array([[0.5, 0, 1e-3], [0, -2, 0], [1, 1, 1], [0, 0, 0]])
 
 
 def write(path, text):
-    opener = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
+    opener = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(path.suffix, open)
     with opener(path, "wt") as file:
         file.write(text)
     return path
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz", "without_suffix"])
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.bz2", "a.txt.xz", "without_suffix"])
 def test_letor(name, tmp_path):
     path = write(tmp_path / name, LINES)
     for given in (path, str(path)):

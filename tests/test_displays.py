@@ -10,12 +10,15 @@ from cases import make_data
 from skcalrank import NDCGRanker, displays
 from skcalrank.displays import (
     CalibrationFunctionDisplay,
+    ComparisonDisplay,
     ContributionDisplay,
     MeasureAtKDisplay,
     PairMatrixDisplay,
+    QueryDifferenceDisplay,
     RegretBoundDisplay,
     RegretCurveDisplay,
 )
+from skcalrank.evaluation import compare_values
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -47,7 +50,14 @@ def calibration_function_of():
     return CalibrationFunctionDisplay.from_values([0.0, 0.1, 0.2], [0.0, 0.0, 0.1], name="curve")
 
 
+def compared():
+    values = {"a": {"map": [0.1, 0.4, 0.3, 0.5, 0.2, 0.6]}, "b": {"map": [0.5] * 6}}
+    return compare_values(values)
+
+
 MADE = {
+    ComparisonDisplay: lambda: ComparisonDisplay.from_comparison(compared()),
+    QueryDifferenceDisplay: lambda: QueryDifferenceDisplay.from_comparison(compared()),
     CalibrationFunctionDisplay: calibration_function_of,
     ContributionDisplay: contributions,
     MeasureAtKDisplay: at_k,

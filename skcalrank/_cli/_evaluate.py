@@ -11,14 +11,14 @@ import numpy as np
 
 from ..data import check_queries
 from ..datasets import read_text, to_float
+from ..evaluation import JudgedRun, load_qrels, load_run, run_measures
 from ..metrics import evaluate as evaluate_measures
-from . import _trec
 from ._models import load_ranker, output, scores_of
 from ._rankers import make_measure
 from ._readers import Reader, reading
 from ._report import Column, format_table
 from ._results import summary
-from ._shared import MEASURES, RUN_MEASURES, TREC_MEASURES, refuse_overwriting, without_binary
+from ._shared import MEASURES, TREC_MEASURES, refuse_overwriting, without_binary
 from ._terminal import paragraphs, say, width
 
 
@@ -62,21 +62,29 @@ def _wants_run(args) -> bool:
 
 def _of_run(args) -> Values:
     level = 1.0 if args.relevance_level is None else args.relevance_level
-    names = args.measures or TREC_MEASURES
-    measures = {name: make_measure(name, level, args.gain) for name in names}
-    for name, measure in measures.items():
-        if not measure.top_only:
-            raise ValueError(
-                f"{name} needs a score for every document; TREC runs are truncated: choose among "
-                f"{', '.join(RUN_MEASURES)}"
-            )
-    judged, note = _trec.read_judged_run(args.run_file, args.qrels, complete=args.complete)
+    gain = {"gain": args.gain} if args.gain else {}
+    measures = run_measures(args.measures or TREC_MEASURES, level, **gain)
+    with reading(args.run_file, ""):
+        run = load_run(args.run_file)
+    with reading(args.qrels, ""):
+        qrels = load_qrels(args.qrels)
+    judged = JudgedRun(run, qrels, complete=args.complete, ties="trec")
+    values = {name: of_run(judged, args.empty) for name, of_run in measures.items()}
+    return Values(judged.names, values, run_note(judged, args.complete))
+
+
+def run_note(judged, complete) -> str:
+    """Say what counts, and which queries do not."""
     note = (
         "As in trec_eval, documents that are not judged are not relevant, and those judged but not "
         "retrieved count among the relevant ones and in the ideal ranking, and are never found. "
-        f"{note}"
     )
-    return Values(judged.names, judged.evaluate(measures, args.empty), note)
+    if judged.n_missing:
+        counted = "count 0" if complete else "are left out (--complete counts them 0)"
+        note += f"{judged.n_missing} judged queries have no line in the run: they {counted}. "
+    if judged.n_unjudged:
+        note += f"{judged.n_unjudged} queries of the run are not judged: they are left out."
+    return note
 
 
 # -- labels of a file --------------------------------------------------------------
@@ -106,12 +114,13 @@ def _scored(args):
     else:
         reader = Reader(args.files[0], args, names=[])
         y, qid = map(np.concatenate, zip(*((part.y, part.qid) for part in reader)))
-        scores = _read_scores(args.scores, len(y), args.files[0])
+        scores = read_scores(args.scores, len(y), args.files[0])
     say("")
     return y, qid, scores
 
 
-def _read_scores(path, n_rows, file):
+def read_scores(path, n_rows, file):
+    """Scores of a file, one for each row of another one."""
     with reading(path, "wanted is one score per line"):
         lines = enumerate(read_text(Path(path)).split("\n"), 1)
         scores = np.array([_score(number, line) for number, line in lines if line.strip()])

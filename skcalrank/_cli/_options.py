@@ -7,9 +7,11 @@ from textwrap import fill
 
 from ..data import WHOLE_BYTES
 from ..datasets import TABLES
+from ..evaluation import TESTS
 from ..metrics import EMPTY, get_scorer_names
 from ..preds import preds_for
-from ._commands import compare, demo
+from ._commands import demo
+from ._compare import compare
 from ._evaluate import evaluate
 from ._models import fit, info, predict
 from ._rankers import PEERS, RANKERS, REGRESSORS
@@ -28,11 +30,11 @@ rankers, by least squares in closed form (Ridge):
 _PEERS = f"; {' and '.join(PEERS)} where they are installed\n"
 _FILES = f"""\
 the file format is inferred from the suffix:
-  {", ".join(TABLES)} (text also .gz, .xz):
+  {", ".join(TABLES)} (text also .gz, .bz2, .xz):
   tables with named columns, features are those that hold numbers
   (pip install pandas pyarrow); all others: LETOR/svmlight lines
-  'relevance qid:Q feature:value ...', plain, .gz or .xz, with a file NAME.query of group sizes
-  beside it where lines have no qid
+  'relevance qid:Q feature:value ...', plain, .gz, .bz2 or .xz, with a file NAME.query of
+  group sizes beside it where lines have no qid
 """
 _CHUNKS = f"""\
 Files above {WHOLE_BYTES >> 20} MB ({WHOLE_BYTES // RATIO >> 20} MB where compressed) are read in \
@@ -115,6 +117,22 @@ def _add_empty(parser):
     )
 
 
+def _add_gain(parser):
+    parser.add_argument(
+        "--gain",
+        choices=["exponential", "linear"],
+        help="of dcg and ndcg: 2^label - 1 or the label itself; default: exponential",
+    )
+
+
+def _add_complete(parser):
+    parser.add_argument(
+        "--complete",
+        action="store_true",
+        help="judged queries that a run lacks count 0, as with trec_eval -c",
+    )
+
+
 def _add_columns(parser):
     """Which columns of a table mean what."""
     group = parser.add_argument_group("reading")
@@ -161,20 +179,51 @@ def _add_compare(commands):
     parser = _add_command(
         commands,
         compare,
-        "Fit rankers on one file, compare them on another, with paired tests against the first.",
+        "Compare rankers, models, scores or runs, with paired tests that are corrected for their "
+        "number.",
+        "Of TRAIN and TEST, rankers are fitted on the one and measured on the other; models and\n"
+        "scores of other systems are measured beside them, or on TEST alone.\n\n"
         f"{_MEASURES}{_RANKERS}{_PEERS}\n{_FILES}\n"
-        "example:\n  skcalrank compare train.txt test.txt.gz --relevance-level 1 \\\n"
-        "      --measures ndcg@10 map --rankers ndcg,map,ndcg+trees,lightgbm\n",
+        "examples:\n  skcalrank compare train.txt test.txt.gz --relevance-level 1 \\\n"
+        "      --measures ndcg@10 map --rankers ndcg,map,ndcg+trees,lightgbm\n"
+        "  skcalrank compare test.txt --models a.skops b.skops --scores bm25.txt \\\n"
+        "      --report report.html table.tex\n"
+        "  skcalrank compare --runs bm25.run mine.run --qrels qrels.txt --measures map bpref\n",
     )
     _add_names(parser, measures=MEASURES, rankers=COMPARE_RANKERS)
-    parser.add_argument("train", metavar="TRAIN", help="LETOR/svmlight file, or a table")
-    parser.add_argument("test", metavar="TEST", help="the same; features as in TRAIN")
+    parser.add_argument(
+        "files", nargs="*", metavar="TRAIN TEST", help="LETOR/svmlight files, or tables"
+    )
+    parser.add_argument("--models", nargs="+", metavar="FILE", help="files that fit wrote")
+    parser.add_argument(
+        "--scores", nargs="+", metavar="FILE", help="scores of TEST, one per line and row"
+    )
+    parser.add_argument("--runs", nargs="+", metavar="RUN", help="TREC runs")
+    parser.add_argument("--qrels", metavar="QRELS", help="TREC judgments of the runs")
+    parser.add_argument(
+        "--baseline", metavar="NAME", help="what all others are compared with; default: the first"
+    )
+    parser.add_argument(
+        "--test",
+        choices=TESTS,
+        default="t",
+        help="paired test of differences, corrected by Holm's method; default: t",
+    )
+    parser.add_argument(
+        "--report",
+        nargs="+",
+        metavar="FILE",
+        help="write the comparison, by suffix: .html, a page with plots (pip install matplotlib), "
+        ".csv, .md or .tex",
+    )
     _add_relevance_level(
         parser,
-        "without it labels must be 0 and 1, and by default binary ones are left out when they "
-        "are not",
+        "default: of runs 1, else labels must be 0 and 1, and by default binary ones are left "
+        "out when they are not",
     )
+    _add_gain(parser)
     _add_empty(parser)
+    _add_complete(parser)
     _add_columns(parser)
     parser.set_defaults(chunk_rows=None, dtype="float64")
 
@@ -278,17 +327,9 @@ def _add_evaluate(commands):
     parser.add_argument("--qrels", metavar="QRELS", help="TREC judgments of the run")
     _add_names(parser, measures=MEASURES)
     _add_relevance_level(parser, "default: of runs 1, else labels must be 0 and 1")
-    parser.add_argument(
-        "--gain",
-        choices=["exponential", "linear"],
-        help="of dcg and ndcg: 2^label - 1 or the label itself; default: exponential",
-    )
+    _add_gain(parser)
     _add_empty(parser)
-    parser.add_argument(
-        "--complete",
-        action="store_true",
-        help="judged queries that a run lacks count 0, as with trec_eval -c",
-    )
+    _add_complete(parser)
     parser.add_argument(
         "--per-query",
         nargs="?",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._rankers import ALWAYS, CONDITIONALLY, calibration_mark
-from ._results import significance, summary
+from ._results import summary
 
 
 class Column(NamedTuple):
@@ -18,12 +18,12 @@ class Column(NamedTuple):
     cells: list[str]
 
 
-def results_table(groups, measures, width, *, baseline=None) -> str:
+def results_table(groups, measures, width, *, marks=None) -> str:
     """Return a table of measures by groups of results, each of which shares a column.
 
-    Rankers are marked where they differ significantly from the `baseline`, a result.
+    Cells get the `marks` of their ranker and measure, beside that of calibration.
     """
-    columns = [_column(group, measures, baseline) for group in groups]
+    columns = [_column(group, measures, marks or {}) for group in groups]
     labels = list(measures)
     if any(group[0].seconds is not None for group in groups):
         labels.append("fit seconds")
@@ -31,14 +31,12 @@ def results_table(groups, measures, width, *, baseline=None) -> str:
     return format_table(labels, columns, width)
 
 
-def _column(group, measures, baseline) -> Column:
+def _column(group, measures, given) -> Column:
     marks = []
     for name, measure in measures.items():
         calibrated = {calibration_mark(result.ranker, measure) for result in group}
         mark = next((m for m in (ALWAYS, CONDITIONALLY) if m in calibrated), "")
-        if baseline is not None and group[0].ranker is not None:
-            mark += significance(group[0].values[name], baseline.values[name])
-        marks.append(mark)
+        marks.append(mark + given.get((group[0].name, name), ""))
     room = max(map(len, marks))
     values = [_estimate(*summary(group[0].values[name])) for name in measures]
     cells = [value + mark.ljust(room) for value, mark in zip(values, marks)]

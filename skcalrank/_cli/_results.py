@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import ttest_rel
 
 from ..metrics import evaluate
 
@@ -42,21 +40,6 @@ def summary(values) -> tuple[float, float]:
     n = len(values)
     mean = values.mean() if n else np.nan
     return mean, values.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
-
-
-def significance(values, baseline, level=0.05) -> str:
-    """``+`` or ``-`` where the paired t-test over queries tells the values from the baseline."""
-    counts = ~np.isnan(values)
-    values, baseline = values[counts], baseline[counts]
-    if len(values) < 2 or np.allclose(values, baseline, rtol=0, atol=1e-12):
-        return ""
-    with warnings.catch_warnings():
-        # The same difference on every query: significant without limit.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        test = ttest_rel(values, baseline)
-    if not test.pvalue < level:
-        return ""
-    return "+" if test.statistic > 0 else "-"
 
 
 def group_equal(results) -> list[list[Result]]:

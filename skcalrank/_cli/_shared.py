@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import measures
 from ..datasets import group_file
+from ..evaluation import JUDGED_MEASURES
 from ._rankers import RANKERS
 
 # Cut off where papers cut them off. DCG would tell what NDCG tells, on another scale, and the
@@ -25,6 +26,7 @@ MEASURES = [
 
 #: Measures of runs, which are truncated, and those shown by default.
 RUN_MEASURES = [name for name, measure in measures.MEASURES.items() if measure.top_only]
+RUN_MEASURES += JUDGED_MEASURES
 TREC_MEASURES = ("ndcg@10", "precision@10", "recall@100", "map", "mrr")
 
 

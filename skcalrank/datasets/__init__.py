@@ -15,6 +15,7 @@ from ._letor import load_letor
 from ._letor_lines import Form as Form
 from ._letor_lines import group_file as group_file
 from ._letor_lines import read_chunks as read_chunks
+from ._load_table import load_table
 from ._made import LabelMixture, make_subset_ranking
 from ._made_judgments import sample_comparisons, sample_sessions
 from ._made_orders import OrderMixture, make_label_ranking
@@ -39,6 +40,7 @@ __all__ = [
     "load_movielens",
     "load_preflib",
     "load_sushi",
+    "load_table",
     "make_label_ranking",
     "make_subset_ranking",
     "sample_comparisons",

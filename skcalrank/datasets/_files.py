@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
 import lzma
@@ -12,7 +13,11 @@ from pathlib import Path
 from typing import Any
 
 #: How to open a file, by its suffix; all others are plain.
-OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+OPENERS: dict[str, Callable[..., Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+}
 
 #: A matrix above this size is refused where the same fits into much less memory.
 LARGE_BYTES = 1 << 30
@@ -57,7 +62,7 @@ def reading(path: Path):
 
 @contextmanager
 def open_bytes(path: Path):
-    """Open a plain, ``.gz`` or ``.xz`` file, to be read behind a byte-order mark."""
+    """Open a plain or compressed file, to be read behind a byte-order mark."""
     with reading(path), OPENERS.get(path.suffix, open)(path, "rb") as file:
         if file.peek(3).startswith(codecs.BOM_UTF8):
             file.read(3)
@@ -65,7 +70,7 @@ def open_bytes(path: Path):
 
 
 def read_bytes(path: Path) -> bytes:
-    """Content of a plain, ``.gz`` or ``.xz`` file."""
+    """Content of a plain or compressed file."""
     with open_bytes(path) as file:
         return file.read()
 

@@ -35,7 +35,7 @@ def load_letor(
     Parameters
     ----------
     path : str or Path
-        Plain text, or compressed as ``.gz`` or ``.xz``. Where the lines have no qid, a
+        Plain text, or compressed as ``.gz``, ``.bz2`` or ``.xz``. Where the lines have no qid, a
         file of group sizes beside it, named as LightGBM expects (``NAME.query``, it may
         be compressed too), tells the queries.
     n_features : int, default=None

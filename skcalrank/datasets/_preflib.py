@@ -33,7 +33,7 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     Parameters
     ----------
     path : str or Path
-        Plain text, or compressed as ``.gz`` or ``.xz``.
+        Plain text, or compressed as ``.gz``, ``.bz2`` or ``.xz``.
     expand : bool, default=True
         One row for every voter. False: one row for every line, the counts are
         ``data.weights``, to be passed as ``sample_weight``.

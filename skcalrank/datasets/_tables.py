@@ -49,7 +49,7 @@ def load_label_ranking(
     Parameters
     ----------
     path : str or Path
-        Plain text, or compressed as ``.gz`` or ``.xz``.
+        Plain text, or compressed as ``.gz``, ``.bz2`` or ``.xz``.
     ranking : str, default="ranking"
         Name of the column of orders; all other columns are features.
     item_names : list of str, default=None

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import refuse_rounding, warn
+from ..data import is_frame, refuse_rounding, warn
 from ._chunks import refuse_cut_queries, whole_queries
 from ._files import reading, refuse_pipe, to_float
 
@@ -47,15 +47,13 @@ def read_table(path, columns: Columns, *, chunk_rows=None, dtype=np.float64):
 
     A part has about `chunk_rows` rows, up to where a query ends; None = all rows at once.
     """
-    path, kind = Path(path), table_format(path)
-    if kind is None:
-        raise ValueError(f"The suffix of {path} must be one of {', '.join(TABLES)}.")
+    path, kind = _path_and_format(path)
     _refuse_shared(columns)
     frames = _checked(path, kind.frames(path, columns, chunk_rows))
     first = next(frames, None)
     if first is None or not len(first):
         raise ValueError(f"{path} has no rows.")
-    names = _feature_names(path, first, columns)
+    names = feature_names(path, first, columns)
     parts = _parts(path, first, frames, names, columns, dtype)
     return names, parts if chunk_rows is None else _whole_queries(path, parts, chunk_rows)
 
@@ -65,6 +63,30 @@ def _refuse_shared(columns: Columns):
     shared = [name for name, count in Counter(roles).items() if count > 1]
     if shared:
         raise ValueError(f"{shared[0]!r} cannot be one column for two of query, label, document.")
+
+
+def checked_frames(source, columns: Columns):
+    """Return a name for a file or a frame, and all of it as one DataFrame of pandas."""
+    _refuse_shared(columns)
+    if is_frame(source):
+        frame = source.to_pandas() if hasattr(source, "to_pandas") else source
+        name = "the frame"
+        _refuse_twins(name, frame.columns)
+        frame = _with_index(frame, columns)
+    else:
+        path, kind = _path_and_format(source)
+        name = path.name
+        frame = next(_checked(path, kind.frames(path, columns, None)), None)
+    if frame is None or not len(frame):
+        raise ValueError(f"{name} has no rows.")
+    return name, frame
+
+
+def _path_and_format(path):
+    path, kind = Path(path), table_format(path)
+    if kind is None:
+        raise ValueError(f"The suffix of {path} must be one of {', '.join(TABLES)}.")
+    return path, kind
 
 
 def table_format(path) -> TableFormat | None:
@@ -199,7 +221,8 @@ TABLES = {
 # -- columns -----------------------------------------------------------------------
 
 
-def _feature_names(path, frame, columns: Columns) -> list[str]:
+def feature_names(path, frame, columns: Columns, *, categories=False) -> list[str]:
+    """Return the columns of features, of numbers, or also of categories."""
     needed = [columns.qid, *([columns.label] * columns.labelled), *(columns.features or [])]
     missing = [name for name in needed if name not in frame.columns]
     if missing:
@@ -211,7 +234,8 @@ def _feature_names(path, frame, columns: Columns) -> list[str]:
         return columns.features
     others = frame.drop(columns=[columns.qid, columns.label, columns.document], errors="ignore")
     # A duration would be a number of units that depend on the version of pandas.
-    numeric = others.select_dtypes(["number", "bool"], exclude="timedelta").columns
+    kinds = ["number", "bool", *(["category"] * categories)]
+    numeric = others.select_dtypes(kinds, exclude="timedelta").columns
     nameless = [name for name in numeric if str(name).startswith("Unnamed: ")]
     if nameless:
         raise ValueError(
@@ -224,8 +248,10 @@ def _feature_names(path, frame, columns: Columns) -> list[str]:
     if not len(numeric):
         raise ValueError(f"{path} has no column of numbers to be a feature.")
     if left_out:
+        remedy = " Name them in features to read them as categories." if categories else ""
         warn(
-            f"Columns of {path} that do not hold numbers are left out: {', '.join(left_out)}.",
+            f"Columns of {path} that do not hold numbers are left out: {', '.join(left_out)}."
+            + remedy
         )
     return list(numeric)
 
@@ -264,20 +290,28 @@ class _Place(NamedTuple):
 
 
 def _part(frame, names, columns, dtype, place) -> TablePart:
-    place.refuse(
-        frame[columns.qid].isna(),
-        columns.qid,
-        "has no value: the row has no query (in text NA, null and the like stand for no value)",
-    )
+    labels, qid = labels_and_queries(place.path, frame, columns, place)
     documents = frame.get(columns.document)
     if documents is not None:
         documents = np.where(documents.isna(), None, documents.astype(object))
     return TablePart(
         _numbers(frame, names, dtype, place),
-        _labels(frame, columns.label, place) if columns.labelled else None,
-        frame[columns.qid].to_numpy(),
+        labels,
+        qid,
         documents,
     )
+
+
+def labels_and_queries(name, frame, columns: Columns, place=None):
+    """Return labels, or None, and queries; raise for a row that has none."""
+    place = _Place(name, 0) if place is None else place
+    place.refuse(
+        frame[columns.qid].isna(),
+        columns.qid,
+        "has no value: the row has no query (in text NA, null and the like stand for no value)",
+    )
+    labels = _labels(frame, columns.label, place) if columns.labelled else None
+    return labels, frame[columns.qid].to_numpy()
 
 
 def _labels(frame, name, place):

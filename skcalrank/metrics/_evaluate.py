@@ -180,7 +180,7 @@ def evaluate(
     each(evaluate_part, queries.parts(_PART_ROWS))
     if average:
         for name in resolved:
-            values[name] = _mean(values[name], weight, empty)
+            values[name] = mean_of_queries(values[name], weight, empty)
     return {name: values[name] for name in resolved}
 
 
@@ -213,7 +213,7 @@ class _Labels:
             ranked = ranked.with_labels(self.measure.gains_of(self.labels, self.queries))
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.evaluate(ranked)
-        _fill_undefined(values, self.undefined, empty, self.measure, self.queries)
+        fill_undefined(values, self.undefined, empty, self.measure.name, self.queries)
         if not np.isfinite(values[~self.undefined]).all():
             raise ValueError(f"{self.measure.name} overflows: divide the labels by their largest.")
         return values
@@ -263,23 +263,24 @@ class PreparedScore:
             values[of_part] = labels.values(Ranked(scores[rows], those, self._ties), self._empty)
 
         each(evaluate_part, self._parts)
-        return float(_mean(values, self._weight, self._empty))
+        return float(mean_of_queries(values, self._weight, self._empty))
 
 
-def _fill_undefined(values, undefined, empty, measure, queries):
+def fill_undefined(values, undefined, empty, name, queries):
     """Write what queries count on which a measure is undefined, or raise for them."""
     if not undefined.any():
         return
     if empty == "error":
         query = queries.name(int(np.flatnonzero(undefined)[0]))
         raise ValueError(
-            f"{measure.name} is undefined (0/0) on query {query!r}: choose what such a "
+            f"{name} is undefined (0/0) on query {query!r}: choose what such a "
             "query counts with empty='skip', 'zero' or 'one'."
         )
     values[undefined] = {"zero": 0.0, "one": 1.0}.get(empty, np.nan)
 
 
-def _mean(values, weight, empty="skip"):
+def mean_of_queries(values, weight, empty="skip"):
+    """Return the mean over the queries, of those that count."""
     if empty == "skip":
         defined = ~np.isnan(values)
         if not defined.any():
@@ -313,8 +314,8 @@ def _of_preferences(measure, target, y_score, qid, ties, empty, sample_weight, a
     lost = np.bincount(code, lost, queries.n_queries)
     total = np.bincount(code, target.weight, queries.n_queries)
     values = measure.of_preferences(total, lost, queries.sizes)
-    _fill_undefined(values, np.isnan(values), empty, measure, queries)
-    return _mean(values, weight, empty) if average else values
+    fill_undefined(values, np.isnan(values), empty, measure.name, queries)
+    return mean_of_queries(values, weight, empty) if average else values
 
 
 def _check_reads(measure, target):

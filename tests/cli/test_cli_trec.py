@@ -129,7 +129,7 @@ def test_byte_order_marks(capsys, tmp_path):
         ("1 Q0 a 1 2 t\n1 Q0 a 2 3 t\n", "1 0 a 1\n", "document a stands twice in query 1"),
         ("1 Q0 a 1 2 t\n", "2 0 a 1\n", "no query in common"),
         ("1 Q0 a 1 2 t\n", "", "holds no lines"),
-        ("1 Q0 a 1 2 t\n", "1 0 a\n", "wanted are lines 'query 0 document relevance'"),
+        ("1 Q0 a 1 2 t\n", "1 0 a\n", "lines must be 'query 0 document relevance'"),
     ],
 )
 def test_bad_runs(capsys, tmp_path, run_text, qrels_text, words):

@@ -1,0 +1,104 @@
+"""Ranking data from a table, with the columns as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ..data import check_count, is_frame
+from ._container import RankingData
+from ._tabular import Columns, checked_frames, feature_names, labels_and_queries, read_table
+
+
+def load_table(
+    source: Any,
+    *,
+    qid: str = "qid",
+    label: str | None = "label",
+    document: str = "docid",
+    features: Iterable[str] | None = None,
+    chunk_rows: int | None = None,
+) -> RankingData | Any:
+    """Read a table with a row for each document: CSV, TSV, Parquet or a DataFrame.
+
+    Parameters
+    ----------
+    source : str, Path or DataFrame
+        A file ``.csv`` or ``.tsv`` (also compressed, as ``.csv.gz``), ``.parquet`` or ``.pq``; or a
+        DataFrame of pandas or polars. A level of a pandas index counts as a column if it is asked
+        for by name.
+    qid : str, default="qid"
+        Column of the query.
+    label : str, default="label"
+        Column of the relevance; None reads a table without.
+    document : str, default="docid"
+        Column of the names of documents, which is no feature; it may be missing.
+    features : list of str, default=None
+        Columns of features; text among them is read as pandas categories. None = all other
+        columns that hold numbers or categories; others are left out with a warning.
+    chunk_rows : int, default=None
+        Read a file in chunks of about so many rows, each up to where a query ends; all rows of a
+        query must then stand together, and features be numbers. None reads all rows.
+
+    Returns
+    -------
+    data : RankingData, or iterator of RankingData
+        Unpacks to ``X, y, qid``; X is a pandas DataFrame, and y is None without a label. With
+        `chunk_rows`, one after the other.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If columns are missing or have one name, rows differ in length, a row has no query or
+        label, or a label is no finite number.
+
+    See Also
+    --------
+    load_letor : Lines ``relevance qid:Q feature:value``.
+    skcalrank.evaluation.load_run : Runs and judgments in tables.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skcalrank.datasets import load_table
+    >>> frame = pd.DataFrame(
+    ...     {"session": ["a", "a", "b"], "price": [9.5, 3.0, 7.0], "brand": ["x", "y", "x"],
+    ...      "bought": [0, 1, 0]}
+    ... )
+    >>> X, y, qid = load_table(frame, qid="session", label="bought", features=["price", "brand"])
+    >>> X.dtypes.astype(str).tolist()
+    ['float64', 'category']
+    >>> y, qid.tolist()
+    (array([0., 1., 0.]), ['a', 'a', 'b'])
+    """
+    if isinstance(features, str):
+        raise ValueError(f"features must be a list of columns, got {features!r}: [{features!r}].")
+    names = None if features is None else list(features)
+    columns = Columns(qid, "" if label is None else label, document, names, label is not None)
+    if chunk_rows is None:
+        return _whole(source, columns)
+    check_count("chunk_rows", chunk_rows, "or None to read the whole table")
+    if is_frame(source):
+        raise ValueError("chunk_rows is for files: a DataFrame is in memory, leave it out.")
+    return _chunks(Path(source), columns, chunk_rows)
+
+
+def _whole(source, columns) -> RankingData:
+    name, frame = checked_frames(source, columns)
+    found = feature_names(name, frame, columns, categories=True)
+    X = frame[found].reset_index(drop=True)
+    for column in X.select_dtypes(["object", "string"]).columns:
+        X[column] = X[column].astype("category")
+    y, qid = labels_and_queries(name, frame, columns)
+    return RankingData(X, y, qid, description=f"Read from {name}.", feature_names=found)
+
+
+def _chunks(path, columns, chunk_rows) -> Iterator[RankingData]:
+    from pandas import DataFrame
+
+    names, parts = read_table(path, columns, chunk_rows=chunk_rows)
+    about = {"description": f"Read from {path.name}.", "feature_names": names}
+    return (RankingData(DataFrame(X, columns=names), y, qid, **about) for X, y, qid, _ in parts)

@@ -1,0 +1,307 @@
+"""Means and differences of several systems with their intervals, and differences query by query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data import Floats, check_option
+from ._base import Display, drawn, styled
+
+
+def _measure_of(comparison, measure):
+    measure = comparison.measures[0] if measure is None else measure
+    check_option("measure", measure, comparison.measures)
+    return measure
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ComparisonDisplay(Display):
+    """Intervals of systems, one below the other: means, or mean differences to a baseline.
+
+    Use :meth:`from_comparison` to make one.
+
+    Parameters
+    ----------
+    systems : list of str
+        Names, from the top.
+    value, low, high : ndarray of shape (n_systems,)
+        Means or mean differences, and the ends of their intervals.
+    measure_name : str, default=None
+        Name of the measure, for the label of the axis.
+    baseline : str, default=None
+        What differences are to; None = the values are means.
+    name : str, default=None
+        Title; None = none.
+
+    Attributes
+    ----------
+    points_ : matplotlib Line2D
+        The values.
+    intervals_ : matplotlib LineCollection
+        The intervals.
+    zero_ : matplotlib Line2D or None
+        The line of no difference.
+    ax_, figure_ : matplotlib Axes and Figure
+
+    See Also
+    --------
+    skcalrank.evaluation.compare : What it draws.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skcalrank.displays import ComparisonDisplay
+    >>> from skcalrank.evaluation import compare_values
+    >>> values = {"a": {"map": [0.1, 0.4, 0.3, 0.5, 0.2, 0.6]}, "b": {"map": [0.5] * 6}}
+    >>> display = ComparisonDisplay.from_comparison(compare_values(values))
+    >>> display.systems, display.baseline
+    (['b'], 'a')
+    >>> plt.show()
+    """
+
+    systems: list[str]
+    value: Floats
+    low: Floats
+    high: Floats
+    measure_name: str | None = None
+    baseline: str | None = None
+    name: str | None = None
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        point_kwargs: dict[str, Any] | None = None,
+        interval_kwargs: dict[str, Any] | None = None,
+    ) -> ComparisonDisplay:
+        """Draw the intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None = new ones.
+        name : str, default=None
+            Title; None = the one of the display.
+        point_kwargs : dict, default=None
+            Style of the values, for matplotlib's ``plot``.
+        interval_kwargs : dict, default=None
+            Style of the intervals, for matplotlib's ``hlines``.
+        """
+        ax = self._open(ax)
+        from matplotlib.collections import LineCollection
+        from matplotlib.lines import Line2D
+
+        place = np.arange(len(self.systems))
+        points = styled(Line2D, point_kwargs, marker="o", linestyle="none", color="C0")
+        (self.points_,) = ax.plot(self.value, place, **points)
+        lines = styled(LineCollection, interval_kwargs, color=self.points_.get_color())
+        self.intervals_ = ax.hlines(place, self.low, self.high, **lines)
+        self.zero_ = None
+        if self.baseline is not None:
+            self.zero_ = ax.axvline(0, color="0.6", linewidth=1, zorder=0)
+        measure = self.measure_name or "measure"
+        of_what = measure if self.baseline is None else f"{measure}, difference to {self.baseline}"
+        ax.set(xlabel=of_what, yticks=place, yticklabels=self.systems)
+        ax.set_ylim(len(self.systems) - 0.5, -0.5)
+        title = self.name if name is None else name
+        if title is not None:
+            ax.set_title(title)
+        return self
+
+    @classmethod
+    @drawn(plot)
+    def from_comparison(
+        cls,
+        comparison: Any,
+        *,
+        measure: str | None = None,
+        kind: str = "differences",
+        name: str | None = None,
+    ) -> ComparisonDisplay:
+        """Draw the intervals of a comparison.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            What :func:`skcalrank.evaluation.compare` returned.
+        measure : str, default=None
+            One of its measures; None = the first.
+        kind : {"differences", "means"}, default="differences"
+            Differences to the baseline, or the mean of every system.
+        name : str, default=None
+            Title; None = none.
+        ax, point_kwargs, interval_kwargs
+            As in :meth:`plot`.
+        """
+        check_option("kind", kind, ("differences", "means"))
+        measure = _measure_of(comparison, measure)
+        baseline = comparison.baseline if kind == "differences" else None
+        if baseline is None:
+            rows = [(e.system, e.mean, e.low, e.high) for e in _of(comparison.estimates, measure)]
+        else:
+            found = [d for d in _of(comparison.differences, measure) if d.other == baseline]
+            rows = [(d.system, d.difference, d.low, d.high) for d in found]
+        if not rows:
+            raise ValueError(
+                "The comparison has one system, and so no differences: draw kind='means'."
+            )
+        systems, *ends = zip(*rows)
+        ends = [np.array(values) for values in ends]
+        return cls(
+            systems=list(systems),
+            **dict(zip(("value", "low", "high"), ends)),
+            measure_name=measure,
+            baseline=baseline,
+            name=name,
+        )
+
+
+def _of(rows, measure):
+    return [row for row in rows if row.measure == measure]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class QueryDifferenceDisplay(Display):
+    """Differences of two systems on each query, the largest first.
+
+    Use :meth:`from_comparison` to make one.
+
+    Parameters
+    ----------
+    difference : ndarray of shape (n_queries,)
+        In descending order.
+    queries : ndarray of shape (n_queries,)
+        Names of the queries in this order.
+    system, other : str
+        What is compared with what.
+    measure_name : str, default=None
+        Name of the measure, for the label of the axis.
+    name : str, default=None
+        Title; None = numbers of queries on which the system is better, equal and worse.
+
+    Attributes
+    ----------
+    bars_ : matplotlib BarContainer
+        One bar for each query.
+    mean_ : matplotlib Line2D
+        The line of the mean difference.
+    ax_, figure_ : matplotlib Axes and Figure
+
+    See Also
+    --------
+    skcalrank.evaluation.compare : What it draws.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skcalrank.displays import QueryDifferenceDisplay
+    >>> from skcalrank.evaluation import compare_values
+    >>> values = {"a": {"map": [0.1, 0.4, 0.3, 0.5, 0.2, 0.6]}, "b": {"map": [0.5] * 6}}
+    >>> display = QueryDifferenceDisplay.from_comparison(compare_values(values))
+    >>> display.queries
+    array([0, 4, 2, 1, 3, 5])
+    >>> plt.show()
+    """
+
+    difference: Floats
+    queries: Any
+    system: str
+    other: str
+    measure_name: str | None = None
+    name: str | None = None
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        bar_kwargs: dict[str, Any] | None = None,
+        mean_kwargs: dict[str, Any] | None = None,
+    ) -> QueryDifferenceDisplay:
+        """Draw a bar for each query.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None = new ones.
+        name : str, default=None
+            Title; None = the one of the display.
+        bar_kwargs : dict, default=None
+            Style of the bars, for matplotlib's ``bar``.
+        mean_kwargs : dict, default=None
+            Style of the line of the mean, for matplotlib's ``axhline``.
+        """
+        ax = self._open(ax)
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Rectangle
+
+        colors = np.where(self.difference < 0, "C3", "C0")
+        bars = styled(Rectangle, bar_kwargs, width=1.0, color=colors)
+        self.bars_ = ax.bar(np.arange(1, len(self.difference) + 1), self.difference, **bars)
+        line = styled(Line2D, mean_kwargs, color="0.3", linestyle="--", linewidth=1)
+        self.mean_ = ax.axhline(self.difference.mean(), **line)
+        title = self.name if name is None else name
+        ax.set(
+            xlabel="queries, by difference",
+            ylabel=f"{self.measure_name or 'measure'}, {self.system} − {self.other}",
+            title=self._counts() if title is None else title,
+        )
+        ax.margins(x=0.01)
+        return self
+
+    def _counts(self) -> str:
+        better, worse = (self.difference > 0).sum(), (self.difference < 0).sum()
+        return f"{better} better, {len(self.difference) - better - worse} equal, {worse} worse"
+
+    @classmethod
+    @drawn(plot)
+    def from_comparison(
+        cls,
+        comparison: Any,
+        *,
+        system: str | None = None,
+        other: str | None = None,
+        measure: str | None = None,
+        name: str | None = None,
+    ) -> QueryDifferenceDisplay:
+        """Draw the differences of two systems of a comparison.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            What :func:`skcalrank.evaluation.compare` returned.
+        system : str, default=None
+            One of its systems; None = the first one that is not the `other`.
+        other : str, default=None
+            The system to compare with; None = the baseline.
+        measure : str, default=None
+            One of its measures; None = the first.
+        name : str, default=None
+            Title; None = numbers of queries on which the system is better, equal and worse.
+        ax, bar_kwargs, mean_kwargs
+            As in :meth:`plot`.
+        """
+        measure, systems = _measure_of(comparison, measure), comparison.systems
+        other = comparison.baseline if other is None else other
+        check_option("other", other, systems)
+        if system is None:
+            system = next((each for each in systems if each != other), None)
+        if system is None:
+            raise ValueError(
+                "The comparison has one system, and so no differences: draw its means."
+            )
+        check_option("system", system, systems)
+        difference = comparison.query_differences(system, other, measure=measure)
+        order = np.argsort(-difference, kind="stable")[: (~np.isnan(difference)).sum()]
+        return cls(
+            difference=difference[order],
+            queries=comparison.queries[order],
+            system=system,
+            other=other,
+            measure_name=measure,
+            name=name,
+        )

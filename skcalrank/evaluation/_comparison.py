@@ -1,0 +1,397 @@
+"""Systems beside each other: values per query, means, differences, tests."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data import Array, Floats, check_option
+from ._statistics import check_share, n_needed, snapped
+from ._tables import Layout, to_html, to_latex, to_markdown
+
+_KINDS = ("differences", "means", "queries")
+
+
+class Estimate(NamedTuple):
+    """Mean of a measure of a system, its interval, and how many values it is of."""
+
+    system: str
+    measure: str
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+class Difference(NamedTuple):
+    """Mean of a system minus that of another one, query by query, and its test."""
+
+    system: str
+    other: str
+    measure: str
+    difference: float
+    low: float
+    high: float
+    spread: float
+    effect_size: float
+    wins: int
+    ties: int
+    losses: int
+    n: int
+    p: float
+    p_adjusted: float
+
+
+_ESTIMATE, _DIFFERENCE = list(Estimate.__annotations__), list(Difference.__annotations__)
+
+_COUNTS = ("wins", "ties", "losses")
+
+# Columns of frames, and where their values stand.
+_OF_DIFFERENCE = {
+    "difference": "difference",
+    "difference_low": "low",
+    "difference_high": "high",
+    **{name: name for name in ("effect_size", *_COUNTS, "p", "p_adjusted")},
+}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Comparison:
+    """Systems beside each other, as :func:`compare` and its kin return them.
+
+    Parameters
+    ----------
+    systems, measures : list of str
+        Names.
+    queries : ndarray of shape (n_queries,)
+        Names of the queries.
+    values : ndarray of shape (n_systems, n_measures, n_queries)
+        Values of the measures; NaN where a measure is undefined.
+    baseline : str
+        The system that the others are compared with.
+    estimates : list of tuple
+        One for each system and measure: ``system``, ``measure``, ``mean``, ``low``, ``high``,
+        ``n``.
+    differences : list of tuple
+        One for each pair of systems and each measure, a system minus an other one: ``system``,
+        ``other``, ``measure``, ``difference``, ``low``, ``high``, ``spread`` (standard deviation
+        of the differences), ``effect_size`` (mean in standard deviations, Cohen's d of pairs),
+        ``wins``, ``ties``, ``losses``, ``n`` (queries on which both are defined), ``p``,
+        ``p_adjusted``.
+    confidence_level : float
+        Of the intervals. What has a ``p_adjusted`` below 1 minus this level is marked in tables.
+    interval_title, test_title : str
+        What captions call the methods.
+    fold_values : ndarray of shape (n_systems, n_measures, n_folds), default=None
+        Means of the folds, of which estimates and differences are then computed.
+
+    Examples
+    --------
+    >>> from skcalrank.evaluation import compare
+    >>> y, qid = [1, 0, 0, 1] * 6, [q for q in range(12) for _ in range(2)]
+    >>> scores = {"up": [1, 2, 1, 2] * 6, "down": [2, 1] * 12}
+    >>> result = compare(y, scores, ["precision@1", "mrr"], qid=qid)
+    >>> result
+    Comparison(2 systems, 2 measures, 12 queries, baseline='up')
+    >>> result.per_query("mrr").shape
+    (12, 2)
+    """
+
+    systems: list[str]
+    measures: list[str]
+    queries: Array
+    values: Floats
+    baseline: str
+    estimates: list[Estimate]
+    differences: list[Difference]
+    confidence_level: float = 0.95
+    interval_title: str = ""
+    test_title: str = ""
+    fold_values: Floats | None = None
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.systems)} systems, {len(self.measures)} measures"
+        folds = "" if self.fold_values is None else f", {self.fold_values.shape[-1]} folds"
+        return (
+            f"Comparison({sizes}, {len(self.queries)} queries{folds}, baseline={self.baseline!r})"
+        )
+
+    # -- frames --------------------------------------------------------------------
+
+    def to_frame(self, *, pairs: bool = False) -> Any:
+        """Return a pandas DataFrame.
+
+        Parameters
+        ----------
+        pairs : bool, default=False
+            False: a row for each system and measure, with the difference to the baseline. True: a
+            row for each pair of systems that was tested, and measure.
+
+        Returns
+        -------
+        frame : DataFrame
+            With columns ``system``, ``measure``, ``mean``, ``low``, ``high``, ``n``,
+            ``difference``, ``difference_low``, ``difference_high``, ``effect_size``, ``wins``,
+            ``ties``, ``losses``, ``p``, ``p_adjusted``. With `pairs` those of `differences`.
+        """
+        frame_of = _pandas("to_frame").DataFrame
+        if pairs:
+            return frame_of(self.differences, columns=_DIFFERENCE)
+        numbers = dict.fromkeys(_OF_DIFFERENCE, float) | dict.fromkeys(_COUNTS, "Int64")
+        return frame_of(self._rows(), columns=[*_ESTIMATE, *_OF_DIFFERENCE]).astype(numbers)
+
+    def to_csv(self) -> str:
+        """Return :meth:`to_frame` as text, without pandas.
+
+        Returns
+        -------
+        text : str
+            A header and a line for each system and measure; empty where the baseline has no
+            difference to itself, and where a value is undefined.
+        """
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([*_ESTIMATE, *_OF_DIFFERENCE])
+        writer.writerows([None if v != v else v for v in row] for row in self._rows())
+        return text.getvalue()
+
+    def _rows(self) -> list[tuple[Any, ...]]:
+        """Return the rows of the frame; None where the baseline has no difference."""
+        found = {(row.system, row.other, row.measure): row for row in self.differences}
+        out: list[tuple[Any, ...]] = []
+        for row in self.estimates:
+            difference = found.get((row.system, self.baseline, row.measure))
+            values = (getattr(difference, name, None) for name in _OF_DIFFERENCE.values())
+            out.append((*row, *values))
+        return out
+
+    def per_query(self, measure: str | None = None) -> Any:
+        """Return the values of each query as a pandas DataFrame.
+
+        Parameters
+        ----------
+        measure : str, default=None
+            One of `measures`; None = all of them.
+
+        Returns
+        -------
+        frame : DataFrame
+            A row for each query, by which the index ``"qid"`` names them, and a column for each
+            system: ``df.join(result.per_query("map"), on="qid")`` puts them beside rows of your
+            own. With ``measure=None`` columns have two levels, measure and system.
+        """
+        pandas = _pandas("per_query")
+        index = pandas.Index(self.queries, name="qid")
+        if measure is not None:
+            values = self.values[:, self._number_of(measure)].T
+            return pandas.DataFrame(values, index=index, columns=self.systems)
+        columns = pandas.MultiIndex.from_product(
+            [self.measures, self.systems], names=["measure", "system"]
+        )
+        values = self.values.transpose(2, 1, 0).reshape(len(self.queries), -1)
+        return pandas.DataFrame(values, index=index, columns=columns)
+
+    def _number_of(self, measure) -> int:
+        check_option("measure", measure, self.measures)
+        return self.measures.index(measure)
+
+    def query_differences(self, system: str, other: str, *, measure: str) -> Floats:
+        """Return the differences of two systems on each query.
+
+        Parameters
+        ----------
+        system, other : str
+            Two of `systems`.
+        measure : str
+            One of `measures`.
+
+        Returns
+        -------
+        differences : ndarray of shape (n_queries,)
+            In the order of `queries`; NaN where the measure is undefined.
+        """
+        check_option("system", system, self.systems)
+        check_option("other", other, self.systems)
+        values = self.values[:, self._number_of(measure)]
+        return snapped(*(values[self.systems.index(name)] for name in (system, other)))
+
+    def queries_needed(
+        self, difference: float, *, power: float = 0.8, level: float | None = None
+    ) -> Any:
+        """Return how many queries would show a difference of a given size.
+
+        Parameters
+        ----------
+        difference : float
+            Mean difference that a test is to find, such as 0.01.
+        power : float, default=0.8
+            Probability with which it is to find it.
+        level : float, default=None
+            Level of a two-sided paired t-test; None = 1 minus the confidence level. Of several
+            tests that are corrected, the level over their number is on the safe side.
+
+        Returns
+        -------
+        frame : DataFrame
+            With columns ``system``, ``other``, ``measure``, ``spread`` and ``n_queries``, as many
+            as are needed where differences vary as in this comparison.
+        """
+        if self.fold_values is not None:
+            raise ValueError(
+                "queries_needed is for values of queries, and those compared here are of folds: "
+                "call it on compare(...) of scores on a test set."
+            )
+        if not isinstance(difference, (int, float, np.number)) or not 0 < abs(difference) < np.inf:
+            raise ValueError(
+                f"difference must be a finite number other than 0, got {difference!r}."
+            )
+        check_share("power", power)
+        level = 1 - self.confidence_level if level is None else level
+        check_share("level", level)
+        rows = [
+            (*row[:3], row.spread, n_needed(row.spread, abs(difference), power, level))
+            for row in self.differences
+        ]
+        columns = ["system", "other", "measure", "spread", "n_queries"]
+        return _pandas("queries_needed").DataFrame(rows, columns=columns)
+
+    # -- tables --------------------------------------------------------------------
+
+    def to_markdown(self, *, digits: int = 4, interval: bool = True) -> str:
+        """Return a table in Markdown: a row for each system, a column for each measure.
+
+        Parameters
+        ----------
+        digits : int, default=4
+            Decimals.
+        interval : bool, default=True
+            Write the interval behind each mean.
+
+        Returns
+        -------
+        table : str
+            The largest mean of a column is bold. ``+`` and ``-`` mark systems that are better and
+            worse than the baseline; with ``pairs="all"`` letters name the systems that a system is
+            better than.
+        """
+        return to_markdown(self._layout(digits, interval))
+
+    def to_latex(self, *, digits: int = 4, interval: bool = False) -> str:
+        """Return the table in LaTeX, for the package booktabs.
+
+        Parameters
+        ----------
+        digits, interval
+            As in :meth:`to_markdown`; without intervals by default, for narrow columns.
+
+        Returns
+        -------
+        table : str
+            A ``tabular`` in a ``table`` with a caption.
+        """
+        return to_latex(self._layout(digits, interval))
+
+    def to_html(self, *, digits: int = 4, interval: bool = True) -> str:
+        """Return the table in HTML, as notebooks show it.
+
+        Parameters
+        ----------
+        digits, interval
+            As in :meth:`to_markdown`.
+
+        Returns
+        -------
+        table : str
+            A ``table`` element with a caption.
+        """
+        return to_html(self._layout(digits, interval))
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _layout(self, digits, interval) -> Layout:
+        return Layout.of(self, digits, interval)
+
+    def caption(self) -> str:
+        """Return what a table of the comparison shows, in a few sentences.
+
+        Returns
+        -------
+        caption : str
+        """
+        level = f"{100 * self.confidence_level:g} %"
+        unit = "queries" if self.fold_values is None else "folds"
+        text = (
+            f"Means over {self._counts()} {unit}, with {level} intervals ({self.interval_title})."
+        )
+        if not self.differences:
+            return text
+        pairs = {(row.system, row.other) for row in self.differences}
+        if len(pairs) < len(self.systems) or len(self.systems) == 2:
+            marks = f"+ and - mark what is better and worse than {self.baseline!r}"
+        else:
+            marks = "Letters name the systems that a system is better than"
+        return f"{text} {marks} at p < {1 - self.confidence_level:.3g} ({self.test_title})."
+
+    def _counts(self) -> str:
+        """Return over how many values means are: two numbers where measures differ."""
+        found = sorted({row.n for row in self.estimates})
+        return f"{found[0]}" if len(found) == 1 else f"{found[0]} to {found[-1]}"
+
+    # -- pictures ------------------------------------------------------------------
+
+    def plot(
+        self,
+        measure: str | None = None,
+        *,
+        kind: str = "differences",
+        system: str | None = None,
+        ax: Any = None,
+        **style: Any,
+    ) -> Any:
+        """Draw the comparison by one measure.
+
+        Parameters
+        ----------
+        measure : str, default=None
+            One of `measures`; None = the first.
+        kind : {"differences", "means", "queries"}, default="differences"
+            Mean differences to the baseline with intervals, means with intervals, or the
+            differences of one system to the baseline on every query, in order.
+        system : str, default=None
+            Whose differences with ``kind="queries"``; None = the first one that is not the
+            baseline.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None = new ones.
+        **style
+            For the ``plot`` of the display.
+
+        Returns
+        -------
+        display : ComparisonDisplay or QueryDifferenceDisplay
+            Of :mod:`skcalrank.displays`.
+        """
+        check_option("kind", kind, _KINDS)
+        from ..displays import ComparisonDisplay, QueryDifferenceDisplay
+
+        if kind == "queries":
+            return QueryDifferenceDisplay.from_comparison(
+                self, measure=measure, system=system, ax=ax, **style
+            )
+        if system is not None:
+            raise ValueError(f"system={system!r} is read with kind='queries' only: leave it out.")
+        return ComparisonDisplay.from_comparison(self, measure=measure, kind=kind, ax=ax, **style)
+
+
+def _pandas(method) -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            f"Comparison.{method} requires pandas: install it with `pip install skcalrank[frames]`."
+        ) from error
+    return pandas

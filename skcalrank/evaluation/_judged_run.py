@@ -1,0 +1,264 @@
+"""Runs measured against judgments, as trec_eval does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data import Floats, Queries, Ranked, check_option, safe_divide, warn
+from ..measures import MEASURES, Measure, get_measure
+from ..metrics import EMPTY, fill_undefined, mean_of_queries, values_per_query
+from ._run_files import Scores, load_qrels, load_run
+
+TIES = ("trec", "stable", "average")
+
+#: Measures of runs that also ask which documents are judged.
+JUDGED_MEASURES = ("bpref", "judged@k")
+
+
+def evaluate_run(
+    run: Any,
+    qrels: Any,
+    measures: Iterable[str | Measure] | Mapping[str, str | Measure],
+    *,
+    ties: str = "trec",
+    empty: str = "skip",
+    relevance_level: float = 1.0,
+    gain: str = "exponential",
+    complete: bool = False,
+    average: bool = True,
+) -> dict[Any, Any]:
+    """Measure a run against judgments.
+
+    As in trec_eval, a document that was retrieved and is not judged is not relevant; one that is
+    judged and was not retrieved counts among the relevant ones and in the ideal ranking, and is
+    never found; negative relevances count 0.
+
+    Parameters
+    ----------
+    run, qrels
+        What :func:`load_run` and :func:`load_qrels` read: paths of TREC files or tables, dicts of
+        dicts, frames.
+    measures : list of str or Measure, or dict
+        Measures that a truncated ranking has: ``"ndcg@10"``, ``"map"``, ``"mrr"``,
+        ``"precision@5"``, ``"recall@100"``, ``"err@10"``, ...; ``"bpref"``, which reads judged
+        documents only, and ``"judged@10"``, the share of judged documents among the first 10 that
+        were retrieved.
+    ties : {"trec", "stable", "average"}, default="trec"
+        Documents with equal scores: by name from Z to A, scores compared in single precision, as
+        trec_eval does; in the order of the run; or the exact expectation over all orders.
+    empty : {"skip", "zero", "one", "nan", "error"}, default="skip"
+        What a query counts on which a measure is 0/0, such as one without a relevant document;
+        trec_eval counts ``"zero"``.
+    relevance_level : float, default=1.0
+        Documents of at least this relevance are relevant, for binary measures given by name.
+    gain : {"exponential", "linear"}, default="exponential"
+        Of DCG and NDCG given by name; trec_eval's is ``"linear"``.
+    complete : bool, default=False
+        Whether judged queries that the run lacks count, with 0 (``trec_eval -c``). Without, they
+        are left out, with a warning.
+    average : bool, default=True
+        Mean over queries; False = values by query.
+
+    Returns
+    -------
+    values : dict
+        By measure as it was given: the mean, or a dict of values by query, NaN where the measure
+        is skipped, as :func:`compare_values` takes them.
+
+    Raises
+    ------
+    ValueError
+        If a measure needs a score for every document, or no query of the run is judged.
+
+    Warns
+    -----
+    UserWarning
+        If judged queries that the run lacks are left out.
+
+    Examples
+    --------
+    >>> from skcalrank.evaluation import evaluate_run
+    >>> run = {"q1": {"a": 0.9, "b": 0.8, "c": 0.7}, "q2": {"a": 0.5}}
+    >>> qrels = {"q1": {"b": 1, "d": 1, "c": 0}, "q2": {"a": 1}}
+    >>> evaluate_run(run, qrels, ["map", "recall@10", "judged@2"])
+    {'map': 0.625, 'recall@10': 0.75, 'judged@2': 0.75}
+    >>> evaluate_run(run, qrels, ["mrr"], average=False)
+    {'mrr': {'q1': 0.5, 'q2': 1.0}}
+    """
+    check_option("ties", ties, TIES)
+    check_option("empty", empty, EMPTY)
+    resolved = run_measures(measures, relevance_level, gain)
+    judged = JudgedRun(load_run(run), load_qrels(qrels), complete=complete, ties=ties)
+    if judged.n_missing and not complete:
+        warn(
+            f"{judged.n_missing} judged queries have no line in the run and are left out, which "
+            "flatters it: pass complete=True to count them 0."
+        )
+    values = {name: values_of(judged, empty) for name, values_of in resolved.items()}
+    if average:
+        return {name: mean_of_queries(found, None, empty) for name, found in values.items()}
+    return {name: dict(zip(judged.names, found.tolist())) for name, found in values.items()}
+
+
+# -- measures ----------------------------------------------------------------------
+
+_OfRun = Callable[["JudgedRun", str], Floats]
+
+
+def run_measures(
+    measures: Any, relevance_level: float, gain: str = "exponential"
+) -> dict[Any, _OfRun]:
+    """Return what computes the values of measures, by the names that they were given."""
+    if isinstance(measures, str) or not isinstance(measures, Iterable):
+        raise ValueError(f"measures must be a list or a dict, got {measures!r}.")
+    pairs = measures.items() if isinstance(measures, Mapping) else ((m, m) for m in measures)
+    return {name: _run_measure(measure, relevance_level, gain) for name, measure in pairs}
+
+
+def _run_measure(measure, level, gain) -> _OfRun:
+    name, _, k = measure.partition("@") if isinstance(measure, str) else ("", "", "")
+    if measure == "bpref":
+        return partial(JudgedRun.bpref, level=level)
+    if name == "judged" and re.fullmatch(r"[1-9]\d*|", k):
+        return partial(JudgedRun.share_judged, k=int(k) if k else None)
+    found = get_measure(measure)
+    if not found.top_only:
+        known = [each for each, cls in MEASURES.items() if cls.top_only]
+        raise ValueError(
+            f"{found.name} needs a score for every document; TREC runs are truncated: choose among "
+            f"{', '.join([*known, *JUDGED_MEASURES])}"
+        )
+    if isinstance(measure, str):
+        options: dict[str, Any] = {"relevance_level": level} if found.is_binary else {}
+        found = get_measure(measure, **options | ({"gain": gain} if found.has_gain else {}))
+    return partial(JudgedRun.values_of, measure=found)
+
+
+# -- documents ---------------------------------------------------------------------
+
+
+class JudgedRun:
+    """The documents of a run and of its judgments, query by query: those retrieved, best first.
+
+    Attributes
+    ----------
+    names : list of str
+        The queries.
+    n_missing, n_unjudged : int
+        Judged queries that the run lacks, and queries of the run without judgments.
+    """
+
+    def __init__(self, run: Scores, qrels: Scores, *, complete: bool, ties: str) -> None:
+        self.names = [name for name in qrels if complete or name in run]
+        if not any(name in run for name in self.names):
+            raise ValueError("The run and the qrels have no query in common: compare their names.")
+        self.n_missing = len(qrels.keys() - run.keys())
+        self.n_unjudged = len(run.keys() - qrels.keys())
+        self._ties = ties
+        found = [_documents(run.get(name, {}), qrels[name], ties) for name in self.names]
+        sizes = [len(documents.relevance) for documents in found]
+        self.queries = Queries(np.append(0, np.cumsum(sizes)), names=np.array(self.names))
+        self._n_retrieved = np.array([len(run.get(name, ())) for name in self.names])
+        self._relevance, self._is_judged, places = (
+            np.fromiter(chain.from_iterable(parts), dtype=float) for parts in zip(*found)
+        )
+        self._ranked = _Retrieved(
+            -places, self.queries, "average" if ties == "average" else "stable", self._n_retrieved
+        )
+        number = np.arange(self.queries.n_rows) - self.queries.repeat(self.queries.ptr[:-1])
+        self._number, self._is_retrieved = number, number < self.queries.repeat(self._n_retrieved)
+
+    def values_of(self, empty: str, *, measure: Measure) -> Floats:
+        """Return the values of the queries by a measure."""
+        y = np.maximum(self._relevance, 0.0)
+        with np.errstate(invalid="ignore"):
+            values = values_per_query(measure.scaled_to(y), y, self._ranked, empty)
+        undefined = measure.undefined(measure.labels(y), self.queries)
+        values[(self._n_retrieved == 0) & ~undefined] = 0.0
+        return values
+
+    def bpref(self, empty: str, *, level: float) -> Floats:
+        """Return which share of the judged pairs of every query stand in the right order.
+
+        Buckley and Voorhees, SIGIR 2004, as trec_eval computes it.
+        """
+        self._refuse_shared_positions("bpref")
+        queries, relevant = self.queries, self._relevance >= level
+        # Relevances below 0 say that a document was not judged.
+        other = (self._is_judged > 0) & (self._relevance >= 0) & ~relevant
+        n_relevant, n_other = queries.sum(relevant * 1.0), queries.sum(other * 1.0)
+        others = np.cumsum(other * self._is_retrieved)
+        before = others - queries.repeat(np.append(0.0, others)[queries.ptr[:-1]])
+        most = np.minimum(n_relevant, n_other)
+        lost = np.minimum(before, queries.repeat(n_relevant))
+        kept = 1.0 - safe_divide(lost, queries.repeat(most))
+        found = queries.sum(kept * (relevant & self._is_retrieved))
+        values = safe_divide(found, n_relevant, np.nan)
+        fill_undefined(values, n_relevant == 0, empty, "bpref", queries)
+        return values
+
+    def share_judged(self, empty: str, *, k: int | None) -> Floats:  # noqa: ARG002
+        """Return the share of judged documents among the first k that were retrieved."""
+        self._refuse_shared_positions("judged@k")
+        first = self._is_retrieved & (self._number < (np.inf if k is None else k))
+        return safe_divide(self.queries.sum(first * self._is_judged), self.queries.sum(first * 1.0))
+
+    def _refuse_shared_positions(self, name):
+        if self._ties == "average":
+            raise ValueError(f"{name} has no expectation over ties: choose ties='trec'.")
+
+
+class _Documents(NamedTuple):
+    """Documents of a query: those retrieved, best first, then the others that are judged."""
+
+    relevance: list[float]
+    is_judged: list[bool]
+    places: list[int]  # with shared positions, the first of them
+
+
+def _documents(scores, judged, ties) -> _Documents:
+    retrieved, places = _ordered(scores, ties)
+    others = [document for document in judged if document not in scores]
+    documents = retrieved + others
+    return _Documents(
+        [judged.get(document, 0.0) for document in documents],
+        [document in judged for document in documents],
+        places + list(range(len(places), len(documents))),
+    )
+
+
+def _ordered(scores, ties) -> tuple[list[str], list[int]]:
+    """Return documents, best first, and their places, which those of equal score may share."""
+    if ties == "trec":
+        # trec_eval keeps scores in single precision, which makes more ties.
+        with np.errstate(over="ignore"):
+            single = np.fromiter(scores.values(), dtype=float).astype(np.float32).tolist()
+        documents = [document for _, document in sorted(zip(single, scores), reverse=True)]
+    else:
+        documents = sorted(scores, key=lambda document: -scores[document])
+    places = list(range(len(documents)))
+    if ties == "average":
+        for number, (one, other) in enumerate(pairwise(documents), 1):
+            if scores[one] == scores[other]:
+                places[number] = places[number - 1]
+    return documents, places
+
+
+class _Retrieved(Ranked):
+    """A ranking that ends with the last document that was retrieved."""
+
+    def __init__(self, scores, queries, ties, n_retrieved):
+        super().__init__(scores, queries, ties=ties)
+        self._n_retrieved = n_retrieved
+
+    def blocks(self, k=None):
+        # Of a query without a document the value is not read.
+        sizes = np.maximum(self._n_retrieved, 1)
+        return [replace(b, sizes=sizes[b.ids][:, None]) for b in super().blocks(k)]

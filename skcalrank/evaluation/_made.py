@@ -1,0 +1,128 @@
+"""A comparison, made of values per query."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+
+from ..data import Floats, warn
+from ._comparison import Comparison, Difference, Estimate
+from ._statistics import (
+    TITLES,
+    Methods,
+    Moments,
+    adjusted,
+    effect_sizes,
+    intervals,
+    p_values,
+    snapped,
+)
+
+#: Which differences are tested.
+PAIRS = ("baseline", "all")
+
+# With one query fewer no assignment of signs is as rare as one in twenty.
+_FEWEST_QUERIES = 6
+
+
+def made(
+    systems: list[str],
+    measures: list[str],
+    queries: Any,
+    values: Floats,
+    baseline: str | None,
+    pairs: str,
+    methods: Methods,
+    folds: Floats | None = None,
+) -> Comparison:
+    """Return the comparison of values of queries, or of means of folds."""
+    compared = values if folds is None else folds
+    if folds is None:
+        _warn_of_few(compared, measures)
+    baseline = systems[0] if baseline is None else baseline
+    found = [(a, b) for a, b in _pairs(systems, baseline, pairs)]
+    of_pairs = [snapped(compared[a], compared[b]) for a, b in found]
+    names = [(systems[a], systems[b]) for a, b in found]
+    _warn_of_equal(of_pairs, names)
+    # One set of resamples serves all of them.
+    columns = np.concatenate([*compared, *of_pairs])
+    low, high = intervals(columns, methods)
+    n = len(systems) * len(measures)
+    means = _estimates(systems, measures, columns[:n], low[:n], high[:n])
+    differences = _differences(names, measures, columns[n:], low[n:], high[n:], methods)
+    return Comparison(
+        systems=systems,
+        measures=measures,
+        queries=queries,
+        values=values,
+        baseline=baseline,
+        estimates=means,
+        differences=differences,
+        confidence_level=methods.confidence_level,
+        interval_title=TITLES[methods.interval],
+        test_title=methods.test_title + _corrected(methods, len(differences)),
+        fold_values=folds,
+    )
+
+
+def _corrected(methods, n_tests):
+    if methods.correction is None or n_tests < 2:
+        return ""
+    return f", {TITLES[methods.correction]}-corrected for {n_tests} tests"
+
+
+def _pairs(systems, baseline, pairs):
+    """Return pairs of numbers of systems, a system and the other one."""
+    first = systems.index(baseline)
+    others = [number for number in range(len(systems)) if number != first]
+    found = [(number, first) for number in others]
+    return found + ([(b, a) for a, b in combinations(others, 2)] if pairs == "all" else [])
+
+
+def _estimates(systems, measures, columns, low, high):
+    moments = Moments.of(columns)
+    return [
+        Estimate(*key, *(value.item() for value in cell))
+        for key, *cell in zip(product(systems, measures), moments.mean, low, high, moments.n)
+    ]
+
+
+def _differences(pairs, measures, columns, low, high, methods):
+    if not pairs:
+        return []
+    moments, p = Moments.of(columns), p_values(columns, methods)
+    cells = zip(
+        *(moments.mean, low, high, moments.spread, effect_sizes(moments)),
+        *((columns > 0).sum(1), (columns == 0).sum(1), (columns < 0).sum(1), moments.n),
+        *(p, adjusted(p, methods.correction)),
+    )
+    return [
+        Difference(*pair, measure, *(value.item() for value in cell))
+        for (pair, measure), cell in zip(product(pairs, measures), cells)
+    ]
+
+
+# -- warnings ----------------------------------------------------------------------
+
+
+def _warn_of_few(values, measures):
+    counts = (~np.isnan(values)).sum(-1).min(0)
+    fewest = int(np.argmin(counts))
+    if counts[fewest] < _FEWEST_QUERIES:
+        warn(
+            f"Only {counts[fewest]} queries count by {measures[fewest]!r}: with fewer than "
+            f"{_FEWEST_QUERIES}, no permutation or Wilcoxon test can reach p < .05, and intervals "
+            "are rough. Evaluate on more queries."
+        )
+
+
+def _warn_of_equal(differences, pairs):
+    equal = [(np.nan_to_num(d) == 0).all() and (d == 0).any() for d in differences]
+    if any(equal):
+        names = ", ".join(f"{a!r} and {b!r}" for (a, b), same in zip(pairs, equal) if same)
+        warn(
+            f"Systems are equal on every query by every measure: {names}. Their p-values are 1; "
+            "check that these are not the same scores under two names."
+        )

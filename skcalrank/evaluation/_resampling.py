@@ -1,0 +1,149 @@
+"""Resampling of queries: the bootstrap of means, and sign flips of differences.
+
+Every block of resamples is one matrix, which meets the values of all systems and measures in one
+product. A block has a random generator of its own, so that results do not depend on the number of
+threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ..data import Floats, Ints, Seed, each, safe_divide
+
+# A block of resamples has about so many cells, one for each resample and query.
+_BLOCK_CELLS = 1 << 20
+
+# Two sums of flipped differences are one number up to so much of the sum of their magnitudes.
+_ROUNDING = 1e-10
+
+
+class _Block(NamedTuple):
+    rows: slice
+    generator: np.random.Generator
+
+
+def _blocks(n_resamples: int, n: int, random_state: Seed) -> list[_Block]:
+    step = max(1, _BLOCK_CELLS // n)
+    starts = range(0, n_resamples, step)
+    seeds = _seed_sequence(random_state).spawn(len(starts))
+    return [
+        _Block(slice(start, min(start + step, n_resamples)), np.random.default_rng(seed))
+        for start, seed in zip(starts, seeds)
+    ]
+
+
+def _seed_sequence(random_state: Seed) -> np.random.SeedSequence:
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31))
+    return np.random.SeedSequence(random_state)
+
+
+def by_pattern(columns: Floats) -> Iterator[tuple[Ints, Floats]]:
+    """Yield the columns that are defined on the same queries together, without the others.
+
+    Columns have shape (n_columns, n_queries), and NaN where a value is undefined.
+    """
+    defined = ~np.isnan(columns)
+    by_bytes: dict[bytes, list[int]] = {}
+    for number, pattern in enumerate(defined):
+        by_bytes.setdefault(pattern.tobytes(), []).append(number)
+    for those in by_bytes.values():
+        yield np.array(those), columns[those][:, defined[those[0]]]
+
+
+def bootstrap_deviations(values: Floats, n_resamples: int, random_state: Seed) -> Floats:
+    """Return by how many standard errors the means of resampled queries differ from the mean.
+
+    The result has shape (n_columns, n_resamples) and is in single precision, which is far finer
+    than the randomness of the resamples.
+    """
+    residuals = values - values.mean(1)[:, None]
+    n_columns, n = residuals.shape
+    units = safe_divide(residuals, np.sqrt((residuals**2).sum(1) * n / (n - 1))[:, None])
+    units = np.ascontiguousarray(units.T, dtype=np.float32)
+    out = np.empty((n_columns, n_resamples), dtype=np.float32)
+
+    def resample(block: _Block) -> None:
+        counts = _counts(block.generator, block.rows.stop - block.rows.start, n)
+        out[:, block.rows] = (counts @ units).T
+
+    each(resample, _blocks(n_resamples, n, random_state))
+    return out
+
+
+def _counts(generator, n_rows, n):
+    """Return how often each query is drawn: rows of a multinomial distribution."""
+    # A small type is drawn several times faster.
+    drawn = generator.integers(0, n, size=(n_rows, n), dtype=np.uint16 if n <= 1 << 16 else int)
+    cells = (drawn + n * np.arange(n_rows)[:, None]).ravel()
+    return np.bincount(cells, minlength=n_rows * n).reshape(n_rows, n).astype(np.float32)
+
+
+def sign_flip_p_values(
+    differences: Floats, n_resamples: int, random_state: Seed
+) -> tuple[Floats, list[bool]]:
+    """Return two-sided p-values of the permutation test, and which of them are exact.
+
+    Under the null hypothesis the sign of each difference is a fair coin. Where there are at most
+    `n_resamples` assignments of signs to the differences other than 0, all of them count.
+    Undefined differences (NaN) do not.
+    """
+    differences = np.nan_to_num(differences)
+    n_signs = np.count_nonzero(differences, axis=1)
+    is_exact = [can_enumerate(n, n_resamples) for n in n_signs]
+    p_values = np.array(
+        [_exact(d[d != 0]) if exact else np.nan for d, exact in zip(differences, is_exact)]
+    )
+    drawn = np.flatnonzero(~np.array(is_exact))
+    if len(drawn):
+        p_values[drawn] = _drawn(differences[drawn], n_resamples, random_state)
+    return p_values, is_exact
+
+
+def can_enumerate(n: int, n_resamples: int) -> bool:
+    """Return whether there are at most `n_resamples` assignments of n signs."""
+    return int(n) < n_resamples.bit_length()
+
+
+def _exact(differences):
+    """Return the share of all assignments of signs whose sum is as far from 0."""
+    if not len(differences):
+        return 1.0
+    # The first sign may be fixed: the others mirror it.
+    numbers = np.arange(2 ** (len(differences) - 1))[:, None]
+    flipped = (numbers >> np.arange(len(differences) - 1)) & 1
+    sums = differences[0] + (1 - 2 * flipped) @ differences[1:]
+    return float(np.mean(np.abs(sums) >= _least(differences)))
+
+
+def _least(differences):
+    """Return the magnitude from which a sum counts as at least as far from 0 as the observed."""
+    return np.abs(differences.sum(-1)) - _ROUNDING * np.abs(differences).sum(-1)
+
+
+def _drawn(differences, n_resamples, random_state):
+    """Return p-values from random signs, the observed ones among them."""
+    n = differences.shape[1]
+    weights, sums = np.ascontiguousarray(2 * differences.T), differences.sum(1)
+    least, counts = _least(differences), np.zeros(len(differences), dtype=int)
+
+    def flip(block: _Block) -> Ints:
+        kept = _coins(block.generator, block.rows.stop - block.rows.start, n)
+        return np.count_nonzero(np.abs(kept @ weights - sums) >= least, axis=0)
+
+    def add(found: Ints) -> None:
+        counts[:] += found
+
+    each(flip, _blocks(n_resamples, n, random_state), add)
+    return (1 + counts) / (1 + n_resamples)
+
+
+def _coins(generator, n_rows, n):
+    """Return fair coins, 0.0 or 1.0."""
+    n_bytes = -(-n_rows * n // 8)
+    bits = np.unpackbits(np.frombuffer(generator.bytes(n_bytes), dtype=np.uint8), count=n_rows * n)
+    return bits.reshape(n_rows, n).astype(float)

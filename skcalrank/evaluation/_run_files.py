@@ -1,0 +1,309 @@
+"""Runs and judgments as dicts of dicts, from files and from what other packages hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data import (
+    ArrayLike,
+    check_count,
+    check_queries,
+    check_scores,
+    check_target,
+    is_frame,
+    positions,
+)
+from ..datasets import Columns, open_bytes, table_format, to_float
+
+#: By query, then by document.
+Scores = dict[str, dict[str, float]]
+
+
+class _Kind(NamedTuple):
+    """What a line of a TREC file holds, and how tables call its columns."""
+
+    what: str
+    line: str
+    value_at: int  # number of the word
+    values: tuple[str, ...]  # names of the column
+
+
+_RUN = _Kind("run", "query Q0 document rank score tag", 4, ("score", "sim"))
+_QRELS = _Kind(
+    "qrels", "query 0 document relevance", 3, ("relevance", "rel", "label", "score", "grade")
+)
+_QUERIES = ("qid", "query_id", "q_id", "query", "topic")
+_DOCUMENTS = ("docid", "doc_id", "docno", "document", "pid", "id")
+
+
+def load_run(source: Any) -> Scores:
+    """Read a run: the scores of the documents that a system retrieved.
+
+    Parameters
+    ----------
+    source : str, Path, DataFrame, dict or iterable
+        A TREC file with lines ``query Q0 document rank score tag``, plain, ``.gz``, ``.bz2`` or
+        ``.xz``, of which the rank is not read; a table ``.csv``, ``.tsv`` or ``.parquet``, or a
+        DataFrame, with columns of queries (``qid``, ``query_id``, ``q_id``), documents (``docid``,
+        ``doc_id``, ``docno``) and ``score``, as in ranx, ir_measures and PyTerrier; a dict of
+        dicts, or an object with ``to_dict``, such as ``ranx.Run``; tuples with ``query_id``,
+        ``doc_id`` and ``score``, such as ``ir_measures.ScoredDoc``.
+
+    Returns
+    -------
+    run : dict of dict
+        Scores by query and document, both strings: what ``ranx.Run``, ``ir_measures`` and
+        ``pytrec_eval`` take.
+
+    Raises
+    ------
+    ValueError
+        If a line or value cannot be read, which is named, or a document stands twice in a query.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from skcalrank.evaluation import load_run
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "run.txt")
+    ...     _ = file.write_text("7 Q0 a 1 0.5 bm25\\n7 Q0 b 2 0.25 bm25\\n")
+    ...     load_run(file)
+    {'7': {'a': 0.5, 'b': 0.25}}
+    """
+    return _load(source, _RUN)
+
+
+def load_qrels(source: Any) -> Scores:
+    """Read judgments: the relevances of documents.
+
+    Parameters
+    ----------
+    source : str, Path, DataFrame, dict or iterable
+        As in :func:`load_run`; lines of a TREC file are ``query 0 document relevance``, and the
+        column of values is ``relevance``, ``rel``, ``label`` or ``score``.
+
+    Returns
+    -------
+    qrels : dict of dict
+        Relevances by query and document; whole numbers are ``int``.
+
+    Raises
+    ------
+    ValueError
+        As :func:`load_run`.
+
+    Examples
+    --------
+    >>> from skcalrank.evaluation import load_qrels
+    >>> load_qrels({7: {"a": 1.0, "b": 0}})
+    {'7': {'a': 1, 'b': 0}}
+    """
+    found = _load(source, _QRELS)
+    return {
+        query: {d: int(v) if v.is_integer() else v for d, v in documents.items()}
+        for query, documents in found.items()
+    }
+
+
+def to_run(
+    y_score: ArrayLike, qid: ArrayLike, ids: ArrayLike | None = None, *, k: int | None = None
+) -> Scores:
+    """Make a run of scores, for the measures of other packages.
+
+    Parameters
+    ----------
+    y_score : array-like of shape (n_rows,)
+        Scores, higher is better.
+    qid : array-like of shape (n_rows,)
+        Query of each row.
+    ids : array-like of shape (n_rows,), default=None
+        Name of each document; None = the number of the row, from 0.
+    k : int, default=None
+        Keep the first k documents of each query; None = all.
+
+    Returns
+    -------
+    run : dict of dict
+        Scores by query and document, both strings, the best first; equal scores in row order.
+
+    Examples
+    --------
+    >>> from skcalrank.evaluation import to_run
+    >>> to_run([0.5, 0.75, 0.25], ["a", "a", "b"], ["d1", "d2", "d1"])
+    {'a': {'d2': 0.75, 'd1': 0.5}, 'b': {'d1': 0.25}}
+    """
+    scores = check_scores(y_score, np.shape(y_score))
+    queries = check_queries(qid, len(scores))
+    place = queries.ungroup(positions(queries.group(scores), queries))
+    rows = np.lexsort((place, queries.codes))
+    if k is not None:
+        check_count("k", k, "or None for all documents")
+        rows = rows[place[rows] <= k]
+    return _by_query(np.asarray(y_score, dtype=float), queries, ids, rows)
+
+
+def to_qrels(
+    y_true: ArrayLike, qid: ArrayLike | None = None, ids: ArrayLike | None = None
+) -> Scores:
+    """Make judgments of relevances, for the measures of other packages.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        Relevances; may carry the queries.
+    qid : array-like of shape (n_rows,), default=None
+        Query of each row; None = the ones that `y_true` carries.
+    ids : array-like of shape (n_rows,), default=None
+        Name of each document; None = the number of the row, from 0.
+
+    Returns
+    -------
+    qrels : dict of dict
+        Relevances by query and document, both strings; whole numbers are ``int``.
+
+    Examples
+    --------
+    >>> from skcalrank.evaluation import to_qrels
+    >>> to_qrels([0, 2, 1], ["a", "a", "b"])
+    {'a': {'0': 0, '1': 2}, 'b': {'2': 1}}
+    """
+    y, queries = check_target(y_true, qid, name="y_true")
+    if queries.names is None:
+        raise ValueError("to_qrels needs the queries of the rows: pass qid, or a RankingTarget.")
+    return load_qrels(_by_query(queries.ungroup(y), queries, ids, np.arange(len(y))))
+
+
+def _by_query(values, queries, ids, rows) -> Scores:
+    ids = np.arange(len(values)) if ids is None else np.asarray(ids)
+    if ids.shape != values.shape:
+        raise ValueError(f"ids must have one name per row, got shape {ids.shape}.")
+    names, codes = [str(name) for name in np.asarray(queries.names).tolist()], queries.codes
+    triples = ((names[codes[row]], str(ids[row]), values[row].item()) for row in rows)
+    return _collect(triples, "ids")
+
+
+# -- sources -----------------------------------------------------------------------
+
+
+def _load(source, kind) -> Scores:
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        rows = _lines(path, kind) if table_format(path) is None else _of_table(path, kind)
+        return _collect(rows, f"cannot read {path}")
+    if is_frame(source):
+        return _collect(_of_frame(source, kind, kind.what), kind.what)
+    if hasattr(source, "to_dict"):
+        source = source.to_dict()
+    rows = _of_dict(source, kind) if isinstance(source, Mapping) else _of_tuples(source, kind)
+    return _collect(rows, kind.what)
+
+
+def _collect(rows: Iterable[tuple[str, str, float]], name: str) -> Scores:
+    """Return values by document by query."""
+    out: Scores = {}
+    for query, document, value in rows:
+        documents = out.setdefault(query, {})
+        if document in documents:
+            raise ValueError(f"{name}: document {document} stands twice in query {query}.")
+        documents[document] = value
+    if not any(out.values()):
+        raise ValueError(f"{name}: it holds no lines.")
+    return out
+
+
+def _lines(path, kind) -> Iterator[tuple[str, str, float]]:
+    n_words, value_at = len(kind.line.split()), kind.value_at
+    with open_bytes(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                words = line.decode().split()
+                if not words:
+                    continue
+                if len(words) != n_words:
+                    raise ValueError(f"{len(words)} words where {n_words} must be")
+                value = to_float(words[value_at])
+                if not np.isfinite(value):
+                    raise ValueError(f"{words[value_at]} is not finite")
+            except ValueError as error:
+                raise ValueError(
+                    f"cannot read {path}: line {number}: {error} (lines must be '{kind.line}')"
+                ) from error
+            yield words[0], words[2], value
+
+
+def _of_table(path, kind):
+    """Read a table twice where its names are none of the usual ones: names are text."""
+    read = table_format(path).frames
+    (frame,) = read(path, Columns(), None)
+    query, document, _ = _columns_of(frame, kind, str(path))
+    if (query, document) != (Columns().qid, Columns().document):
+        (frame,) = read(path, Columns(qid=query, document=document), None)
+    return _of_frame(frame, kind, str(path))
+
+
+def _columns_of(frame, kind, name) -> list[str]:
+    found = []
+    for role, names in (("query", _QUERIES), ("document", _DOCUMENTS), ("value", kind.values)):
+        column = next((each for each in names if each in frame.columns), None)
+        if column is None:
+            raise ValueError(
+                f"{name} must have a column of the {role} ({', '.join(names)}), got columns "
+                f"{', '.join(map(str, list(frame.columns)[:20]))}."
+            )
+        found.append(column)
+    return found
+
+
+def _of_frame(frame, kind, name) -> Iterator[tuple[str, str, float]]:
+    columns = _columns_of(frame, kind, name)
+    rows = zip(*(np.asarray(frame[column]).tolist() for column in columns))
+    for number, (query, document, value) in enumerate(rows, 1):
+        yield (
+            _name(query, f"{name}, row {number}, column {columns[0]!r}"),
+            _name(document, f"{name}, row {number}, column {columns[1]!r}"),
+            _value(value, f"{name}, row {number}, column {columns[2]!r}"),
+        )
+
+
+def _of_dict(source, kind) -> Iterator[tuple[str, str, float]]:
+    for query, documents in source.items():
+        place = f"{kind.what}[{query!r}]"
+        if not isinstance(documents, Mapping):
+            raise ValueError(f"{place} must be a dict of values by document, got {documents!r}.")
+        for document, value in documents.items():
+            yield str(query), str(document), _value(value, f"{place}[{document!r}]")
+
+
+def _of_tuples(source, kind) -> Iterator[tuple[str, str, float]]:
+    value = "score" if kind is _RUN else "relevance"
+    if not isinstance(source, Iterable):
+        raise ValueError(
+            f"A {kind.what} must be a path, a DataFrame, a dict of dicts or tuples with query_id, "
+            f"doc_id and {value}, got {type(source).__name__}."
+        )
+    for number, row in enumerate(source):
+        place = f"{kind.what}, entry {number}"
+        if not all(hasattr(row, name) for name in ("query_id", "doc_id", value)):
+            raise ValueError(f"{place} must have query_id, doc_id and {value}, got {row!r}.")
+        yield str(row.query_id), str(row.doc_id), _value(getattr(row, value), place)
+
+
+def _name(value, place) -> str:
+    if value is None or value != value:
+        raise ValueError(f"{place} has no value: every row must name a query and a document.")
+    return str(value)
+
+
+def _value(value, place) -> float:
+    try:
+        found = float(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{place} must be a number, got {value!r}.") from error
+    if not np.isfinite(found):
+        raise ValueError(f"{place} must be finite, got {value!r}.")
+    return found

@@ -1,0 +1,244 @@
+"""Means over queries, their intervals, and tests of differences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy.special import nctdtr, ndtr, ndtri
+
+from ..data import Array, Floats, Ints, Seed, check_count, check_option, safe_divide
+from ._resampling import bootstrap_deviations, by_pattern, can_enumerate, sign_flip_p_values
+
+INTERVALS = ("student", "bca")
+TESTS = ("t", "wilcoxon", "permutation")
+CORRECTIONS = ("holm", "bh", None)
+
+#: What the methods are called in captions.
+TITLES = {
+    "student": "Student",
+    "bca": "BCa bootstrap",
+    "t": "paired t-test",
+    "corrected t": "corrected resampled t-test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+    "permutation": "sign-flip permutation test",
+    "holm": "Holm",
+    "bh": "Benjamini-Hochberg",
+}
+
+# Wilcoxon's exact distribution is computed up to so many differences, as scipy does by itself.
+_MOST_EXACT = 50
+
+# Above this ratio of spread and difference so many pairs are needed that t is normal.
+_MANY = 1e3
+
+# Deviations in single precision, in standard errors, count as 0 up to here.
+_ROUNDING = 1e-4
+
+
+@dataclass(frozen=True)
+class Methods:
+    """How intervals and p-values are computed.
+
+    With a `shared` variance above 0 the values are those of folds whose training sets overlap: the
+    variance of their mean is ``(1 / n + shared)`` times theirs (Nadeau and Bengio).
+    """
+
+    interval: str
+    test: str
+    correction: str | None
+    confidence_level: float
+    n_resamples: int
+    random_state: Seed
+    shared: float = 0.0
+
+    def check(self) -> None:
+        """Raise for an option that is none."""
+        check_option("interval", self.interval, INTERVALS)
+        check_option("test", self.test, TESTS)
+        if self.correction is not None:
+            check_option("correction", self.correction, CORRECTIONS)
+        check_share("confidence_level", self.confidence_level)
+        check_count("n_resamples", self.n_resamples)
+
+    @property
+    def test_title(self) -> str:
+        """What captions call the test."""
+        return TITLES["corrected t" if self.shared else self.test]
+
+
+def check_share(name: str, value: Any) -> None:
+    """Raise unless a value lies between 0 and 1."""
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not is_number or not 0 < value < 1:
+        raise ValueError(f"{name} must be a number between 0 and 1, such as 0.95, got {value!r}.")
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Number, mean and standard deviation of the defined values of each column."""
+
+    n: Ints
+    mean: Floats
+    spread: Floats
+
+    @classmethod
+    def of(cls, columns: Floats) -> Moments:
+        """Return those of columns of shape (n_columns, n_queries), NaN where undefined."""
+        defined = ~np.isnan(columns)
+        n = defined.sum(1)
+        mean = safe_divide(np.where(defined, columns, 0.0).sum(1), n, np.nan)
+        residuals = np.where(defined, columns - mean[:, None], 0.0)
+        variance = safe_divide((residuals**2).sum(1), np.maximum(n - 1.0, 0.0), np.nan)
+        return cls(n, mean, np.sqrt(variance))
+
+    def error(self, shared: float) -> Floats:
+        """Return the standard error of the means."""
+        return self.spread * np.sqrt(safe_divide(1.0, self.n, np.nan) + shared)
+
+
+# -- intervals ---------------------------------------------------------------------
+
+
+def intervals(columns: Floats, methods: Methods) -> tuple[Floats, Floats]:
+    """Return both ends of the interval of each mean; NaN where fewer than two values count."""
+    if methods.interval == "student":
+        moments = Moments.of(columns)
+        quantile = stats.t.ppf((1 + methods.confidence_level) / 2, np.maximum(moments.n - 1, 1))
+        half = quantile * moments.error(methods.shared)
+        return moments.mean - half, moments.mean + half
+    ends = np.full((2, len(columns)), np.nan)
+    for those, values in by_pattern(columns):
+        if values.shape[1] > 1:
+            ends[:, those] = _bca(values, methods)
+    return ends[0], ends[1]
+
+
+def _bca(values, methods):
+    """Return both ends of bias-corrected and accelerated intervals, of shape (2, n_columns)."""
+    moments = Moments.of(values)
+    deviations = bootstrap_deviations(values, methods.n_resamples, methods.random_state)
+    # The jackknife of a mean leaves what the values leave.
+    units = safe_divide(values - moments.mean[:, None], moments.spread[:, None])
+    squares = values.shape[1] - 1.0
+    acceleration = (units**3).sum(1) / (6 * squares**1.5)
+    # Half of the resamples whose mean is the mean lie below it.
+    below = (deviations < -_ROUNDING).mean(1) + (np.abs(deviations) <= _ROUNDING).mean(1) / 2
+    half_a_resample = 0.5 / methods.n_resamples
+    bias = ndtri(np.clip(below, half_a_resample, 1 - half_a_resample))
+    tail = (1 - methods.confidence_level) / 2
+    shifted = bias + ndtri([[tail], [1 - tail]])
+    levels = ndtr(bias + shifted / (1 - acceleration * shifted))
+    deviations.sort(1)
+    ends = np.array([_quantiles(deviations, level) for level in levels])
+    return moments.mean + ends * moments.error(0.0)
+
+
+def _quantiles(ordered, levels):
+    """Return a quantile of each ordered row, each at a level of its own, by interpolation."""
+    place = levels * (ordered.shape[1] - 1)
+    rows, lower = np.arange(len(ordered)), np.floor(place).astype(int)
+    upper = np.minimum(lower + 1, ordered.shape[1] - 1)
+    low = ordered[rows, lower]
+    return low + (place - lower) * (ordered[rows, upper] - low)
+
+
+# -- tests -------------------------------------------------------------------------
+
+
+def p_values(differences: Floats, methods: Methods) -> Floats:
+    """Return two-sided p-values of mean differences; NaN where fewer than two count.
+
+    Where all differences are 0 the p-value is 1.
+    """
+    moments = Moments.of(differences)
+    if methods.test == "t":
+        found = _t_test(moments, methods.shared)
+    elif methods.test == "wilcoxon":
+        found = np.array([_wilcoxon(d[~np.isnan(d)], methods.n_resamples) for d in differences])
+    else:
+        found, _ = sign_flip_p_values(differences, methods.n_resamples, methods.random_state)
+    found = np.where((np.nan_to_num(differences) == 0).all(1), 1.0, found)
+    return np.where(moments.n < 2, np.nan, found)
+
+
+def _t_test(moments, shared):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.abs(moments.mean) / moments.error(shared)
+    return 2 * stats.t.sf(statistic, np.maximum(moments.n - 1, 1))
+
+
+def _wilcoxon(differences, n_resamples):
+    """Return the p-value of the signed-rank test without the differences that are 0."""
+    differences = differences[differences != 0]
+    # What is equal but for rounding shares its rank.
+    largest = np.abs(differences).max(initial=0.0)
+    magnitudes = np.round(safe_divide(np.abs(differences), largest), 10)
+    ranks = np.sign(differences) * stats.rankdata(magnitudes)
+    if can_enumerate(len(ranks), n_resamples):
+        return sign_flip_p_values(ranks[None], n_resamples, 0)[0][0]
+    tied = len(np.unique(magnitudes)) < len(magnitudes)
+    method = "approx" if tied or len(ranks) > _MOST_EXACT else "exact"
+    return float(stats.wilcoxon(ranks, method=method).pvalue)
+
+
+def adjusted(p: Floats, correction: str | None) -> Floats:
+    """Return p-values for their family; undefined ones (NaN) do not belong to it."""
+    if correction is None:
+        return p.copy()
+    out, defined = p.copy(), np.flatnonzero(~np.isnan(p))
+    order = defined[np.argsort(p[defined], kind="stable")]
+    n = len(order)
+    if correction == "holm":
+        found = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
+    else:
+        scaled = p[order] * n / np.arange(1, n + 1)
+        found = np.minimum.accumulate(scaled[::-1])[::-1]
+    out[order] = np.minimum(found, 1.0)
+    return out
+
+
+def effect_sizes(moments: Moments) -> Floats:
+    """Return means in standard deviations: 0 where both are 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(moments.mean == 0, 0.0 * moments.n, moments.mean / moments.spread)
+
+
+def n_needed(spread: float, difference: float, power: float, level: float) -> float:
+    """Return the number of pairs with which a t-test finds a difference with some probability."""
+    if math.isnan(spread):
+        return math.nan
+    ratio = spread / difference
+    if ratio > _MANY:
+        return float(np.ceil(((ndtri(power) - ndtri(level / 2)) * min(ratio, 1e150)) ** 2))
+    low, high = 1, 2
+    while _power(high, spread, difference, level) < power:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = _power(middle, spread, difference, level) >= power
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def _power(n, spread, difference, level):
+    """Return the probability that a paired t-test of n pairs rejects at a level."""
+    if spread == 0:
+        return 1.0
+    shift, bound = math.sqrt(n) * difference / spread, stats.t.isf(level / 2, n - 1)
+    found = 1 - nctdtr(n - 1, shift, bound) + nctdtr(n - 1, shift, -bound)
+    # Where the noncentral distribution is beyond scipy, the normal one is exact enough.
+    return found if found == found else float(ndtr(shift - bound))
+
+
+def snapped(a: Floats, b: Floats) -> Floats:
+    """Return a - b, exactly 0 where the two differ by rounding."""
+    difference: Array = a - b
+    magnitudes = np.maximum(np.abs(a), np.abs(b))
+    largest = np.nanmax(magnitudes, initial=0.0)
+    with np.errstate(invalid="ignore"):
+        difference[np.abs(difference) <= 1e-12 * magnitudes + 1e-15 * largest] = 0.0
+    return difference

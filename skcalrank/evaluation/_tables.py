@@ -1,0 +1,190 @@
+"""Tables of a comparison in Markdown, LaTeX and HTML: systems by measures."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from string import ascii_lowercase
+from typing import Any, NamedTuple
+
+from ..data import check_count
+
+
+class Cell(NamedTuple):
+    """A mean as text, with its interval and its marks; the best one of its column is bold."""
+
+    mean: str
+    interval: str = ""
+    marks: str = ""
+    bold: bool = False
+
+
+class Layout(NamedTuple):
+    """A table, and what it shows."""
+
+    measures: list[str]
+    rows: list[tuple[str, list[Cell]]]
+    caption: str
+
+    @classmethod
+    def of(cls, comparison: Any, digits: int, interval: bool) -> Layout:
+        """Lay a comparison out."""
+        check_count("digits", digits, least=0)
+        marks = _letters(comparison) if _has_other_pairs(comparison) else _signs(comparison)
+        best = _best(comparison, digits)
+        cells = {
+            (row.system, row.measure): Cell(
+                _number(row.mean, digits),
+                f"[{_number(row.low, digits)}, {_number(row.high, digits)}]" if interval else "",
+                marks.get((row.system, row.measure), ""),
+                _number(row.mean, digits) == best[row.measure],
+            )
+            for row in comparison.estimates
+        }
+        names = _row_names(comparison)
+        rows = [
+            (names[system], [cells[system, measure] for measure in comparison.measures])
+            for system in comparison.systems
+        ]
+        return cls(comparison.measures, rows, comparison.caption())
+
+
+def _has_other_pairs(comparison) -> bool:
+    return any(row.other != comparison.baseline for row in comparison.differences)
+
+
+def _letter(number) -> str:
+    """Return a, ..., z, aa, ab, ..."""
+    head, last = divmod(number, len(ascii_lowercase))
+    return (_letter(head - 1) if head else "") + ascii_lowercase[last]
+
+
+def _row_names(comparison) -> dict[str, str]:
+    if not _has_other_pairs(comparison):
+        return {system: system for system in comparison.systems}
+    return {s: f"{_letter(number)} {s}" for number, s in enumerate(comparison.systems)}
+
+
+def _significant(comparison):
+    """Yield the differences that are, with the better and the worse system of each."""
+    for row in comparison.differences:
+        if row.p_adjusted < 1 - comparison.confidence_level:
+            better = row.difference > 0
+            yield row, *((row.system, row.other) if better else (row.other, row.system))
+
+
+def _signs(comparison) -> dict[tuple[str, str], str]:
+    return {
+        (row.system, row.measure): "+" if better == row.system else "-"
+        for row, better, _ in _significant(comparison)
+    }
+
+
+def _letters(comparison) -> dict[tuple[str, str], str]:
+    worse: dict[tuple[str, str], list[int]] = {}
+    for row, better, other in _significant(comparison):
+        worse.setdefault((better, row.measure), []).append(comparison.systems.index(other))
+    return {key: "".join(map(_letter, sorted(those))) for key, those in worse.items()}
+
+
+def _best(comparison, digits) -> dict[str, str]:
+    """Return the largest mean of each measure as text; what looks like it is bold, too."""
+    means: dict[str, float] = {}
+    for row in comparison.estimates:
+        if not math.isnan(row.mean) and len(comparison.systems) > 1:
+            means[row.measure] = max(row.mean, means.get(row.measure, -math.inf))
+    return {m: _number(means[m], digits) if m in means else "" for m in comparison.measures}
+
+
+def _number(value, digits) -> str:
+    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+# -- the three formats -------------------------------------------------------------
+
+
+def to_markdown(layout: Layout) -> str:
+    """Return a table in Markdown, with columns of one width, and the caption below."""
+    rows = [["system", *layout.measures]]
+    rows += [[name, *map(_markdown_cell, cells)] for name, cells in layout.rows]
+    rows = [[re.sub(r"([|\\`*_])", r"\\\1", row[0]), *row[1:]] for row in rows]
+    rows[0] = [text.replace("|", r"\|") for text in rows[0]]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = [
+        "| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |"
+        for row in rows
+    ]
+    rule = "|".join(["", "-" * (widths[0] + 2), *("-" * (w + 1) + ":" for w in widths[1:]), ""])
+    return "\n".join([lines[0], rule, *lines[1:], "", layout.caption])
+
+
+def _markdown_cell(cell) -> str:
+    mean = f"**{cell.mean}**" if cell.bold else cell.mean
+    return " ".join(filter(None, [mean + cell.marks, cell.interval]))
+
+
+_LATEX = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+    "<": "$<$",
+    ">": "$>$",
+    "|": r"\textbar{}",
+}
+
+
+def _latex_text(text) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def to_latex(layout: Layout) -> str:
+    """Return a tabular in a table with a caption."""
+    heads = " & ".join(["System", *map(_latex_text, layout.measures)])
+    lines = [
+        " & ".join([_latex_text(name), *map(_latex_cell, cells)]) + r" \\"
+        for name, cells in layout.rows
+    ]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{_latex_text(layout.caption)}}}",
+            rf"\begin{{tabular}}{{l{'l' * len(layout.measures)}}}",
+            r"\toprule",
+            rf"{heads} \\",
+            r"\midrule",
+            *lines,
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def _latex_cell(cell) -> str:
+    mean = rf"\textbf{{{cell.mean}}}" if cell.bold else cell.mean
+    # A minus of its own would be a hyphen.
+    marks = rf"$^{{{cell.marks}}}$" if cell.marks else ""
+    return " ".join(filter(None, [mean + marks, cell.interval]))
+
+
+def to_html(layout: Layout) -> str:
+    """Return a table element, which needs no style sheet."""
+    heads = "".join(f"<th>{html.escape(name)}</th>" for name in ["system", *layout.measures])
+    rows = "".join(
+        f"<tr><th>{html.escape(name)}</th>{''.join(map(_html_cell, cells))}</tr>\n"
+        for name, cells in layout.rows
+    )
+    return (
+        f"<table>\n<caption>{html.escape(layout.caption)}</caption>\n"
+        f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
+    )
+
+
+def _html_cell(cell) -> str:
+    mean = f"<b>{cell.mean}</b>" if cell.bold else cell.mean
+    marks = f"<sup>{cell.marks}</sup>" if cell.marks else ""
+    interval = f" <small>{cell.interval}</small>" if cell.interval else ""
+    return f"<td>{mean}{marks}{interval}</td>"

@@ -1,0 +1,196 @@
+"""Models, scores and runs beside each other on the command line, and reports in files."""
+
+import csv
+import re
+import sys
+import xml.dom.minidom as minidom
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import COLUMNS, fail, run, table
+
+from skcalrank import NDCGRanker, SpearmanRanker, load_letor
+from skcalrank.evaluation import compare, compare_values, evaluate_run, to_qrels, to_run
+from skcalrank.persistence import save_model
+
+MEASURES = ["ndcg@10", "spearman"]
+
+
+@pytest.fixture
+def systems(folder, tmp_path, monkeypatch):
+    """Two models and a file of scores, their scores of the test file, and that file."""
+    monkeypatch.setenv("COLUMNS", "500")
+    train, test = (load_letor(folder / f"{name}.txt") for name in ("train", "test"))
+    found = {}
+    for name, ranker in {"a": NDCGRanker(), "b": SpearmanRanker(alpha=1e6)}.items():
+        save_model(ranker.fit(*train), tmp_path / f"{name}.skops")
+        found[name] = ranker.predict(test.X)
+    found["other"] = np.random.default_rng(0).normal(size=len(test.y))
+    (tmp_path / "other.txt").write_text("\n".join(map(repr, found["other"].tolist())))
+    argv = ["--models", str(tmp_path / "a.skops"), str(tmp_path / "b.skops")]
+    return found, test, [*argv, "--scores", str(tmp_path / "other.txt")]
+
+
+def marks_of(result):
+    return {
+        (row.system, row.measure): "+" if row.difference > 0 else "-"
+        for row in result.differences
+        if row.p_adjusted < 0.05
+    }
+
+
+def test_models_and_scores(capsys, path, systems):
+    found, test, argv = systems
+    out = run(capsys, "compare", path("test.txt"), *argv, "--measures", *MEASURES)
+    heads, rows = table(out)
+    assert heads == [["a", "b", "other", "constant", "ideal"]]
+    result = compare(test.y, found, MEASURES, qid=test.qid)
+    marks = marks_of(result)
+    assert marks["other", "spearman"] == "-"
+    for row in result.estimates:
+        cell = rows[row.measure][list(found).index(row.system)]
+        assert cell.replace("*", "").startswith(f"{row.mean:.3f}".replace("0.", "."))
+        assert cell[-1] == marks.get((row.system, row.measure), cell[-1])
+    said = " ".join(out.split())
+    assert "Evaluated on" in said
+    assert "worse than a at p < .05: paired t-test, Holm-corrected for 4 tests" in said
+    other = run(
+        capsys, "compare", path("test.txt"), *argv, "--baseline", "other", "--test", "wilcoxon"
+    )
+    assert "worse than other at p < .05: Wilcoxon signed-rank test" in " ".join(other.split())
+
+
+def test_rankers_models_and_scores(capsys, path, systems):
+    files = path("train.txt"), path("test.txt")
+    argv = ["--rankers", "ndcg", "--measures", "spearman"]
+    heads, rows = table(run(capsys, "compare", *files, *systems[2], *argv))
+    assert heads[0][:4] == ["ndcg", "a", "b", "other"]
+    # The model is the ranker that was just fitted.
+    assert rows["spearman"][0] == rows["spearman"][1]
+    assert len(rows["seconds"]) == 1
+
+
+def test_models_read_tables(capsys, path, systems, frames, tmp_path):
+    frames["test"].to_csv(tmp_path / "test.csv", index=False)
+    argv = [*systems[2][-2:], "--measures", "spearman"]
+    of_table = run(capsys, "compare", str(tmp_path / "test.csv"), *COLUMNS, *argv)
+    of_lines = run(capsys, "compare", path("test.txt"), *argv)
+    assert table(of_table)[1] == table(of_lines)[1]
+
+
+@pytest.fixture
+def runs(systems, tmp_path):
+    """Two runs and judgments, as files and as dicts."""
+    found, test, _ = systems
+    qrels = to_qrels(test.y, test.qid)
+    made = {name: to_run(found[name], test.qid, k=5) for name in ("a", "other")}
+    for name, scores in made.items():
+        lines = [f"{q} Q0 {d} 0 {s!r} x" for q, docs in scores.items() for d, s in docs.items()]
+        (tmp_path / f"{name}.run").write_text("\n".join(lines))
+    lines = [f"{q} 0 {d} {y}" for q, docs in qrels.items() for d, y in docs.items()]
+    (tmp_path / "qrels").write_text("\n".join(lines))
+    argv = ["--runs", *(str(tmp_path / f"{name}.run") for name in made)]
+    return made, qrels, [*argv, "--qrels", str(tmp_path / "qrels")]
+
+
+def test_runs(capsys, runs, tmp_path):
+    made, qrels, argv = runs
+    names = ["map", "ndcg@5", "bpref"]
+    options = ["--gain", "linear", "--relevance-level", "2", "--empty", "zero"]
+    out = run(capsys, "compare", *argv, "--measures", *names, *options)
+    heads, rows = table(out)
+    assert heads == [["a", "other"]]
+    by_name = {"gain": "linear", "relevance_level": 2, "empty": "zero", "average": False}
+    values = {name: evaluate_run(each, qrels, names, **by_name) for name, each in made.items()}
+    result = compare_values(values)
+    for row in result.estimates:
+        cell = rows[row.measure][list(made).index(row.system)]
+        assert cell.startswith(f"{row.mean:.3f}".replace("0.", "."))
+    assert rows["map"][1].endswith("-")
+    assert "2 runs against" in out
+    report = str(tmp_path / "r.csv")
+    run(capsys, "compare", *argv, "--measures", *names, *options, "--report", report)
+    with open(report) as file:
+        found = list(csv.DictReader(file))
+    assert [float(row["mean"]) for row in found] == [row.mean for row in result.estimates]
+    assert found[0]["p"] == ""
+    assert float(found[-1]["p_adjusted"]) == result.differences[-1].p_adjusted
+
+
+def test_runs_of_different_queries(capsys, runs, tmp_path):
+    _, qrels, argv = runs
+    first = next(iter(qrels))
+    lines = (tmp_path / "a.run").read_text().splitlines()
+    (tmp_path / "a.run").write_text("\n".join(x for x in lines if x.split()[0] != first))
+    message = fail(capsys, "compare", *argv, "--measures", "map")
+    assert "other.run is of other queries than" in message
+    assert "--complete counts 0 where a judged query is missing" in message
+    assert "2 runs" in run(capsys, "compare", *argv, "--measures", "map", "--complete")
+
+
+def test_reports(capsys, path, systems, tmp_path):
+    pytest.importorskip("matplotlib")
+    found, test, argv = systems
+    names = [str(tmp_path / f"r{suffix}") for suffix in (".html", ".csv", ".md", ".tex")]
+    argv = ["compare", path("test.txt"), *argv, "--measures", "spearman"]
+    printed = run(capsys, *argv, "--report", *names)
+    assert printed == run(capsys, *argv)
+    page, values, markdown, latex = (Path(name).read_text(encoding="utf-8") for name in names)
+    result = compare(test.y, found, ["spearman"], qid=test.qid)
+    assert markdown == result.to_markdown() + "\n"
+    assert latex == result.to_latex() + "\n"
+    assert values == result.to_csv()
+    # Means, differences, and one plot for each of two systems.
+    assert page.count("<svg") == page.count("</svg>") == 4
+    assert result.to_html() in page
+    # Nothing is loaded from elsewhere, and the page is well-formed where it is drawn.
+    assert not re.findall(r"<(?:script|link|img)|url\(http|@import", page)
+    for plot in re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL):
+        minidom.parseString(plot)
+
+
+def test_a_page_needs_matplotlib(capsys, path, systems, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    argv = ["compare", path("test.txt"), *systems[2], "--report", str(tmp_path / "r.html")]
+    assert "pip install matplotlib" in fail(capsys, *argv)
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ([], "give TRAIN and TEST, or TEST and --models or --scores, or --runs and --qrels"),
+        (["TEST"], "give TRAIN and TEST"),
+        (["--scores", "SCORES", "TEST"], "the file TEST stands before the options"),
+        (["TEST", "TEST", "TEST"], "give TRAIN and TEST"),
+        (["TEST", "--scores", "SCORES", "--rankers", "ndcg"], "--rankers are fitted"),
+        (["--runs", "SCORES"], "--runs and --qrels go together"),
+        (["TEST", "--runs", "SCORES", "--qrels", "SCORES"], "give TRAIN and TEST"),
+        (["TEST", "--scores", "SCORES", "--baseline", "x"], "baseline='x': choose one of 'other'"),
+        (["TEST", "--scores", "SCORES", "--report", "r.pdf"], "the suffix must be one of .html"),
+        (["TEST", "--scores", "SCORES", "--report", "SCORES.csv"], "which is read"),
+        (["TEST", "--models", "TEST"], "test.txt"),
+        (["TEST", "--scores", "MISSING"], "MISSING"),
+    ],
+)
+def test_what_cannot_be_compared(capsys, path, systems, tmp_path, argv, words):
+    (tmp_path / "other.csv").write_bytes((tmp_path / "other.txt").read_bytes())
+    names = {
+        "TEST": path("test.txt"),
+        "SCORES": systems[2][-1],
+        "SCORES.csv": str(tmp_path / "other.csv"),
+    }
+    argv = [names.get(word, word) for word in argv]
+    if "which is read" in words:
+        argv[2] = names["SCORES.csv"]
+    assert words in fail(capsys, "compare", *argv)
+
+
+def test_files_of_one_name_go_by_their_path(capsys, path, systems, tmp_path):
+    (tmp_path / "more").mkdir()
+    other = tmp_path / "more" / "other.txt"
+    other.write_bytes((tmp_path / "other.txt").read_bytes())
+    argv = ["--scores", systems[2][-1], str(other), "--measures", "spearman"]
+    out = run(capsys, "compare", path("test.txt"), *argv)
+    assert table(out)[0][0][:2] == [systems[2][-1], str(other)]
+    assert "Systems are equal on every query" in " ".join(out.split())

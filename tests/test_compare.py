@@ -1,0 +1,365 @@
+"""Scores of several systems beside each other: values, tables, pictures, guard rails."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from cases import make_data
+
+from skcalrank import OneQueryWarning, PreferenceTarget, RankingTarget
+from skcalrank.evaluation import Comparison, compare, compare_values
+from skcalrank.measures import Precision
+from skcalrank.metrics import evaluate
+
+SIZES = (6, 9, 4, 7, 5, 8, 3, 6)
+MEASURES = ["ndcg@3", "spearman"]
+
+
+@pytest.fixture
+def sizes():
+    return SIZES
+
+
+@pytest.fixture
+def scores(data, rng):
+    _, y, _ = data
+    return {name: y + noise * rng.normal(size=len(y)) for name, noise in zip("abc", (2, 1, 0.3))}
+
+
+@pytest.fixture
+def result(data, scores):
+    _, y, qid = data
+    return compare(y, scores, MEASURES, qid=qid, baseline="b")
+
+
+def test_values_are_those_of_the_metrics(data, scores, result):
+    _, y, qid = data
+    for system, found in zip("abc", result.values):
+        expected = evaluate(y, scores[system], MEASURES, qid=qid, average=False)
+        np.testing.assert_array_equal(found, list(expected.values()))
+    assert result.queries.tolist() == list(dict.fromkeys(qid.tolist()))
+    for row in result.estimates:
+        expected = evaluate(y, scores[row.system], [row.measure], qid=qid)
+        assert row.mean == pytest.approx(expected[row.measure], rel=1e-12)
+
+
+def test_values_per_query_can_be_joined(data, result):
+    pandas = pytest.importorskip("pandas")
+    _, y, qid = data
+    frame = pandas.DataFrame({"y": y, "qid": qid})
+    joined = frame.join(result.per_query("spearman"), on="qid")
+    assert joined.columns.tolist() == ["y", "qid", "a", "b", "c"]
+    assert joined.groupby("qid").a.nunique().max() == 1
+    everything = result.per_query()
+    assert everything.columns.names == ["measure", "system"]
+    np.testing.assert_array_equal(everything["ndcg@3"], result.per_query("ndcg@3"))
+
+
+def test_frames(result):
+    pytest.importorskip("pandas")
+    frame = result.to_frame()
+    assert frame[["system", "measure"]].values.tolist() == [[s, m] for s in "abc" for m in MEASURES]
+    of_baseline = frame[frame.system == "b"]
+    assert of_baseline[["difference", "p", "p_adjusted", "wins"]].isna().all().all()
+    others = frame[frame.system != "b"].set_index(["system", "measure"])
+    for row in result.differences:
+        found = others.loc[row.system, row.measure]
+        assert (found.difference, found.difference_low) == (row.difference, row.low)
+        assert found.wins + found.ties + found.losses == row.n == found.n
+        assert (found.p, found.p_adjusted) == (row.p, row.p_adjusted)
+    pairs = result.to_frame(pairs=True)
+    assert pairs.system.tolist() == ["a", "a", "c", "c"]
+    assert set(pairs.other) == {"b"}
+
+
+def test_one_system_has_intervals_and_no_differences(data, scores):
+    _, y, qid = data
+    alone = compare(y, {"a": scores["a"]}, MEASURES, qid=qid)
+    assert alone.differences == []
+    assert len(alone.estimates) == 2
+    assert "**" not in alone.to_markdown()
+    assert "±" not in alone.caption()
+    assert "mark" not in alone.caption()
+
+
+def test_undefined_queries_count_for_no_system(rng):
+    _, y, qid = make_data(rng, SIZES)
+    y = np.where(qid == qid[0], 0.0, y)
+    scores = {name: rng.normal(size=len(y)) for name in "ab"}
+    skipped = compare(y, scores, ["ndcg", "spearman"], qid=qid)
+    counts = {row.measure: row.n for row in skipped.differences}
+    assert counts == {"ndcg": 7, "spearman": 8}
+    assert "7 to 8 queries" in skipped.caption()
+    zero = compare(y, scores, ["ndcg"], qid=qid, empty="zero")
+    assert zero.differences[0].n == 8
+    assert zero.differences[0].ties >= 1
+
+
+def test_forms_of_labels(rng):
+    matrix = rng.integers(0, 3, size=(8, 5))
+    scores = {name: rng.normal(size=(8, 5)) for name in "ab"}
+    by_rows = compare(matrix, scores, ["ndcg"], empty="zero")
+    qid = np.repeat(np.arange(8), 5)
+    flat = {name: found.ravel() for name, found in scores.items()}
+    target = RankingTarget(matrix.ravel(), qid)
+    np.testing.assert_array_equal(
+        by_rows.values, compare(target, flat, ["ndcg"], empty="zero").values
+    )
+    orders = PreferenceTarget.from_orders(np.argsort(scores["a"]) + 1)
+    found = compare(orders, scores, ["kendall"])
+    assert found.values.shape == (2, 1, 8)
+    preferences = PreferenceTarget.from_comparisons(
+        np.arange(0, 40, 5), np.arange(1, 40, 5), qid=qid
+    )
+    disagreement = compare(preferences, flat, ["neg_pairwise_disagreement"])
+    assert disagreement.queries.tolist() == list(range(8))
+
+
+def test_frames_of_scores_and_dicts_of_measures(data, scores):
+    pandas = pytest.importorskip("pandas")
+    _, y, qid = data
+    measures = {"top": Precision(k=1, relevance_level=2), "p@3": Precision(k=3, relevance_level=1)}
+    found = compare(y, pandas.DataFrame(scores), measures, qid=qid)
+    assert found.measures == ["top", "p@3"]
+    np.testing.assert_array_equal(found.values, compare(y, scores, measures, qid=qid).values)
+
+
+@pytest.mark.parametrize(
+    "queries", [[("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c", 1), ("c", 2)], [1, "1", 2, 3, 4, 5]]
+)
+def test_queries_of_any_name(queries):
+    values = {n: {"m": dict(zip(queries, v))} for n, v in {"a": range(6), "b": [1] * 6}.items()}
+    values["b"]["m"] = dict(reversed(values["b"]["m"].items()))
+    result = compare_values(values)
+    assert result.queries.tolist() == queries
+    assert result.values[0, 0].tolist() == list(range(6))
+
+
+def test_frames_of_values(result):
+    pandas = pytest.importorskip("pandas")
+    frames = {
+        name: pandas.DataFrame(dict(zip(MEASURES, found)), index=result.queries)
+        for name, found in zip(result.systems, result.values)
+    }
+    frames["c"] = frames["c"].iloc[::-1]
+    assert compare_values(frames, baseline="b").differences == result.differences
+
+
+def test_values_measured_elsewhere(result):
+    as_arrays = {s: dict(zip(MEASURES, found)) for s, found in zip(result.systems, result.values)}
+    by_query = {
+        s: {m: dict(zip(result.queries.tolist(), v)) for m, v in found.items()}
+        for s, found in as_arrays.items()
+    }
+    by_query["c"] = {m: dict(reversed(v.items())) for m, v in by_query["c"].items()}
+    for values in (as_arrays, by_query):
+        again = compare_values(values, baseline="b")
+        assert again.differences == result.differences
+    assert again.queries.tolist() == result.queries.tolist()
+
+
+def test_systems_defined_on_different_queries_are_paired_where_both_are():
+    a = np.array([0.5, 0.25, 0.75, 0.5, 0.25, 0.5, 0.75, np.nan])
+    b = np.array([np.nan, 0.5, 0.75, 0.75, 0.5, 0.75, 0.5, 1.0])
+    with pytest.warns(UserWarning, match="'a' and 'b' are defined on different queries by 'm'"):
+        result = compare_values({"a": {"m": a}, "b": {"m": b}})
+    (row,) = result.differences
+    assert (row.n, row.wins, row.ties, row.losses) == (6, 4, 1, 1)
+    assert row.difference == pytest.approx((b - a)[1:7].mean())
+    assert [e.n for e in result.estimates] == [7, 7]
+
+
+# -- tables --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def apart(rng):
+    """Three systems, of which the last one is better by the first measure only."""
+    base = rng.random(20)
+    values = {
+        name: {"m|1": base + shift + 0.01 * rng.random(20), "m_2": base + 0.0 * shift + tiny}
+        for name, shift, tiny in [("a_b", 0.0, 0.0), ("<b>", 0.1, 1e-7), ("c", 0.2, -1e-7)]
+    }
+    return values
+
+
+def test_markdown(apart):
+    lines = compare_values(apart, correction=None).to_markdown(digits=2).splitlines()
+    assert len({len(line) for line in lines[:5]}) == 1
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[:5]]
+    assert cells[0] == ["system", r"m\|1", "m_2"]
+    assert [row[0] for row in cells[2:]] == [r"a\_b", "<b>", "c"]
+    assert re.fullmatch(r"0.\d\d \[0.\d\d, 0.\d\d\]", cells[2][1])
+    assert re.fullmatch(r"0.\d\d\+ \[0.\d\d, 0.\d\d\]", cells[3][1])
+    assert re.fullmatch(r"\*\*0.\d\d\*\*\+ \[0.\d\d, 0.\d\d\]", cells[4][1])
+    # What is written with the same digits is as bold as the best.
+    assert all(row[2].startswith("**") for row in cells[2:])
+    assert "better and worse than 'a_b' at p < 0.05 (paired t-test)." in lines[-1]
+
+
+def test_letters_of_all_pairs(apart):
+    table = compare_values(apart, pairs="all").to_markdown(digits=2, interval=False)
+    rows = table.splitlines()[2:5]
+    assert [row.split("|")[1].strip() for row in rows] == [r"a a\_b", "b <b>", "c c"]
+    assert re.search(r"0.\d\da\b", rows[1])
+    assert re.search(r"\*\*0.\d\d\*\*ab\b", rows[2])
+    assert "Holm-corrected for 6 tests" in table
+    assert "Letters name the systems that a system is better than" in table
+
+
+def test_latex(apart):
+    table = compare_values(apart, interval="bca", n_resamples=100).to_latex(digits=3)
+    assert r"System & m\textbar{}1 & m\_2 \\" in table
+    assert r"a\_b & " in table
+    assert r"$<$b$>$ & " in table
+    assert re.search(r"c & \\textbf\{0.\d{3}\}\$\^\{\+\}\$ & ", table)
+    assert r"with 95 \% intervals (BCa bootstrap)" in table
+    assert table.count(r"\\") == 4
+
+
+def test_html(apart):
+    table = compare_values(apart)._repr_html_()
+    assert "<th>&lt;b&gt;</th>" in table
+    assert re.search(r"<td><b>0.\d{4}</b><sup>\+</sup> <small>\[", table)
+
+
+def test_letters_go_on_behind_z(rng):
+    values = {f"s{i}": {"m": rng.normal(size=6)} for i in range(28)}
+    rows = compare_values(values, pairs="all").to_markdown().splitlines()[2:-2]
+    assert [row.split()[1] for row in rows[-3:]] == ["z", "aa", "ab"]
+
+
+# -- pictures ------------------------------------------------------------------------
+
+
+def test_pictures(result):
+    pytest.importorskip("matplotlib")
+    display = result.plot()
+    assert display.systems == ["a", "c"]
+    assert display.baseline == "b"
+    rows = [row for row in result.differences if row.measure == "ndcg@3"]
+    np.testing.assert_array_equal(display.value, [row.difference for row in rows])
+    means = result.plot("spearman", kind="means", ax=display.ax_, name="means")
+    assert means.systems == ["a", "b", "c"]
+    assert means.zero_ is None
+    assert means.ax_.get_title() == "means"
+    bars = result.plot(kind="queries", system="c", bar_kwargs={"color": "green"})
+    differences = result.query_differences("c", "b", measure="ndcg@3")
+    np.testing.assert_array_equal(bars.difference, -np.sort(-differences))
+    assert dict(zip(bars.queries, bars.difference)) == dict(zip(result.queries, differences))
+    row = rows[1]
+    assert bars.ax_.get_title() == f"{row.wins} better, {row.ties} equal, {row.losses} worse"
+
+
+def test_pictures_that_cannot_be_drawn(result, data, scores):
+    pytest.importorskip("matplotlib")
+    with pytest.raises(ValueError, match="system='c' is read with kind='queries' only"):
+        result.plot(system="c")
+    with pytest.raises(ValueError, match="measure='map': choose one of 'ndcg@3', 'spearman'"):
+        result.plot("map")
+    with pytest.raises(ValueError, match="kind='bars': choose one of 'differences', 'means'"):
+        result.plot(kind="bars")
+    _, y, qid = data
+    alone = compare(y, {"a": scores["a"]}, MEASURES, qid=qid)
+    assert alone.plot(kind="means").systems == ["a"]
+    for kind in ("differences", "queries"):
+        with pytest.raises(ValueError, match="one system, and so no differences"):
+            alone.plot(kind=kind)
+
+
+# -- guard rails ---------------------------------------------------------------------
+
+Y, QID = np.tile([1.0, 0.0], 8), np.repeat(np.arange(8), 2)
+GOOD = {"a": np.arange(16.0), "b": -np.arange(16.0)}
+
+
+@pytest.mark.parametrize(
+    ("scores", "measures", "options", "words"),
+    [
+        ({}, ["map"], {}, "scores must hold at least one entry, got an empty dict"),
+        (GOOD["a"], ["map"], {}, "scores must be a dict such as .* got ndarray"),
+        ([("a", Y)], ["map"], {}, "scores must be a dict such as .* got list"),
+        ({1: GOOD["a"]}, ["map"], {}, "scores must have strings as names, got 1"),
+        ({**GOOD, "b": Y[:4]}, ["map"], {}, r"scores\['b'\] has shape \(4,\), y_true has shape"),
+        ({**GOOD, "b": np.full(16, np.nan)}, ["map"], {}, r"scores\['b'\].* contains NaN"),
+        ({**GOOD, "b": np.full(16, np.inf)}, ["map"], {}, r"scores\['b'\]"),
+        ({**GOOD, "b": ["x"] * 16}, ["map"], {}, r"scores\['b'\]"),
+        (GOOD, [], {}, "measures must hold at least one measure, got none"),
+        (GOOD, "map", {}, r"measures must be a list or a dict, got 'map': write \['map'\]"),
+        (GOOD, ["map", "map"], {}, "measures must have different names, got 'map' twice"),
+        (GOOD, [Precision(k=1), Precision(k=1, relevance_level=1)], {}, "'precision@1' twice"),
+        (GOOD, ["mop"], {}, "mop"),
+        (GOOD, ["map"], {"baseline": "z"}, "baseline='z': choose one of 'a', 'b'"),
+        (GOOD, ["map"], {"pairs": "both"}, "pairs='both': choose one of 'baseline', 'all'"),
+        (GOOD, ["map"], {"test": "z"}, "test='z': choose one of 't', 'wilcoxon', 'permutation'"),
+        (GOOD, ["map"], {"interval": None}, "interval=None: choose one of 'student', 'bca'"),
+        (GOOD, ["map"], {"correction": "b"}, "correction='b': choose one of 'holm', 'bh', None"),
+        (GOOD, ["map"], {"confidence_level": 95}, "confidence_level must be a number between 0 "),
+        (GOOD, ["map"], {"n_resamples": 0}, "n_resamples=0: choose an integer from 1"),
+        (GOOD, ["map"], {"ties": "no"}, "ties='no'"),
+        (GOOD, ["map"], {"qid": QID[:4]}, "qid has 4 entries for 16 rows"),
+    ],
+)
+def test_what_cannot_be_compared(scores, measures, options, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        compare(Y, scores, measures, **{"qid": QID, **options})
+
+
+def test_rows_in_another_order_are_refused():
+    pandas = pytest.importorskip("pandas")
+    y = pandas.Series(Y)
+    scores = {"a": pandas.Series(Y), "b": pandas.Series(np.arange(16.0))}
+    scores["b"][:2] = [1.0, 0.0]
+    assert isinstance(compare(y, scores, ["map"], qid=QID), Comparison)
+    scores["b"] = scores["b"].iloc[::-1]
+    with pytest.raises(ValueError, match=r"scores\['b'\] has the index of y_true in another order"):
+        compare(y, scores, ["map"], qid=QID)
+    # An index of other names says nothing.
+    scores["b"].index = range(100, 116)
+    scores["b"].iloc[:2] = [1.0, 0.0]
+    assert isinstance(compare(y, scores, ["map"], qid=QID), Comparison)
+
+
+def test_rows_without_queries_are_warned_of():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        compare(Y, GOOD, ["map"])
+    of_queries, of_number = caught
+    assert of_queries.category is OneQueryWarning
+    assert str(of_queries.message).startswith("compare got y of 16 rows and no qid")
+    assert str(of_number.message).startswith("Only 1 queries count by 'map'")
+
+
+class Twice:
+    """What a Series with an index that is not unique is."""
+
+    def __len__(self):
+        return 2
+
+    def keys(self):
+        return ["q1", "q1"]
+
+    def items(self):
+        return [("q1", 0.1), ("q1", 0.2)]
+
+
+VALUES = {"a": {"m": {"q1": 0.1, "q2": 0.2}}}
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"b": {"m": {"q1": 0.1}}}, r"values\['b'\]\['m'\] .* and lacks 1 \('q2'\)"),
+        ({"b": {"m": {"q1": 0, "q2": 0, "q3": 0}}}, r"has in addition 1 \('q3'\)"),
+        ({"b": {"n": {"q1": 0, "q2": 0}}}, "must hold every measure .* got no 'm'"),
+        ({"b": {"m": [1.0, 2.0, 3.0]}}, r"a value for each of 2 queries, got shape \(3,\)"),
+        ({"b": {"m": [1.0, np.inf]}}, "finite values, or NaN where undefined, got infinity"),
+        ({"b": {"m": Twice()}}, "must have each query once"),
+        ({"b": {}}, r"values\['b'\] must hold at least one entry"),
+        ({"b": 0.5}, r"values\['b'\] must be a dict such as"),
+    ],
+)
+def test_values_that_cannot_be_compared(more, words):
+    with pytest.raises(ValueError, match=words):
+        compare_values(VALUES | more)

@@ -1,0 +1,108 @@
+"""Tables of ranking data with the columns as they are."""
+
+import numpy as np
+import pytest
+
+from skcalrank import NDCGRanker
+from skcalrank.datasets import load_table
+
+pandas = pytest.importorskip("pandas")
+
+FRAME = pandas.DataFrame(
+    {
+        "qid": ["b", "b", "a", "a", "c"],
+        "label": [0, 2, 1, 0, 1],
+        "docid": ["d1", "d2", "d1", "d3", "d2"],
+        "price": [1.5, 2.0, np.nan, 0.5, 3.0],
+        "stock": [True, False, True, True, False],
+        "brand": ["x", "y", "x", "z", "y"],
+    }
+)
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv", "csv.bz2", "tsv.gz", "parquet", "polars"])
+def test_sources(tmp_path, kind):
+    path = tmp_path / f"table.{kind}"
+    source = path
+    if kind == "frame":
+        source = FRAME
+    elif kind == "polars":
+        pytest.importorskip("pyarrow")
+        source = pytest.importorskip("polars").DataFrame(FRAME.to_dict("list"))
+    elif kind == "parquet":
+        pytest.importorskip("pyarrow")
+        FRAME.to_parquet(path)
+    else:
+        FRAME.to_csv(path, index=False, sep="\t" if "tsv" in kind else ",")
+    with pytest.warns(UserWarning, match=r"left out: brand. Name them in features to read"):
+        data = load_table(source)
+    assert data.feature_names == list(data.X.columns) == ["price", "stock"]
+    assert data.y.tolist() == [0, 2, 1, 0, 1]
+    assert data.qid.tolist() == list("bbaac")
+    np.testing.assert_array_equal(data.X.price, FRAME.price)
+    named = load_table(source, features=["brand", "price"])
+    assert named.X.brand.dtype == "category"
+    assert named.X.brand.tolist() == FRAME.brand.tolist()
+
+
+def test_categories_are_features():
+    frame = FRAME.assign(brand=FRAME.brand.astype("category"))
+    data = load_table(frame)
+    assert list(data.X.columns) == ["price", "stock", "brand"]
+    assert FRAME.columns.tolist() == frame.columns.tolist()
+
+
+def test_own_names_and_no_label():
+    frame = FRAME.rename(columns={"qid": "session", "docid": "item"}).drop(columns="label")
+    X, y, qid = load_table(
+        frame, qid="session", label=None, document="item", features=["price", "stock"]
+    )
+    assert y is None
+    assert (X.shape, qid.tolist()) == ((5, 2), list("bbaac"))
+    indexed = FRAME.set_index(["qid", "docid"])[["label", "price"]]
+    again = load_table(indexed)
+    assert again.qid.tolist() == list("bbaac")
+    assert list(again.X.columns) == ["price"]
+
+
+def test_chunks_are_the_whole(tmp_path):
+    frame = FRAME.drop(columns="brand").fillna(0.0)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    whole = load_table(tmp_path / "t.csv")
+    chunks = list(load_table(tmp_path / "t.csv", chunk_rows=1))
+    assert [len(chunk.y) for chunk in chunks] == [2, 2, 1]
+    assert pandas.concat([c.X for c in chunks], ignore_index=True).equals(whole.X.astype(float))
+    ranker = NDCGRanker()
+    for chunk in chunks:
+        ranker.partial_fit(*chunk)
+    np.testing.assert_allclose(ranker.coef_, NDCGRanker().fit(*whole).coef_)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "words"),
+    [
+        ({}, {"qid": "query"}, "the frame has no column 'query'"),
+        ({}, {"label": "grade"}, "the frame has no column 'grade'"),
+        ({}, {"features": ["size"]}, "the frame has no column 'size'"),
+        ({}, {"features": "price"}, r"features must be a list of columns, got 'price'"),
+        ({}, {"label": "qid"}, "'qid' cannot be one column for two of query, label, document"),
+        ({"qid": ["a", "a", None, "b", "b"]}, {}, "the frame, row 3, column 'qid' has no value"),
+        ({"label": [0, 1, np.nan, 0, 1]}, {}, "the frame, row 3, column 'label' has no value"),
+        ({"label": list("01x01")}, {}, "the frame, row 3, column 'label' is no number"),
+        ({}, {"chunk_rows": 2}, "chunk_rows is for files: a DataFrame is in memory"),
+        ({}, {"chunk_rows": 0}, "chunk_rows=0: choose an integer from 1"),
+    ],
+)
+def test_what_is_no_table(change, options, words):
+    frame = FRAME.drop(columns="brand").assign(**change)
+    with pytest.raises(ValueError, match=words):
+        load_table(frame, **options)
+
+
+def test_files_that_are_no_tables(tmp_path):
+    with pytest.raises(ValueError, match=r"must be one of \.csv, "):
+        load_table("train.txt")
+    with pytest.raises(FileNotFoundError):
+        load_table(tmp_path / "none.csv")
+    with pytest.raises(ValueError, match="the frame has no rows"):
+        load_table(FRAME[:0])

@@ -1,0 +1,287 @@
+"""Runs and judgments: read from many sources, and measured as trec_eval does."""
+
+import bz2
+import gzip
+import lzma
+from collections import namedtuple
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from skcalrank import RankingTarget
+from skcalrank.evaluation import (
+    compare_values,
+    evaluate_run,
+    load_qrels,
+    load_run,
+    to_qrels,
+    to_run,
+)
+from skcalrank.measures import NDCG, get_measure
+from skcalrank.metrics import evaluate
+
+THEIRS = {
+    "ndcg": "ndcg",
+    "ndcg@5": "ndcg_cut_5",
+    "map": "map",
+    "map@10": "map_cut_10",
+    "precision@5": "P_5",
+    "recall@10": "recall_10",
+    "mrr": "recip_rank",
+    "bpref": "bpref",
+}
+RUN = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q2": {"b": 0.5, "x": 0.25}}
+QRELS = {"q1": {"a": 0, "b": 2, "z": 1}, "q2": {"x": 1, "b": 0}}
+
+
+def made(rng, n_queries=20, n_documents=40, lowest=-1):
+    """A run and judgments that overlap, with ties, also in single precision only."""
+    names = np.array([f"d{i}" for i in range(n_documents)])
+    run, qrels = {}, {}
+    for query in map(str, range(n_queries)):
+        judged, found = (
+            rng.choice(names, rng.integers(1, n_documents), replace=False).tolist() for _ in "ab"
+        )
+        qrels[query] = {d: int(rng.integers(lowest, 4)) for d in judged}
+        run[query] = {d: rng.integers(0, 8) / 4 + rng.random() / 1e9 for d in found}
+    return run, qrels
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_values_are_those_of_trec_eval(rng, level):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    run, qrels = made(rng)
+    options = {"relevance_level": level, "gain": "linear", "empty": "zero", "average": False}
+    ours = evaluate_run(run, qrels, list(THEIRS), **options)
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(THEIRS.values()), relevance_level=level)
+    for query, values in evaluator.evaluate(run).items():
+        for name, their_name in THEIRS.items():
+            assert ours[name][query] == pytest.approx(values[their_name], abs=1e-12), name
+
+
+def test_means_skip_what_is_undefined():
+    qrels = QRELS | {"q2": {"x": 0}}
+    assert evaluate_run(RUN, qrels, ["map", "bpref"]) == {"map": 0.25, "bpref": 0.0}
+    assert evaluate_run(RUN, qrels, ["map", "bpref"], empty="one") == {"map": 0.625, "bpref": 0.5}
+    values = evaluate_run(RUN, qrels, ["bpref"], average=False)["bpref"]
+    assert np.isnan(values["q2"])
+    with pytest.raises(ValueError, match=r"bpref is undefined \(0/0\) on query 'q2'"):
+        evaluate_run(RUN, qrels, ["bpref"], empty="error")
+
+
+def test_judged_documents_are_a_share_of_those_retrieved():
+    values = evaluate_run(RUN, QRELS, ["judged@1", "judged@2", "judged@9", "judged"], average=False)
+    assert [v["q1"] for v in values.values()] == [1.0, 1.0, 2 / 3, 2 / 3]
+    assert [v["q2"] for v in values.values()] == [1.0] * 4
+
+
+def test_queries_that_the_run_lacks():
+    qrels = QRELS | {"q3": {"a": 1}}
+    measures = ["map", "mrr", "precision", "recall@2", "bpref", "judged@2", "ndcg@3"]
+    with pytest.warns(UserWarning, match="1 judged queries have no line in the run"):
+        without = evaluate_run(RUN, qrels, measures)
+    assert without == evaluate_run(RUN, QRELS, measures)
+    complete = evaluate_run(RUN, qrels, measures, complete=True)
+    assert complete == pytest.approx({name: 2 / 3 * value for name, value in without.items()})
+    # Queries without judgments say nothing.
+    assert evaluate_run(RUN | {"q9": {"a": 1}}, QRELS, measures) == without
+
+
+def test_equal_scores_by_name_by_order_or_in_expectation():
+    run = {"1": {"a": 1.0, "b": 1.0 + 1e-12, "c": 1.0}}
+    qrels = {"1": {"a": 1}}
+    found = {t: evaluate_run(run, qrels, ["mrr"], ties=t)["mrr"] for t in ("trec", "stable")}
+    # Z to A, in single precision; or b first, and the others in the order of the run.
+    assert found == {"trec": 1 / 3, "stable": 0.5}
+    assert evaluate_run(run, qrels, ["mrr"], ties="average")["mrr"] == pytest.approx(5 / 12)
+
+
+def test_expectations_over_ties_are_means_over_orders():
+    measures = ["ndcg@2", "ndcg", "map", "map@3", "precision@2", "recall@3", "mrr", "err@3"]
+    qrels = {"1": {"a": 1, "c": 2, "e": 3, "x": 2, "y": 0}}
+    scores = {"a": 2.0, "b": 1.0, "c": 1.0, "d": 1.0, "e": 0.0, "f": 0.0}
+    found = evaluate_run({"1": scores}, qrels, measures, ties="average", average=True)
+    orders = []
+    for middle in permutations("bcd"):
+        for last in permutations("ef"):
+            run = {"1": {d: -float(n) for n, d in enumerate(["a", *middle, *last])}}
+            orders.append(list(evaluate_run(run, qrels, measures).values()))
+    np.testing.assert_allclose(list(found.values()), np.mean(orders, axis=0))
+
+
+def test_a_run_of_all_documents_is_measured_as_its_scores(rng):
+    y, qid = rng.integers(0, 3, size=60), np.repeat([3, 1, 2], 20)
+    scores = np.round(rng.normal(size=60), 1)
+    run, qrels = to_run(scores, qid), to_qrels(RankingTarget(y, qid))
+    measures = ["ndcg@10", "map", "mrr", "err"]
+    found = evaluate_run(run, qrels, measures, ties="average", average=False)
+    objects = {m: m for m in measures} | {
+        m: get_measure(m, relevance_level=1) for m in ("map", "mrr")
+    }
+    expected = evaluate(y, scores, objects, qid=qid, average=False)
+    for name in measures:
+        assert list(found[name]) == ["3", "1", "2"]
+        np.testing.assert_allclose(list(found[name].values()), expected[name])
+
+
+def test_runs_can_be_compared(rng):
+    run, qrels = made(rng)
+    other, _ = made(rng)
+    values = {
+        name: evaluate_run(each, qrels, ["map", "bpref"], average=False, empty="zero")
+        for name, each in {"a": run, "b": other}.items()
+    }
+    result = compare_values(values)
+    assert result.queries.tolist() == list(qrels)
+    assert [row.n for row in result.differences] == [20, 20]
+
+
+def test_measures_with_options_of_their_own():
+    measures = {"linear": NDCG(k=3, gain="linear"), "exponential": "ndcg@3"}
+    found = evaluate_run(RUN, QRELS, measures)
+    by_gain = evaluate_run(RUN, QRELS, ["ndcg@3"], gain="linear")
+    assert found["linear"] == by_gain["ndcg@3"] != found["exponential"]
+
+
+# -- sources -------------------------------------------------------------------------
+
+LINES = "".join(
+    f"{q} Q0 {d} {rank} {s} tag\n"
+    for q, scores in RUN.items()
+    for rank, (d, s) in enumerate(scores.items())
+)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "pack"),
+    [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)],
+)
+def test_compressed_files(tmp_path, suffix, pack):
+    path = tmp_path / f"run.txt{suffix}"
+    path.write_bytes(pack(b"\xef\xbb\xbf" + LINES.encode()))
+    assert load_run(path) == load_run(str(path)) == RUN
+    lines = "".join(f"{q}\t0\t{d}\t{y}\n" for q, docs in QRELS.items() for d, y in docs.items())
+    path.write_bytes(pack(lines.encode()))
+    found = load_qrels(path)
+    assert found == QRELS
+    assert all(type(v) is int for documents in found.values() for v in documents.values())
+
+
+def rows_of(values):
+    return [(q, d, v) for q, documents in values.items() for d, v in documents.items()]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("qid", "docid", "score"),
+        ("q_id", "doc_id", "score"),
+        ("query_id", "doc_id", "score"),
+        ("qid", "docno", "score"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["frame", "csv", "tsv.gz", "parquet", "polars"])
+def test_tables(tmp_path, columns, kind):
+    pandas = pytest.importorskip("pandas")
+    # Names that look like numbers stay as they are.
+    run = {"01": {"1": 0.5, "002": 0.25}, "2": {"1": 1.0}}
+    frame = pandas.DataFrame(rows_of(run), columns=list(columns))
+    frame["rank"] = 1
+    path = tmp_path / f"run.{kind}"
+    if kind == "polars":
+        frame = pytest.importorskip("polars").DataFrame(frame.to_dict("list"))
+    elif kind == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    elif kind != "frame":
+        frame.to_csv(path, index=False, sep="\t" if kind.startswith("tsv") else ",")
+    assert load_run(frame if kind in ("frame", "polars") else path) == run
+
+
+def test_objects_of_other_packages():
+    scored = namedtuple("ScoredDoc", ["query_id", "doc_id", "score"])
+    assert load_run(scored(*row) for row in rows_of(RUN)) == RUN
+    judged = namedtuple("Qrel", ["query_id", "doc_id", "relevance", "iteration"])
+    assert load_qrels([judged(*row, "0") for row in rows_of(QRELS)]) == QRELS
+
+    class Run:
+        def to_dict(self):
+            return RUN
+
+    assert load_run(Run()) == RUN
+    assert load_qrels({1: {2: np.float32(0.5), "3": np.int64(2)}}) == {"1": {"2": 0.5, "3": 2}}
+    assert load_run(load_run(RUN)) == RUN
+
+
+def test_runs_and_judgments_of_arrays():
+    qid, ids = [7, 7, 8, 7], ["a", "b", "a", "c"]
+    run = to_run([0.5, 0.75, 0.1, 0.5], qid, ids, k=2)
+    assert run == {"7": {"b": 0.75, "a": 0.5}, "8": {"a": 0.1}}
+    assert list(run["7"]) == ["b", "a"]
+    assert to_qrels([1, 0, 0.5, 2], qid, ids) == {"7": {"a": 1, "b": 0, "c": 2}, "8": {"a": 0.5}}
+    for call, words in [
+        (lambda: to_run([1.0, 2.0], [1, 1], ["a", "a"]), "document a stands twice in query 1"),
+        (lambda: to_run([1.0, 2.0], [1, 1], ["a"]), r"ids must have one name per row, got .*\(1,"),
+        (lambda: to_run([1.0, np.nan], [1, 1]), "y_score"),
+        (lambda: to_run([1.0], [1], k=0), "k=0: choose an integer from 1"),
+        (lambda: to_qrels([1, 0]), "to_qrels needs the queries of the rows"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ({}, "run: it holds no lines"),
+        ({"q": {}}, "run: it holds no lines"),
+        ({"q": [1.0]}, r"run\['q'\] must be a dict of values by document, got \[1.0\]"),
+        ({"q": {"a": "x"}}, r"run\['q'\]\['a'\] must be a number, got 'x'"),
+        ({"q": {"a": np.nan}}, r"run\['q'\]\['a'\] must be finite, got nan"),
+        ({1: {"a": 1.0}, "1": {"a": 1.0}}, "document a stands twice in query 1"),
+        (5, "A run must be a path, a DataFrame, a dict of dicts or tuples .* got int"),
+        ([("q", "a", 1.0)], "run, entry 0 must have query_id, doc_id and score, got"),
+    ],
+)
+def test_what_is_no_run(source, words):
+    with pytest.raises(ValueError, match=words):
+        load_run(source)
+
+
+def test_what_is_no_table_of_a_run(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=r"run must have a column of the query \(qid, query_id"):
+        load_run(pandas.DataFrame({"a": [1]}))
+    frame = pandas.DataFrame({"qid": ["a", None], "docid": ["1", "2"], "score": [1, 2]})
+    with pytest.raises(ValueError, match="run, row 2, column 'qid' has no value"):
+        load_run(frame)
+    frame = frame.assign(qid="a", score=[0.5, np.inf])
+    frame.to_csv(tmp_path / "r.csv", index=False)
+    with pytest.raises(ValueError, match=r"r.csv, row 2, column 'score' must be finite, got inf"):
+        load_run(tmp_path / "r.csv")
+    with pytest.raises(FileNotFoundError):
+        load_run(tmp_path / "none.txt")
+
+
+@pytest.mark.parametrize(
+    ("measures", "options", "words"),
+    [
+        (["auc"], {}, "auc needs a score for every document; TREC runs are truncated"),
+        (["judged@0"], {}, "judged"),
+        ("map", {}, "measures must be a list or a dict, got 'map'"),
+        (["map"], {"ties": "best"}, "ties='best': choose one of 'trec', 'stable', 'average'"),
+        (["map"], {"empty": "no"}, "empty='no'"),
+        (["bpref"], {"ties": "average"}, "bpref has no expectation over ties: choose ties='trec'"),
+        (["judged@5"], {"ties": "average"}, "judged@k has no expectation over ties"),
+    ],
+)
+def test_what_runs_cannot_be_measured_by(measures, options, words):
+    with pytest.raises(ValueError, match=words):
+        evaluate_run(RUN, QRELS, measures, **options)
+
+
+def test_runs_without_a_judged_query_are_refused():
+    for complete in (False, True):
+        with pytest.raises(ValueError, match="The run and the qrels have no query in common"):
+            evaluate_run({"9": {"a": 1.0}}, QRELS, ["map"], complete=complete)
