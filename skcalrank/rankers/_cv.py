@@ -24,9 +24,9 @@ from ..data import (
     scale_of,
     warn,
 )
-from ..linear_model import GramRidge, add_moments
+from ..linear_model import add_moments
 from ._folds import held_out_scores, make_splits, training_moments, warn_of_cuts
-from ._penalty import AUTO, penalty, seen_in
+from ._penalty import AUTO, gram_ridge, penalty, seen_in
 from ._positional import LeastSquaresRanker, _PositionalRanker
 
 # Multiples of the penalty that a ranker chooses by itself.
@@ -261,7 +261,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
         for number, (name, measure) in enumerate(measures.items()):
             moments = total.of_targets(slice(number * r, (number + 1) * r))
             alpha = float(alphas[best[name]])
-            gram = GramRidge(alpha, penalty_scale="squares" if relative else None)
+            gram = gram_ridge(alpha, relative)
             self.rankers_[name] = self._ranker(measure, gram, moments, loss, problem)
         first = next(iter(measures))
         self.estimator_ = self.rankers_[first].estimator_

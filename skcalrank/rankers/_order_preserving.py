@@ -14,12 +14,11 @@ from sklearn.linear_model import LogisticRegression
 
 from .._solvers import ScorerFit, fit_regressor, penalty_scale
 from ..data import NON_NEGATIVE, OWN_ERROR, POSITIVE, Interval
-from ..linear_model import GramRidge
 from ..losses import Loss, get_loss
 from ..measures import Measure, get_measure
 from ._base import DEPENDS_ON_LABELS
 from ._linear import LinearScorer, document_weights
-from ._penalty import AUTO
+from ._penalty import AUTO, gram_ridge
 from ._problem import fit_ridge, units_of
 
 # Up to here Newton's method is cheap.
@@ -181,8 +180,7 @@ class OrderPreservingRanker(LinearScorer):
         # The pairs of r items are r times the centered squares.
         unit = (problem.n_items or 1) if pairwise else 1
         alpha = self._alpha(problem) / (1 if relative else unit)
-        scale = "squares" if relative else None
-        ridge = GramRidge(alpha, fit_intercept=self.fit_intercept, penalty_scale=scale)
+        ridge = gram_ridge(alpha, relative, fit_intercept=self.fit_intercept)
         loss = "pairwise_squared" if pairwise else "squared"
         ridge = fit_ridge(ridge, problem, targets, loss=loss)
         scale = ridge.penalty_scale_ * (unit if relative else 1)

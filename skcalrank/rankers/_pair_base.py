@@ -32,9 +32,8 @@ from ..data import (
     refuse_unread,
     warn,
 )
-from ..linear_model import GramRidge
 from ..preds import Pred, PredResult, get_pred, solve_with_ties
-from ._penalty import AUTO, penalty, seen_in
+from ._penalty import AUTO, gram_ridge, penalty, seen_in
 from ._problem import fit_ridge
 from ._score import ScoreRanker
 from ._stacks import distinct_rows, rows_of, solve_task, stacks
@@ -244,9 +243,8 @@ class PairRanker(ScoreRanker):
         return fit_ridge(self._ridge(problem), of_pairs, targets.ravel(), loss="squared")
 
     def _ridge(self, problem):
-        scale = "squares" if self.alpha == AUTO else None
         alpha = penalty(self.alpha, seen_in(problem), problem.n_items)
-        return GramRidge(alpha, penalty_scale=scale)
+        return gram_ridge(alpha, self.alpha == AUTO)
 
     def _fit_documents(self, problem, values):
         queries = problem.queries

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data import NON_NEGATIVE, one_of
+from ..linear_model import GramRidge
 from ._problem import Problem
 
 AUTO = "auto"
@@ -57,6 +58,12 @@ def seen_in(problem: Problem) -> Seen:
         return Seen(int(counts.sum()), problem.n_items * int(counts.sum()))
     sizes = np.bincount(problem.queries.codes[counts], minlength=problem.queries.n_queries)
     return Seen(int((sizes > 1).sum()), int(counts.sum()))
+
+
+def gram_ridge(alpha: float, relative: bool, *, fit_intercept: bool = True) -> GramRidge:
+    """Return a ridge regression whose penalty is `relative` to the squares of the features."""
+    scale = "squares" if relative else None
+    return GramRidge(alpha, fit_intercept=fit_intercept, penalty_scale=scale)
 
 
 def penalty(alpha, seen: Seen, n_items: int | None) -> float:

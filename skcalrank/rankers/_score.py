@@ -43,10 +43,9 @@ from ..data import (
     rows_as_numbers,
     warn,
 )
-from ..linear_model import GramRidge
 from ._base import BaseRanker
 from ._lazy import lazy_aware
-from ._penalty import ALPHA, AUTO
+from ._penalty import ALPHA, AUTO, gram_ridge
 from ._problem import Problem, fit_targets, fit_wide, is_wide, names_of
 
 if TYPE_CHECKING:
@@ -408,8 +407,7 @@ class ScoreRanker(BaseRanker):
         """Return a regressor to be fitted, with the penalty that a record tells."""
         if self.estimator is not None:
             return clone(self.estimator)
-        scale = "squares" if record.alpha == AUTO else None
-        return GramRidge(record.penalty, penalty_scale=scale)
+        return gram_ridge(record.penalty, record.alpha == AUTO)
 
     def _names(self, queries) -> frozenset:
         """Return the names of queries that would count twice if they came again."""

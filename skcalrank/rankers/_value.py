@@ -9,11 +9,10 @@ import numpy as np
 
 from .._solvers import ScorerFit
 from ..data import POSITIVE, PREFERENCE_WEIGHTS, Interval, PreferenceTarget, one_of, refuse_unread
-from ..linear_model import GramRidge
 from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, document_weights
-from ._penalty import AUTO
+from ._penalty import AUTO, gram_ridge
 from ._problem import fit_ridge
 
 
@@ -133,11 +132,8 @@ class ValueRegularizedRanker(LinearScorer):
 
     def _solve_square(self, problem, net):
         relative, alpha = self.alpha == AUTO, self._alpha(problem)
-        ridge = GramRidge(
-            alpha if relative else alpha / self.nu,
-            fit_intercept=self.fit_intercept,
-            penalty_scale="squares" if relative else None,
-        )
+        alpha = alpha if relative else alpha / self.nu
+        ridge = gram_ridge(alpha, relative, fit_intercept=self.fit_intercept)
         ridge = fit_ridge(ridge, problem, net / (2.0 * self.nu), loss="squared")
         scale = ridge.penalty_scale_ * (self.nu if relative else 1.0)
         return ScorerFit(ridge.coef_, ridge.intercept_, 1, scale)
