@@ -53,13 +53,14 @@ _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 
 # Beside classes of skcalrank and estimators. Results of cross-validation hold masked arrays, which
 # versions of skops call differently, and records of fits hold a frozenset. Of functions these,
-# which scikit-learn's own estimators hold: they look at arrays and do nothing else. The function
-# in a partial has a type of its own, which is not trusted for it.
+# which scikit-learn's own estimators and linear views hold: they look at arrays and do nothing
+# else. The function in a partial has a type of its own, which is not trusted for it.
 _HARMLESS = re.compile(
     r"numpy\.(ma\.(core\.)?MaskedArray|dtype|mean|median)"
     r"|builtins\.frozenset"
     r"|scipy\.interpolate\._bsplines\._?BSpline"
     r"|scipy\.\w+\.array_api_compat\.numpy\._aliases\.asarray"
+    r"|skcalrank\.(data\._tables\.category_columns|stacking\._views\.signed_log1p)"
     r"|functools\.partial|sklearn\.utils\.validation\.check_array"
     r"|sklearn\.feature_selection\._univariate_selection\.(f_\w+|r_regression|chi2)"
     r"|sklearn\.feature_selection\._mutual_info\.mutual_info_(classif|regression)"

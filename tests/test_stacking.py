@@ -286,7 +286,7 @@ def test_sparse_rows_go_to_rankers_that_take_them(data):
     dense = StackingRanker(members).fit(X, y, qid)
     sparse = StackingRanker(members).fit(csr_matrix(X), y, qid)
     np.testing.assert_allclose(sparse.predict(csr_matrix(X)), dense.predict(X), atol=1e-4)
-    with pytest.raises((TypeError, ValueError), match="[Ss]parse"):
+    with pytest.raises((TypeError, ValueError), match=r"[Ss]parse"):
         StackingRanker().fit(csr_matrix(X), y, qid)
 
 
@@ -331,7 +331,7 @@ def test_refused_data(data):
     with pytest.raises(ValueError, match="leave none to learn from"):
         StackingRanker(pair()).fit(X[:1], y[:1], qid[:1])
     members = [("neighbors", KNeighborsRegressor())]
-    with pytest.raises(TypeError, match="'neighbors' .KNeighborsRegressor. takes none"):
+    with pytest.raises(TypeError, match=r"'neighbors' .KNeighborsRegressor. takes none"):
         StackingRanker(members).fit(X, y, qid, sample_weight=np.ones(len(y)))
 
 

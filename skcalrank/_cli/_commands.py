@@ -6,6 +6,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ..datasets import load_digits_queries
+from ..metrics import predict_with_queries
 from ..model_selection import QueryKFold
 from ._rankers import ALWAYS, CONDITIONALLY, make_measure, make_ranker
 from ._report import count_line, results_table
@@ -71,7 +72,7 @@ def _held_out_scores(ranker, data, folds):
     with threadpool_limits(1):
         for train, test in folds:
             ranker.fit(data.X[train], data.y[train], data.qid[train])
-            scores[test] = ranker.predict(data.X[test])
+            scores[test] = predict_with_queries(ranker, data.X[test], data.qid[test])
     return scores
 
 

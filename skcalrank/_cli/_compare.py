@@ -19,6 +19,7 @@ from ..evaluation import (
     load_run,
     run_measures,
 )
+from ..metrics import predict_with_queries
 from ..rankers import measure_of
 from ._commands import CALIBRATED, REFERENCES, with_progress
 from ._evaluate import read_scores, run_note
@@ -260,7 +261,7 @@ def _fit_and_measure(name, ranker, train, test, measures, empty):
     start = time.perf_counter()
     ranker.fit(*train)
     seconds = time.perf_counter() - start
-    scores = ranker.predict(test.X)
+    scores = predict_with_queries(ranker, test.X, test.qid)
     return measure_scores(name, scores, test, measures, empty=empty, ranker=ranker, seconds=seconds)
 
 

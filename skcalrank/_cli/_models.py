@@ -13,7 +13,7 @@ from ..data import check_queries, positions
 from ..metrics import predict_with_queries
 from ..persistence import complete_file, load_model, read_header, require_skops, save_model
 from ..rankers import LeastSquaresRankerCV, measure_of
-from ._rankers import PEERS, make_ranker
+from ._rankers import AUTO, PEERS, make_ranker
 from ._readers import Reader
 from ._report import Column, format_table
 from ._shared import refuse_overwriting, without_binary
@@ -73,7 +73,7 @@ def _unfitted(args):
         ranker.set_params(max_grade=args.max_grade)
     if args.pred is not None:
         return _of_pairs(ranker, args)
-    if ranker.estimator is not None:
+    if getattr(ranker, "estimator", AUTO) is not None:
         if args.alpha is not None or args.alphas is not None:
             raise ValueError(f"--alpha and --alphas are penalties of Ridge, not of {args.ranker}")
         return ranker

@@ -14,7 +14,7 @@ from ._commands import demo
 from ._compare import compare
 from ._evaluate import evaluate
 from ._models import fit, info, predict
-from ._rankers import PEERS, RANKERS, REGRESSORS
+from ._rankers import AUTO, PEERS, RANKERS, REGRESSORS
 from ._readers import RATIO
 from ._shared import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, RUN_MEASURES, TREC_MEASURES
 
@@ -25,6 +25,7 @@ measures, most of them with @k behind the name for a cutoff:
 _RANKERS = f"""\
 rankers, by least squares in closed form (Ridge):
   {" ".join(RANKERS)}
+  {AUTO} for linear views and boosted trees, stacked: slower, and mostly the best;
   {", ".join(f"+{name}" for name in REGRESSORS)} for another regressor, as in ndcg+trees;
   ndcg is ndcg@10, ndcg@5 another cutoff"""
 _PEERS = f"; {' and '.join(PEERS)} where they are installed\n"

@@ -13,6 +13,7 @@ from ..data import check_queries
 from ..measures import MEASURES, get_measure
 from ..rankers import RANKERS as CLASSES
 from ..rankers import measure_of
+from ..stacking import tabular_ranker
 
 
 def _place(make):
@@ -45,6 +46,9 @@ REGRESSORS = {
     "forest": partial(RandomForestRegressor, min_samples_leaf=5, n_jobs=-1, random_state=0),
 }
 
+#: Linear views and boosted trees, stacked.
+AUTO = "auto"
+
 #: Rankers of other packages, named as the package: class and parameters (with as many
 #: threads as OpenMP is told to use).
 PEERS = {
@@ -60,9 +64,11 @@ def make_ranker(name, relevance_level=None):
     if name in PEERS:
         return _Peer(name)
     match = re.fullmatch(r"([a-z]+)(?:@([1-9]\d*))?(?:\+([a-z]+))?", name)
+    if match is not None and match[1] == AUTO and not match[3]:
+        return tabular_ranker(f"ndcg@{match[2] or 10}", random_state=0)
     if match is None or match[1] not in RANKERS or (match[3] or "trees") not in REGRESSORS:
         raise ValueError(
-            f"Unknown ranker {name!r}: choose one of {', '.join(RANKERS)}, with "
+            f"Unknown ranker {name!r}: choose one of {AUTO}, {', '.join(RANKERS)}, with "
             f"{' or '.join(f'+{regressor}' for regressor in REGRESSORS)} behind it for a "
             f"regressor other than Ridge; or {', '.join(PEERS)}."
         )

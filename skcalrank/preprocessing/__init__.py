@@ -1,4 +1,4 @@
-"""Transformers that know which rows are a query."""
+"""Transformers that know which rows are a query, and curves of features."""
 
 from __future__ import annotations
 

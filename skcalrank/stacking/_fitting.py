@@ -69,8 +69,7 @@ class Fitting(NamedTuple):
         tasks = ((*each, self.plan, stops[each[0]]) for each in members)
         fits = self._run(_timed_stop, tasks)
         return {
-            name: self._scaled(ranker, scores)
-            for (name, _), (ranker, scores) in zip(members, fits)
+            name: self._scaled(ranker, scores) for (name, _), (ranker, scores) in zip(members, fits)
         }
 
     def _scaled(self, ranker, scores) -> Fitted:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.validation import check_is_fitted
 
 from ..data import (
     OWN_ERROR,
@@ -81,8 +82,10 @@ class StackingRanker(BaseRanker, _BaseComposition):
     ----------
     rankers_ : list of rankers
         The fitted ones.
+    names_ : list of str
+        Their names.
     named_rankers_ : Bunch
-        The same by name.
+        The fitted rankers by name.
     weights_ : ndarray of shape (n_rankers,)
         What the score of each counts, in units of its spread within queries.
     spreads_ : ndarray of shape (n_rankers,)
@@ -187,10 +190,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
             return tags  # parameters are validated in fit
         of_members = [get_tags(ranker).input_tags for ranker in members]
         tags.input_tags.sparse = all(each.sparse for each in of_members)
-        # Pipelines do not tell that a step of theirs imputes.
-        tags.input_tags.allow_nan = self.rankers is None or all(
-            each.allow_nan for each in of_members
-        )
+        tags.input_tags.allow_nan = all(each.allow_nan for each in of_members)
         tags.target_tags.multi_output = False
         return tags
 
@@ -285,7 +285,13 @@ class StackingRanker(BaseRanker, _BaseComposition):
         self.weights_ = weights_of(np.column_stack([each.held for each in found]), plan)
         self.spreads_ = np.array([each.scale.spread for each in found])
         self.rankers_ = [each.ranker for each in found]
-        self.named_rankers_ = Bunch(**dict(zip((name for name, _ in members), self.rankers_)))
+        self.names_ = [name for name, _ in members]
+
+    @property
+    def named_rankers_(self) -> Bunch:
+        """The fitted rankers by name."""
+        check_is_fitted(self)
+        return Bunch(**dict(zip(self.names_, self.rankers_)))
 
     def _why_weights_do_not_repeat(self):
         return "queries are held out, and rankers weigh as they do"

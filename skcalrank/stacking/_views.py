@@ -35,8 +35,17 @@ def linear_views(measure: str | Measure) -> list[tuple[str, Any]]:
     return [(name, _view(curve, measure)) for name, curve in curves.items()]
 
 
-def _view(curve: Any, measure) -> QueryPipeline:
-    """Return a closed form of categories as indicators, and of numbers along a curve."""
+class LinearView(QueryPipeline):
+    """A closed form of categories as indicators, and of numbers along a curve."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Which its first step imputes.
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _view(curve: Any, measure) -> LinearView:
     indicators = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False
     )
@@ -44,4 +53,4 @@ def _view(curve: Any, measure) -> QueryPipeline:
     columns = ColumnTransformer(
         [("categories", indicators, category_columns)], remainder=make_pipeline(impute, curve)
     )
-    return QueryPipeline([("columns", columns), ("ranker", LeastSquaresRanker(measure))])
+    return LinearView([("columns", columns), ("ranker", LeastSquaresRanker(measure))])

@@ -395,3 +395,20 @@ def test_every_ranker_is_calibrated_for_a_measure_and_no_reference_is():
         assert sum(map(bool, marks)) == 1 + (name in ("precision", "rbp"))
     assert calibration_mark(None, make_measure("auc")) == ""
     assert isinstance(make_ranker("kendall"), PairwiseDisagreementRanker)
+
+
+def test_auto_is_the_ranker_of_tables(capsys, files, tmp_path):
+    pytest.importorskip("skops")
+    model, scores = str(tmp_path / "auto.skops"), tmp_path / "scores.txt"
+    printed = run(capsys, "fit", files[0], "--model", model, "--ranker", "auto@5")
+    assert "Fitted auto@5" in printed
+    run(capsys, "predict", model, files[1], "--output", str(scores))
+    data, test = (load_letor(file) for file in files)
+    ranker = skcalrank.tabular_ranker("ndcg@5", random_state=0)
+    expected = ranker.fit(*data).predict(test.X, test.qid)
+    np.testing.assert_allclose(np.loadtxt(scores), expected, atol=1e-9)
+    assert "StackingRanker" in run(capsys, "info", model)
+    found = run(capsys, "compare", *files, "--rankers", "ndcg", "auto", "--measures", "ndcg@5")
+    assert "auto" in found
+    message = fail(capsys, "fit", files[0], "--model", model, "--ranker", "auto", "--alpha", "1")
+    assert "not of auto" in message
