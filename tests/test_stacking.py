@@ -290,6 +290,25 @@ def test_sparse_rows_go_to_rankers_that_take_them(data):
         StackingRanker().fit(csr_matrix(X), y, qid)
 
 
+def test_dask_collections(data):
+    X, y, qid = data
+    array = pytest.importorskip("dask.array")
+    lazy = array.from_array(X, chunks=(150, 6))
+    with pytest.raises(ValueError, match="needs it in memory"):
+        StackingRanker(pair()).fit(lazy, y, qid)
+    stack = StackingRanker(pair()).fit(X, y, qid)
+    np.testing.assert_allclose(stack.predict(lazy).compute(), stack.predict(X))
+
+
+def test_a_failed_fit_changes_nothing(data):
+    X, y, qid = data
+    stack = StackingRanker(pair()).fit(X, y, qid)
+    before = vars(stack).copy()
+    with pytest.raises(ValueError, match="Negative relevance"):
+        stack.fit(X[:, :3], y - 5.0, qid)
+    assert vars(stack) == before
+
+
 def test_one_query_holds_out_documents(data):
     X, y, _ = data
     stack = StackingRanker([*pair(), ("trees", boosted(FIRST))])

@@ -100,6 +100,7 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         ValueError
             If the parameter is invalid, or X holds infinite values or no numbers.
         """
+        del y  # which quantiles do not depend on
         check_params(self)
         X = self._checked(X, reset=True)
         quantiles = np.linspace(0.0, 100.0, self.n_knots)
