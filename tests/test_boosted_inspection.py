@@ -4,7 +4,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from boosting_cases import FIRST, NEEDS_SHAP, boosted, every_explained_engine, made_queries
+from boosting_cases import NEEDS_SHAP, boosted, every_explained_engine, made_queries
 from scipy.sparse import csr_matrix
 from sklearn.ensemble import (
     AdaBoostRegressor,
@@ -51,7 +51,7 @@ def test_tables_name_categories(data):
     pandas = pytest.importorskip("pandas")
     X, y, qid = data
     frame = pandas.DataFrame({"size": X[:, 0], "kind": np.where(X[:, 1] > 0, "new", "old")})
-    ranker = boosted(FIRST).fit(frame, y, qid)
+    ranker = boosted("lightgbm").fit(frame, y, qid)
     two = explain_order(ranker, frame, 0, 1)
     assert two.values.tolist() == frame.iloc[0].tolist()
     assert two.reference.tolist() == frame.iloc[1].tolist()
@@ -64,7 +64,7 @@ def test_tables_name_categories(data):
 def test_behind_a_pipeline_and_drawn(data):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     X, y, qid = data
-    trees = boosted(FIRST)
+    trees = boosted("lightgbm")
     pipe = make_pipeline(StandardScaler(), trees).fit(X, y, boostedranker__qid=qid)
     display = ContributionDisplay.from_estimator(pipe, X, 0, 1, n_features=3)
     assert len(display.bars_) == 4
