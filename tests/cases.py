@@ -26,7 +26,7 @@ def halved(grades):
     return grades / 2
 
 
-# Values of every option, each tried alone and together with a cutoff.
+# Values of every option, each tried alone and the first one together with a cutoff.
 OPTIONS = {
     "k": (1, 2, 3, 9),
     "gain": ("linear", (0.0, 0.25, 1.0), halved),
@@ -60,11 +60,10 @@ def instances():
         fixed = {name: value for name, value in FIXED.items() if name in fields}
         yield cls(**fixed)
         for name in fields:
-            for value in OPTIONS.get(name, ()):
-                if value == "linear" and not cls.has_gain:
-                    continue
+            values = [v for v in OPTIONS.get(name, ()) if v != "linear" or cls.has_gain]
+            for value in values:
                 yield cls(**fixed | {name: value})
-                if cls.has_cutoff and name != "k":
+                if cls.has_cutoff and name != "k" and value == values[0]:
                     yield cls(**fixed | {name: value, "k": 2})
 
 

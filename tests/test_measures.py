@@ -1,5 +1,7 @@
 """Laws of every measure of the registry, by enumeration."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from cases import INSTANCES, draw_labels, grades
@@ -72,7 +74,7 @@ def test_full_name_and_labels_follow_the_parameters():
     assert ERR(max_grade=3).is_scaled
 
 
-SAME = [(a, b) for a in INSTANCES for b in INSTANCES if a != b and a.same_targets_as(b)]
+SAME = [(a, b) for a, b in combinations(INSTANCES, 2) if a.same_targets_as(b)]
 
 
 def test_same_targets_is_an_equivalence():

@@ -1,4 +1,4 @@
-"""The same numbers as other libraries, where the policies agree."""
+"""The same numbers as other libraries; conventions are in tests/test_conventions.py."""
 
 import numpy as np
 import pytest
@@ -83,49 +83,6 @@ def _untied(values):
     """Share of the pairs whose values differ."""
     r = len(values)
     return (values[:, None] != values).sum() / (r * (r - 1))
-
-
-# -- boosting libraries: empty queries count 1, exponential gain, no ties ---------------
-
-
-def test_ndcg_is_that_of_lightgbm(rows):
-    lightgbm = pytest.importorskip("lightgbm")
-    y, scores, qid, sizes = rows
-    # A model that cannot split leaves the initial scores, and is evaluated on them.
-    data = lightgbm.Dataset(
-        np.zeros((len(y), 1)),
-        y,
-        group=sizes,
-        init_score=scores,
-        params={"feature_pre_filter": False},
-    )
-    params = {
-        "objective": "lambdarank",
-        "metric": "ndcg",
-        "eval_at": [1, 3, 5, 10, 100],
-        "min_data_in_leaf": 10 * len(y),
-        "verbosity": -1,
-        "num_threads": 1,
-    }
-    found = {}
-    lightgbm.train(params, data, 1, [data], callbacks=[lightgbm.record_evaluation(found)])
-    (found,) = found.values()
-    for k in params["eval_at"]:
-        ours = metrics.ndcg_score(y, scores, qid=qid, k=k, empty="one")
-        # Double precision, but with its own table of discounts.
-        np.testing.assert_allclose(ours, found[f"ndcg@{k}"][0], rtol=1e-9)
-
-
-@pytest.mark.parametrize("k", [1, 3, 5, 10, 100])
-def test_ndcg_is_that_of_xgboost(rows, k):
-    xgboost = pytest.importorskip("xgboost")
-    y, scores, qid, _ = rows
-    data = xgboost.DMatrix(np.zeros((len(y), 1)), y, qid=qid, base_margin=scores)
-    params = {"objective": "rank:ndcg", "eval_metric": f"ndcg@{k}", "nthread": 1}
-    text = xgboost.train(params, data, 0).eval(data)
-    theirs = float(text.rsplit(":", 1)[1])
-    ours = metrics.ndcg_score(y, scores, qid=qid, k=k, empty="one")
-    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
 # -- trec_eval -------------------------------------------------------------------------
