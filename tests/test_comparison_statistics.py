@@ -164,6 +164,20 @@ def test_rounding_is_no_difference():
     assert (row.wins, row.ties, row.losses) == (1, 4, 1)
 
 
+@pytest.mark.parametrize("options", [{}, {"interval": "bca"}, {"test": "permutation"}])
+def test_measures_may_have_any_scale(rng, options):
+    values = {name: rng.random(20) for name in "ab"}
+    units = {"tiny": 2.0**-1000, "one": 1.0, "large": 2.0**60, "huge": 2.0**1020}
+    by_scale = {s: {name: v * unit for name, unit in units.items()} for s, v in values.items()}
+    rows = compare_values(by_scale, correction=None, **options).differences
+    expected = rows[1]
+    for row in rows:
+        unit = units[row.measure]
+        assert row[6 + 1 :] == expected[6 + 1 :]
+        assert [value / unit for value in row[3:7]] == list(expected[3:7])
+    assert expected.ties == 0
+
+
 # -- families ------------------------------------------------------------------------
 
 

@@ -42,16 +42,18 @@ def made(
     if folds is None:
         _warn_of_few(compared, measures)
     baseline = systems[0] if baseline is None else baseline
-    found = [(a, b) for a, b in _pairs(systems, baseline, pairs)]
-    of_pairs = [snapped(compared[a], compared[b]) for a, b in found]
+    found = _pairs(systems, baseline, pairs)
+    scale = _scale(compared)
+    scaled = compared / scale[:, None]
+    of_pairs = [snapped(scaled[a], scaled[b]) for a, b in found]
     names = [(systems[a], systems[b]) for a, b in found]
     _warn_of_equal(of_pairs, names)
     # One set of resamples serves all of them.
-    columns = np.concatenate([*compared, *of_pairs])
-    low, high = intervals(columns, methods)
+    columns = np.concatenate([*scaled, *of_pairs])
+    ends = np.transpose(intervals(columns, methods))
     n = len(systems) * len(measures)
-    means = _estimates(systems, measures, columns[:n], low[:n], high[:n])
-    differences = _differences(names, measures, columns[n:], low[n:], high[n:], methods)
+    means = _estimates(systems, measures, columns[:n], ends[:n], scale)
+    differences = _differences(names, measures, columns[n:], ends[n:], scale, methods)
     return Comparison(
         systems=systems,
         measures=measures,
@@ -81,27 +83,43 @@ def _pairs(systems, baseline, pairs):
     return found + ([(b, a) for a, b in combinations(others, 2)] if pairs == "all" else [])
 
 
-def _estimates(systems, measures, columns, low, high):
+def _scale(values):
+    """Return a power of two for each measure, so that squares and sums stay in range."""
+    largest = np.nanmax(np.abs(values), axis=(0, 2), initial=0.0)
+    return np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1023))
+
+
+def _estimates(systems, measures, columns, ends, scale):
     moments = Moments.of(columns)
+    units = np.tile(scale, len(systems))
     return [
         Estimate(*key, *(value.item() for value in cell))
-        for key, *cell in zip(product(systems, measures), moments.mean, low, high, moments.n)
+        for key, *cell in zip(
+            *(product(systems, measures), moments.mean * units, *_times(ends.T, units), moments.n)
+        )
     ]
 
 
-def _differences(pairs, measures, columns, low, high, methods):
+def _differences(pairs, measures, columns, ends, scale, methods):
     if not pairs:
         return []
     moments, p = Moments.of(columns), p_values(columns, methods)
+    units = np.tile(scale, len(pairs))
     cells = zip(
-        *(moments.mean, low, high, moments.spread, effect_sizes(moments)),
-        *((columns > 0).sum(1), (columns == 0).sum(1), (columns < 0).sum(1), moments.n),
-        *(p, adjusted(p, methods.correction)),
+        *_times(np.array([moments.mean, *ends.T, moments.spread]), units),
+        *(effect_sizes(moments), (columns > 0).sum(1), (columns == 0).sum(1)),
+        *((columns < 0).sum(1), moments.n, p, adjusted(p, methods.correction)),
     )
     return [
         Difference(*pair, measure, *(value.item() for value in cell))
         for (pair, measure), cell in zip(product(pairs, measures), cells)
     ]
+
+
+def _times(values, units):
+    """Return products; the end of an interval may be beyond the largest number."""
+    with np.errstate(over="ignore"):
+        return values * units
 
 
 # -- warnings ----------------------------------------------------------------------

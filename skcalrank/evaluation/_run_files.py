@@ -199,8 +199,9 @@ def _load(source, kind) -> Scores:
         return _collect(_of_frame(source, kind, kind.what), kind.what)
     if hasattr(source, "to_dict"):
         source = source.to_dict()
-    rows = _of_dict(source, kind) if isinstance(source, Mapping) else _of_tuples(source, kind)
-    return _collect(rows, kind.what)
+    if isinstance(source, Mapping):
+        return _of_dict(source, kind)
+    return _collect(_of_tuples(source, kind), kind.what)
 
 
 def _collect(rows: Iterable[tuple[str, str, float]], name: str) -> Scores:
@@ -270,13 +271,34 @@ def _of_frame(frame, kind, name) -> Iterator[tuple[str, str, float]]:
         )
 
 
-def _of_dict(source, kind) -> Iterator[tuple[str, str, float]]:
+def _of_dict(source, kind) -> Scores:
+    """Return names as strings and values as numbers."""
+    out: Scores = {}
     for query, documents in source.items():
         place = f"{kind.what}[{query!r}]"
         if not isinstance(documents, Mapping):
             raise ValueError(f"{place} must be a dict of values by document, got {documents!r}.")
-        for document, value in documents.items():
-            yield str(query), str(document), _value(value, f"{place}[{document!r}]")
+        found = dict(zip(map(str, documents), _numbers(documents, place)))
+        if len(found) < len(documents) or str(query) in out:
+            # One by one, for the error.
+            triples = ((str(q), str(d), 0.0) for q, ds in source.items() for d in ds)
+            _collect(triples, kind.what)
+            raise ValueError(f"{kind.what}: query {query} stands twice.")
+        out[str(query)] = found
+    if not any(out.values()):
+        raise ValueError(f"{kind.what}: it holds no lines.")
+    return out
+
+
+def _numbers(documents, place) -> list[float]:
+    """Return the values of a query, all at once where they are numbers."""
+    try:
+        values = np.fromiter(documents.values(), dtype=float, count=len(documents))
+        if np.isfinite(values).all():
+            return values.tolist()
+    except (TypeError, ValueError):
+        pass
+    return [_value(value, f"{place}[{document!r}]") for document, value in documents.items()]
 
 
 def _of_tuples(source, kind) -> Iterator[tuple[str, str, float]]:
