@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from skcalrank.data import each
+
 __all__ = [
     "data_file",
     "data_folder",
@@ -97,8 +99,23 @@ def n_cores():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
+def logarithms():
+    """Arithmetic that stays in cache and shares nothing, on as many threads as BLAS would use."""
+
+    def work(_):
+        values, out = np.linspace(1, 2, 1 << 13), np.empty(1 << 13)
+        for _ in range(200):
+            np.log(values, out=out)
+
+    each(work, range(8 * n_cores()), long=True)
+
+
 def print_threads(calls, rounds=5):
-    """Print the least time of each call on one thread and on all cores, which take turns."""
+    """Print the least time of each call on one thread and on all cores, which take turns.
+
+    The first row has what the cores can do at the time: of virtual ones several may share one.
+    """
+    calls = {"limit: logarithms in cache": logarithms, **calls}
     numbers = sorted({1, n_cores()})
     least = {name: dict.fromkeys(numbers, np.inf) for name in calls}
     for turn in range(rounds):

@@ -85,6 +85,14 @@ def test_short_work_needs_no_threads(monkeypatch):
 
 
 @pytest.mark.usefixtures("four")
+def test_threads_share_the_first_of_long_items(monkeypatch):
+    monkeypatch.setattr(_threads, "_WORTH_THREADS", np.inf)
+    together, found = Barrier(4), []
+    each(lambda _: together.wait(PATIENCE), range(12), found.append, long=True)
+    assert len(found) == 12
+
+
+@pytest.mark.usefixtures("four")
 def test_few_results_are_held():
     held, most, first = [], [], Event()
 
@@ -103,7 +111,8 @@ def test_few_results_are_held():
 @pytest.mark.usefixtures("threads")
 def test_no_thread_is_made_for_nothing(n_items, monkeypatch):
     monkeypatch.setattr(_threads, "_pool", None)
-    each(abs, range(n_items), str)
+    for long in (False, True):
+        each(abs, range(n_items), str, long=long)
 
 
 @pytest.mark.usefixtures("threads")

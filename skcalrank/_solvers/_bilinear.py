@@ -86,7 +86,8 @@ def _right_side(X, queries, values, weight):
         return out
 
     with np.errstate(over="ignore", invalid="ignore"):  # Found out by the iteration.
-        each(of_part, queries.parts(_PART_ROWS), lambda out: np.add(right, out, out=right))
+        parts = list(queries.parts(_PART_ROWS))
+        each(of_part, parts, lambda out: np.add(right, out, out=right))
     return right
 
 

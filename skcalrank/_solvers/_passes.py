@@ -58,10 +58,10 @@ def fit_pairwise(
 ):
     """Fit a regressor to targets up to a constant of each query.
 
-    Arrays are in row order. `Ridge`, `LinearRegression` and `GramRidge` are handed the square root
-    of the d x d centered Gram matrix, on which the regression is the same; others that are linear
-    in X get a centered copy, and all others `n_passes` fits. A regressor that is linear in X is
-    returned without an intercept: ranking needs none.
+    Arrays are in row order. `Ridge` and `LinearRegression` are handed the square root of the d x d
+    centered Gram matrix, on which the regression is the same; others that are linear in X get a
+    centered copy, and all others `n_passes` fits. A regressor that is linear in X is returned
+    without an intercept: ranking needs none.
     """
     d = X.shape[1]
     if is_closed_form(regressor) and d <= max(X.shape[0], 1000) and d * d <= MOST_CELLS:

@@ -91,10 +91,15 @@ def is_finite(X: object) -> bool:
         return False
     if X.dtype not in (np.float64, np.float32):
         return False
-    step = max(1, CACHE_CELLS // X.shape[1])
+    step, ones = max(1, CACHE_CELLS // X.shape[1]), np.ones(X.shape[1], dtype=X.dtype)
     sums: list[float] = []
+
+    def add_up(start: int) -> float:
+        # As fast as memory, which a sum is not.
+        return float((X[start : start + step] @ ones).sum())
+
     with np.errstate(all="ignore"):
-        each(lambda start: X[start : start + step].sum(), range(0, len(X), step), sums.append)
+        each(add_up, range(0, len(X), step), sums.append)
     return bool(np.isfinite(sums).all())
 
 

@@ -48,20 +48,23 @@ def each(
     merge: Callable[[Result], Any] | None = None,
     *,
     most: float = np.inf,
+    long: bool = False,
 ) -> None:
     """Call a function on each item, on several threads where BLAS would use several.
 
     What it returns is handed to `merge` by one thread at a time, in the order of the items. An
     exception of the first item that raises one is raised, after the items before are merged.
-    `most` is the largest number of results held at a time; where it is below 2, items come one by
-    one and BLAS has all threads. Calls may be nested, and made by threads of the user: all of them
-    together add as many threads to those that call as BLAS would.
+    Of many items whose number is known the first one tells whether the others are worth threads,
+    unless each of them is `long` for sure. `most` is the largest number of results held at a time;
+    where it is below 2, items come one by one and BLAS has all threads. Calls may be nested, and
+    made by threads of the user: all of them together add as many threads to those that call as
+    BLAS would.
     """
     run = _Run(work, items, merge)
     n_items = len(items) if isinstance(items, Sized) else np.inf
     try:
         n_more = 0 if most < 2 else _BLAS.enter(run, min(n_items, most) - 1)
-        run.start(n_more, n_items, most)
+        run.start(n_more, np.inf if long else n_items, most)
     finally:
         # Whatever comes in between, no thread waits for ever.
         run.end = 0

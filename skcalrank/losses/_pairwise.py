@@ -186,7 +186,7 @@ class PairwiseLogistic(_PairwiseLoss):
 
     name: ClassVar[str] = "pairwise_logistic"
 
-    @in_parts("queries")
+    @in_parts("queries", long=True)
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
@@ -196,7 +196,7 @@ class PairwiseLogistic(_PairwiseLoss):
                 out[block.ids] += block.losses(part, sums)
         return out
 
-    @in_parts("sum", "documents")
+    @in_parts("sum", "documents", long=True)
     def value_and_gradient(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[float, Floats]:
@@ -209,7 +209,7 @@ class PairwiseLogistic(_PairwiseLoss):
             gradient[block.documents] = slopes[block.present]
         return value, gradient
 
-    @in_parts("documents", "documents")
+    @in_parts("documents", "documents", long=True)
     def derivatives(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[Floats, Floats]:

@@ -12,11 +12,11 @@ from ..data import each
 _PART_ROWS = 1 << 15
 
 
-def in_parts(*kinds):
+def in_parts(*kinds, long=False):
     """Make a method of a loss work on some of the queries at a time.
 
     It takes targets, scores, queries and weights. What it returns are arrays of the ``"queries"``
-    or of the ``"documents"``, or a number, ``"sum"``.
+    or of the ``"documents"``, or a number, ``"sum"``. `long` as in :func:`each`.
     """
 
     def decorate(method):
@@ -35,7 +35,7 @@ def in_parts(*kinds):
                 for kind, whole, values in zip(kinds, out, found):
                     whole[place[kind]] = values
 
-            each(work, range(len(parts)))
+            each(work, range(len(parts)), long=long)
             out = [float(a.sum()) if kind == "sum" else a for kind, a in zip(kinds, out)]
             return out[0] if len(kinds) == 1 else tuple(out)
 

@@ -87,7 +87,7 @@ class PairwiseTemplate(Loss):
             ahead = (score[:, :, None] - score[:, None, :]) * (pair > 0)
             yield bucket.ids, present, documents, pair * target[:, :, None], ahead
 
-    @in_parts("queries")
+    @in_parts("queries", long=True)
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
@@ -96,14 +96,14 @@ class PairwiseTemplate(Loss):
             out[ids] = (paid * self.phi(ahead)).sum(axis=(1, 2))
         return out
 
-    @in_parts("sum", "documents")
+    @in_parts("sum", "documents", long=True)
     def value_and_gradient(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[float, Floats]:
         value = float(self.evaluate(v, s, queries, weight).sum())
         return value, self.derivatives(v, s, queries, weight)[0]
 
-    @in_parts("documents", "documents")
+    @in_parts("documents", "documents", long=True)
     def derivatives(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[Floats, Floats]:

@@ -177,7 +177,7 @@ def evaluate(
         for name in by_need:
             values[name][of_part] = values_per_query(resolved[name], y[rows], ranked, empty)
 
-    each(evaluate_part, queries.parts(_PART_ROWS))
+    each(evaluate_part, list(queries.parts(_PART_ROWS)), long=True)
     if average:
         for name in resolved:
             values[name] = mean_of_queries(values[name], weight, empty)
@@ -262,7 +262,7 @@ class PreparedScore:
             of_part, rows, those, labels = part
             values[of_part] = labels.values(Ranked(scores[rows], those, self._ties), self._empty)
 
-        each(evaluate_part, self._parts)
+        each(evaluate_part, self._parts, long=True)
         return float(mean_of_queries(values, self._weight, self._empty))
 
 
