@@ -37,10 +37,12 @@ TWINS = {
 
 
 def test_which_measures_and_rankers_have_them():
-    assert set(OF_LABELS) == {"recall", "ndcg", "auc", "map"}
+    # Which have no others, and assume independent relevances for them.
+    alone = {"hit", "mrr", "r_precision"}
+    assert set(OF_LABELS) == {"recall", "ndcg", "auc", "map", "f1"} | alone
     assert set(RANKERS) == set(TWINS)
     for name in OF_LABELS:
-        assert not MEASURES[name].separable
+        assert MEASURES[name].separable == (name in alone)
     with pytest.raises(ValueError, match="spearman has no separable targets"):
         get_measure("spearman").separable_targets(np.zeros(2))
 
