@@ -40,7 +40,7 @@ def small(**params):
     return ranker.set_params(
         **{
             f"{name}__{option}": value
-            for name in ("squares", "logistic")
+            for name in ("by_documents", "by_pairs")
             for option, value in few.items()
         }
     )
@@ -91,11 +91,11 @@ def test_parts_and_parameters():
         "scaled",
         "logs",
         "hinges",
-        "squares",
-        "logistic",
+        "by_documents",
+        "by_pairs",
     ]
-    assert ranker.get_params()["squares__engine"] == FIRST
-    assert ranker.get_params()["logistic__measure"] == "map"
+    assert ranker.get_params()["by_pairs__engine"] == FIRST
+    assert ranker.get_params()["by_documents__measure"] == "map"
     assert [name for name, _ in clone(tabular_ranker(trees=None)).rankers] == [
         "scaled",
         "logs",

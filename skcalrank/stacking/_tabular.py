@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import clone
-
 from ..boosting import BoostedRanker
 from ..data import Seed, check_option
 from ..measures import Measure
@@ -32,14 +30,16 @@ def tabular_ranker(
       within the query, of their signed logarithms, and of
       :class:`~skcalrank.preprocessing.QuantileHinges`. Missing numbers are the mean of their
       column, and categories indicators;
-    * two :class:`BoostedRanker`, which read the table as it is: the squared loss of the grades with
-      queries weighed by their documents, and the logistic loss of the targets of the measure;
+    * two :class:`BoostedRanker`, which read the table as it is, with the logistic loss of the
+      targets of the measure: one weighs queries by their documents, the other by their pairs;
     * a :class:`StackingRanker`, which normalizes scores within the query and mixes them by
-      least squares of the grades. Each boosted ranker is stopped on a fifth of the queries of
-      its own, which the weights are learned from, and trained on all others.
+      least squares of the same targets. Each boosted ranker is stopped on a fifth of the queries
+      of its own, which the weights are learned from, and trained on all others.
 
-    The closed forms alone (``trees=None``) take a tenth of the time or less, and are ahead of trees
-    where features act by themselves or data are few. Where features act together they are far
+    Each part is calibrated for the measure, as far as what it can represent goes.
+
+    The closed forms alone (``trees=None``) take a tenth to a third of the time, and are level with
+    trees or ahead where features act by themselves or data are few. Where features act together they are far
     behind; :doc:`/benchmarks` says by how much.
 
     Parameters
@@ -83,7 +83,6 @@ def tabular_ranker(
         rankers,
         measure=measure,
         normalize="query",
-        targets="grades",
         random_state=random_state,
         verbose=verbose,
     )
@@ -91,13 +90,17 @@ def tabular_ranker(
 
 def _boosted(measure, trees, random_state, n_jobs) -> list[tuple[str, Any]]:
     """Return the boosted rankers by name."""
-    logistic = BoostedRanker(
-        measure,
-        engine=None if trees == "auto" else trees,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
-    squares = clone(logistic).set_params(
-        loss="pairwise_squared", targets="grades", query_weight="documents"
-    )
-    return [("squares", squares), ("logistic", logistic)]
+    engine = None if trees == "auto" else trees
+    return [
+        (
+            f"by_{query_weight}",
+            BoostedRanker(
+                measure,
+                engine=engine,
+                query_weight=query_weight,
+                random_state=random_state,
+                n_jobs=n_jobs,
+            ),
+        )
+        for query_weight in ("documents", "pairs")
+    ]
