@@ -39,8 +39,8 @@ def tabular_ranker(
     Each part is calibrated for the measure, as far as what it can represent goes.
 
     The closed forms alone (``trees=None``) take a tenth to a third of the time, and are level with
-    trees or ahead where features act by themselves or data are few. Where features act together they are far
-    behind; :doc:`/benchmarks` says by how much.
+    trees or ahead where features act by themselves or data are few. Where features act together
+    they are far behind; :doc:`/benchmarks` says by how much.
 
     Parameters
     ----------
