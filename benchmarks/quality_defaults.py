@@ -51,6 +51,7 @@ from skcalrank import (
 from skcalrank.boosting import lightgbm_metric, lightgbm_objective
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import ndcg_score
+from skcalrank.preprocessing import QuantileHinges
 
 TABLES = ("penalties", "trees", "objectives", "boosted", "features")
 
@@ -175,7 +176,8 @@ def features():
     for name, curve in (
         ("signed log1p", FunctionTransformer(signed_log1p)),
         ("quantiles", QuantileTransformer(n_quantiles=100)),
-        ("hinges", SplineTransformer(degree=1, knots="quantile")),
+        ("linear splines", SplineTransformer(degree=1, knots="quantile")),
+        ("QuantileHinges", QuantileHinges()),
     ):
         yield name, _piped(make_pipeline(curve, NDCGRanker(k=10)))
 
