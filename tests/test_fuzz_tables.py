@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import codes_of_queries, examples, numbers, orders, qids, quiet, snapshot, vectors
 
-from skcalrank import BoostedRanker, NDCGRanker
+from skcalrank import BoostedRanker, NDCGRanker, tabular_ranker
 
 pd = pytest.importorskip("pandas")
 try:
@@ -132,3 +132,19 @@ def test_names_of_categories_and_copies_change_nothing(ranker, data):
         frame.assign(name=pd.Categorical([name] * len(y), ["new"])) for name in ("new", None)
     )
     np.testing.assert_array_equal(one.predict(new), one.predict(none))
+
+
+@examples(0.3)
+@given(data=st.data())
+def test_linear_views_are_the_same_of_tables_of_every_type_and_order(data):
+    columns, y, codes = data.draw(problems())
+    columns["empty"] = np.full(len(y), np.nan)
+    ranker, rows = tabular_ranker(trees=None), data.draw(orders(len(y)))
+    expected = fitted(ranker, table(columns), y, codes).predict(table(columns), codes)
+    assert np.isfinite(expected).all()
+    moved = table(taken(columns, rows), *data.draw(st.sampled_from(COLUMNS)))
+    names = data.draw(qids(codes[rows]))
+    again = fitted(ranker, moved, y[rows], names)
+    np.testing.assert_allclose(again.predict(moved, names), expected[rows], atol=1e-6)
+    again = pickle.loads(pickle.dumps(again))
+    np.testing.assert_allclose(again.predict(moved, names), expected[rows], atol=1e-6)

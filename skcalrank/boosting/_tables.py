@@ -9,27 +9,7 @@ import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils.validation import validate_data
 
-from ..data import category_columns, is_frame
-
-
-def _objects(X, columns):
-    """Return columns as an array of objects, NaN where they are missing."""
-    out = np.empty((len(X), len(columns)), dtype=object)
-    for place, i in enumerate(columns):
-        if _is_polars(X):
-            column = X.to_series(i)
-            values, missing = column.to_list(), column.is_null().to_numpy()
-        else:
-            column = X.iloc[:, i]
-            values, missing = column.astype(object), column.isna().to_numpy()
-        out[:, place] = values
-        # Of what is missing, None would be a category.
-        out[missing, place] = np.nan
-    return out
-
-
-def _is_polars(X):
-    return not hasattr(X, "iloc")
+from ..data import category_columns, is_frame, objects_of
 
 
 def learn_categories(ranker: Any, X: Any) -> None:
@@ -58,7 +38,7 @@ def fit_encoder(X: Any, columns: list[int]) -> OrdinalEncoder:
     """Return an encoder that numbers the categories of columns; others are missing later."""
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
     try:
-        return encoder.fit(_objects(X, columns))
+        return encoder.fit(objects_of(X, columns))
     except TypeError as error:
         names = ", ".join(repr(X.columns[i]) for i in columns)
         raise ValueError(
@@ -68,8 +48,8 @@ def fit_encoder(X: Any, columns: list[int]) -> OrdinalEncoder:
 
 def encoded(X: Any, columns: list[int], encoder: OrdinalEncoder) -> Any:
     """Return a frame with the numbers of categories in place of them."""
-    numbers = encoder.transform(_objects(X, columns))
-    if _is_polars(X):
+    numbers = encoder.transform(objects_of(X, columns))
+    if not hasattr(X, "iloc"):
         series = sys.modules["polars"].Series
         named = [series(X.columns[i], values) for i, values in zip(columns, numbers.T)]
         return X.with_columns(named)

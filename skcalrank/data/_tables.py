@@ -147,10 +147,26 @@ def rows_as_numbers(X: Any) -> Any:
     columns = [
         _numbers_in(X, number, dtype)[:, None]
         if _kind(dtype) in "biuf"
-        else _codes(_safe_indexing(X, [number], axis=1))
+        else _codes(objects_of(X, [number]))
         for number, dtype in enumerate(X.dtypes)
     ]
     return np.hstack(columns)
+
+
+def objects_of(X: Any, columns: list[int]) -> Array:
+    """Return columns of a frame as an array of objects, NaN where they are missing."""
+    out = np.empty((len(X), len(columns)), dtype=object)
+    for place, number in enumerate(columns):
+        if hasattr(X, "iloc"):
+            column = X.iloc[:, number]
+            values, missing = column.astype(object), column.isna().to_numpy()
+        else:
+            column = X.to_series(number)
+            values, missing = column.to_list(), column.is_null().to_numpy()
+        out[:, place] = values
+        # Of what is missing, None would be a category.
+        out[missing, place] = np.nan
+    return out
 
 
 def _codes(X: Any) -> Floats:
