@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from inspect import signature
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.base import TransformerMixin, clone
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_memory
@@ -51,13 +51,14 @@ def handed_to(step: Any, method: str, **given: Any) -> dict[str, Any]:
 
 def transform_rows(step: Any, X: Any, qid: ArrayLike | None) -> Any:
     """Transform rows by a fitted step, with the qid if it takes one."""
-    with _routing():
-        return step.transform(X, **handed_to(step, "transform", qid=qid))
+    return _call_step(step, "transform", X, **handed_to(step, "transform", qid=qid))
 
 
-def _routing():
-    """Let steps that hold others hand on what they are handed."""
-    return config_context(enable_metadata_routing=True)
+def _call_step(step, method, *args, **taken):
+    """Call a method of a step, which hands on to steps that it holds what it is handed."""
+    # Without need routing stays as it is: scikit-learn's TargetEncoder does not fit under it.
+    with config_context(enable_metadata_routing=True) if taken else nullcontext():
+        return getattr(step, method)(*args, **taken)
 
 
 def _of_last(method):
@@ -153,10 +154,9 @@ class QueryPipeline(Pipeline):
             If there are weights and the last step takes none.
         """
         qid = carried_qid(y, qid)
-        with _routing():
-            X = self._fit_before(X, y, qid, sample_weight)
-            with self._timed(len(self.steps) - 1):
-                self._fit_last("fit", X, y, qid, sample_weight)
+        X = self._fit_before(X, y, qid, sample_weight)
+        with self._timed(len(self.steps) - 1):
+            self._fit_last("fit", X, y, qid, sample_weight)
         self.has_qid_ = qid is not None
         return self
 
@@ -183,14 +183,13 @@ class QueryPipeline(Pipeline):
         """
         qid = carried_qid(y, qid)
         given = {"qid": qid, "sample_weight": sample_weight}
-        with _routing():
-            for _, _, step in self._before():
-                adds = hasattr(step, "partial_fit")
-                if adds or not hasattr(self, "has_qid_"):
-                    method = "partial_fit" if adds else "fit"
-                    getattr(step, method)(X, y, **_asked_for(step, method, given))
-                X = transform_rows(step, X, qid)
-            self._fit_last("partial_fit", X, y, qid, sample_weight)
+        for _, _, step in self._before():
+            adds = hasattr(step, "partial_fit")
+            if adds or not hasattr(self, "has_qid_"):
+                method = "partial_fit" if adds else "fit"
+                _call_step(step, method, X, y, **_asked_for(step, method, given))
+            X = transform_rows(step, X, qid)
+        self._fit_last("partial_fit", X, y, qid, sample_weight)
         self.has_qid_ = qid is not None
         return self
 
@@ -231,7 +230,7 @@ class QueryPipeline(Pipeline):
                 f"sample_weight was passed, and the last step {name!r} takes none in {method}: "
                 "leave sample_weight=None, or choose a ranker that does."
             )
-        getattr(last, method)(X, y, **taken)
+        _call_step(last, method, X, y, **taken)
 
     @contextmanager
     def _timed(self, number):
@@ -379,15 +378,14 @@ class QueryPipeline(Pipeline):
         given = {"qid": qid, "sample_weight": sample_weight}
         last = self.steps[-1][1]
         X = self._rows(X, qid, "score")
-        with _routing():
-            return float(last.score(X, y, **handed_to(last, "score", **given)))
+        return float(_call_step(last, "score", X, y, **handed_to(last, "score", **given)))
 
     def _call(self, method, X, qid, **options):
         """Return what a method of the last step makes of the rows."""
         last = self.steps[-1][1]
         X = self._rows(X, qid, method)
-        with _routing():
-            return getattr(last, method)(X, **handed_to(last, method, qid=qid), **options)
+        taken = handed_to(last, method, qid=qid)
+        return _call_step(last, method, X, **taken, **options)
 
     def _rows(self, X, qid, method):
         """Return the rows as the last step sees them."""
@@ -399,51 +397,13 @@ class QueryPipeline(Pipeline):
         return X
 
 
-def fit_in_two(pipe: QueryPipeline, X: Any, y: Any, qid: Any, sample_weight: Any, kept: Any) -> Any:
-    """Return a pipeline fitted to all rows, and scores of some by a fit to the kept others.
-
-    Transformers are fitted once, to all rows and without labels, and rows go through them once.
-    The ranker must have `merge`.
-
-    Returns
-    -------
-    fitted : QueryPipeline
-    scores : ndarray
-        Of the rows that are not kept.
-    """
-    pipe = clone(pipe)
-    with _routing():
-        X = pipe._fit_before(X, None, qid, sample_weight)
-    name, last = pipe.steps[-1]
-    fits = []
-    for rows in (np.flatnonzero(kept), np.flatnonzero(~kept)):
-        part = _safe_indexing(X, rows)
-        taken = handed_to(last, "fit", qid=qid[rows], sample_weight=_take(sample_weight, rows))
-        fits.append(clone(last).fit(part, y[rows], **taken))
-    pipe.steps = [*pipe.steps[:-1], (name, fits[0].merge(fits[1]))]
-    pipe.has_qid_ = True
-    return pipe, fits[0].predict(part)
-
-
-def _take(values, rows):
-    return None if values is None else values[rows]
-
-
-def fits_in_two(pipe: Any) -> bool:
-    """Return whether transformers of a pipeline read no labels, and its ranker has `merge`."""
-    return (
-        isinstance(pipe, QueryPipeline)
-        and hasattr(pipe.steps[-1][1], "merge")
-        and not any(get_tags(step).target_tags.required for _, _, step in pipe._before())
-    )
-
-
 def _fit_step(step, X, y, qid, sample_weight):
     """Fit a transformer; return the rows that it makes, and itself."""
     given = {"qid": qid, "sample_weight": sample_weight}
     if _fits_and_transforms(step, qid):
-        return step.fit_transform(X, y, **_asked_for(step, "fit_transform", given)), step
-    step.fit(X, y, **_asked_for(step, "fit", given))
+        taken = _asked_for(step, "fit_transform", given)
+        return _call_step(step, "fit_transform", X, y, **taken), step
+    _call_step(step, "fit", X, y, **_asked_for(step, "fit", given))
     return transform_rows(step, X, qid), step
 
 
@@ -469,9 +429,7 @@ def _asked_for(step, method, given):
 
 def _refuse_missing(name, step, method):
     """Raise if the qid is missing that a step takes."""
-    with _routing():
-        needs = handed_to(step, "transform", qid="any")
-    if needs:
+    if handed_to(step, "transform", qid="any"):
         raise MissingQidError(
             f"QueryPipeline was fitted with a qid, {method} got none, and step {name!r} needs it. "
             "Pass qid=qid. Tools such as cross_val_predict and GridSearchCV.predict hand no qid to "

@@ -69,6 +69,13 @@ def test_the_largest_numbers_do_not_overflow():
     np.testing.assert_array_equal(QuantileHinges(2).fit_transform(X), [[0.0], [0.5], [1.0]])
 
 
+@pytest.mark.parametrize("largest", [1.7e308, 1e-300])
+def test_numbers_of_any_size(largest):
+    out = QuantileHinges(3).fit_transform([[-largest], [largest]])
+    np.testing.assert_array_equal(out, [[0.0, 0.0], [1.0, 1.0]])
+    assert QuantileHinges(2).fit_transform([[0.0], [5e-324]]).shape == (2, 0)
+
+
 def test_refused():
     with pytest.raises(ValueError, match="n_knots"):
         QuantileHinges(1).fit([[1.0], [2.0]])

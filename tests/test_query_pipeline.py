@@ -20,7 +20,7 @@ from sklearn.model_selection import (
     learning_curve,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler, TargetEncoder
 
 from skcalrank import (
     AveragePrecisionRanker,
@@ -128,6 +128,15 @@ def test_steps_of_every_kind(step, data):
             pipe.predict(X)
     else:
         assert pipe.predict(X).shape == y.shape
+
+
+def test_encoders_that_read_the_target(data):
+    # scikit-learn's does not fit with routing on, which steps without metadata do not need.
+    X, y, qid = data
+    names = np.array(["a", "b", "c"])[np.digitize(X[:, :1], [-0.5, 0.5])]
+    pipe = make_query_pipeline(TargetEncoder(target_type="continuous"), NDCGRanker())
+    scores = pipe.fit(names, y, qid).predict(names, qid)
+    assert len(np.unique(scores)) == len(np.unique(names))
 
 
 def test_refused_requests_are_kept(data):

@@ -9,8 +9,10 @@ from boosting_cases import FIRST, boosted, made_queries
 from joblib import parallel_config
 from scipy.optimize import nnls
 from scipy.sparse import csr_matrix
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
@@ -263,7 +265,53 @@ def test_parameters_go_by_the_names_of_the_rankers():
     assert isinstance(stack.rankers[0][1], DCGRanker)
     assert clone(stack).get_params()["trees__max_leaves"] == 7
     assert StackingRanker().set_params(cv=3).cv == 3
+    given = StackingRanker().set_params(rankers=[("a", Ridge())], a__alpha=2.0)
+    assert given.rankers[0][1].alpha == 2.0
     assert "trees" in repr(stack)
+
+
+def test_dropped_rankers_are_left_out(data):
+    X, y, qid = data
+    stack = StackingRanker(pair()).set_params(bent="drop").fit(X, y, qid)
+    assert list(stack.named_rankers_) == ["linear"]
+    alone = StackingRanker(pair()[:1]).fit(X, y, qid)
+    np.testing.assert_array_equal(stack.predict(X), alone.predict(X))
+
+
+class BestColumn(TransformerMixin, BaseEstimator):
+    """Reads labels, and does not say so."""
+
+    def fit(self, X, y):
+        self.best_ = int(np.argmax([abs(np.corrcoef(column, y)[0, 1]) for column in X.T]))
+        return self
+
+    def transform(self, X):
+        return X[:, [self.best_]]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        BestColumn(),
+        make_pipeline(SelectKBest(f_regression, k=1)),
+        ColumnTransformer([("best", SelectKBest(f_regression, k=1), [0, 2, 3])]),
+    ],
+    ids=lambda step: type(step).__name__,
+)
+def test_steps_that_read_labels_are_fitted_with_them(step, data):
+    X, y, qid = data
+    pipe = make_query_pipeline(step, NDCGRanker())
+    stack = StackingRanker([("pipe", pipe)]).fit(X, y, qid)
+    expected = clone(pipe).fit(X, y, qid).predict(X, qid)
+    np.testing.assert_allclose(stack.rankers_[0].predict(X, qid), expected, atol=1e-9)
+
+
+def test_scores_of_a_query_do_not_depend_on_other_queries(data):
+    X, y, qid = data
+    stack = StackingRanker([("linear", Ridge())], normalize="query").fit(X, y, qid)
+    far = np.vstack([X[:15], 1e12 * X[15:30]])
+    both = stack.predict(far, qid[:30])
+    np.testing.assert_allclose(both[:15], stack.predict(X[:15], qid[:15]))
 
 
 def test_pickles(data):
@@ -321,8 +369,10 @@ LINEAR = [("linear", NDCGRanker())]
 REFUSED = {
     "rankers must be a list of": {"rankers": NDCGRanker()},
     "rankers must be a list": {"rankers": []},
-    "names that differ": {"rankers": LINEAR * 2},
-    "hold no '__'": {"rankers": [("a__b", NDCGRanker())]},
+    "Names provided are not unique": {"rankers": LINEAR * 2},
+    "must not contain __": {"rankers": [("a__b", NDCGRanker())]},
+    "conflict with constructor": {"rankers": [("cv", NDCGRanker())]},
+    "one at least that is not dropped": {"rankers": [("a", "drop")]},
     "must have fit and predict, got .*NDCGRanker": {"rankers": [("a", NDCGRanker)]},
     "give a number of folds": {"rankers": LINEAR, "cv": "five"},
     "Unknown measure": {"rankers": LINEAR, "measure": "nothing"},

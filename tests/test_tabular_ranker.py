@@ -70,6 +70,13 @@ def test_a_category_that_fit_has_not_seen():
     assert np.isfinite(ranker.predict(new, qid)).all()
 
 
+def test_dates_are_named():
+    X, y, qid = offers(10)
+    X["day"] = np.datetime64("2026-11-22")
+    with pytest.raises(ValueError, match="got dates or times in 'day'"):
+        small(trees=None).fit(X, y, qid)
+
+
 def test_cross_validation_is_one_statement():
     X, y, qid = offers()
     folds = {"cv": QueryKFold(3), "scoring": get_scorer("ndcg@5")}
@@ -86,7 +93,7 @@ def test_neither_order_nor_names_matter():
 
 
 def test_parts_and_parameters():
-    ranker = tabular_ranker("map", trees=FIRST, n_jobs=2)
+    ranker = tabular_ranker("recall@5", trees=FIRST, n_jobs=2)
     assert [name for name, _ in ranker.rankers] == [
         "scaled",
         "logs",
@@ -95,7 +102,7 @@ def test_parts_and_parameters():
         "by_pairs",
     ]
     assert ranker.get_params()["by_pairs__engine"] == FIRST
-    assert ranker.get_params()["by_documents__measure"] == "map"
+    assert ranker.get_params()["by_documents__measure"] == "recall@5"
     assert [name for name, _ in clone(tabular_ranker(trees=None)).rankers] == [
         "scaled",
         "logs",
@@ -103,3 +110,5 @@ def test_parts_and_parameters():
     ]
     with pytest.raises(ValueError, match="trees='forest': choose one of"):
         tabular_ranker(trees="forest")
+    with pytest.raises(ValueError, match="measure='map' is not positional"):
+        tabular_ranker("map")

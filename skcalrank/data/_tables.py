@@ -106,6 +106,17 @@ def category_columns(X: Any) -> list[int]:
     ]
 
 
+def refuse_dates(X: Any) -> None:
+    """Raise for columns of a frame that hold dates or times, naming them."""
+    columns = zip(X.columns, X.dtypes) if is_frame(X) else ()
+    found = [name for name, dtype in columns if str(dtype).lower().startswith(_TIMES)]
+    if found:
+        raise ValueError(
+            f"X must hold numbers, categories or text, got dates or times in "
+            f"{', '.join(map(repr, found))}: make numbers of them, such as days before today."
+        )
+
+
 def _is_no_number(X: Any, number: int, dtype: Any) -> bool:
     if str(dtype).lower().startswith(("category", "categorical", "enum", "dictionary", *_TIMES)):
         return True

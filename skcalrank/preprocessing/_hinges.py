@@ -32,9 +32,8 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
     curves that are straight between the quantiles and flat beyond them, those of
     ``SplineTransformer(degree=1, knots="quantile")``.
 
-    The columns are other ones, and so is what a ridge penalty does to the curve: here it draws the
-    slopes of neighboring intervals to each other and to 0, which keeps a trend; there it draws the
-    heights at the quantiles to 0.
+    The columns are other ones, and so is what a ridge penalty does to the curve: here it draws what
+    the curve rises by over each interval to 0, there the heights at the quantiles.
 
     Parameters
     ----------
@@ -106,11 +105,12 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         quantiles = np.linspace(0.0, 100.0, self.n_knots)
         known = ~np.isnan(X).all(axis=0)
         knots = np.zeros((self.n_knots, X.shape[1]))
-        knots[:, known] = np.nanpercentile(X[:, known], quantiles, axis=0)
+        # Halves, whose differences cannot overflow.
+        knots[:, known] = np.nanpercentile(X[:, known] / 2, quantiles, axis=0)
         starts, ends = knots[:-1].T, knots[1:].T
         there = ends > starts
         self.features_ = np.nonzero(there)[0]
-        self.starts_, self.ends_ = starts[there], ends[there]
+        self.starts_, self.ends_ = 2 * starts[there], 2 * ends[there]
         return self
 
     def transform(self, X: Matrix) -> Any:
@@ -126,7 +126,6 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         out = self._checked(X, reset=False)[:, self.features_]
-        # Halves, whose differences cannot overflow.
         out *= 0.5
         out -= self.starts_ / 2
         out /= self.ends_ / 2 - self.starts_ / 2

@@ -12,7 +12,8 @@ from sklearn.utils import _safe_indexing
 
 from ..boosting import BoostedRanker
 from ..data import Floats, Queries
-from ..pipeline import fit_in_two, fits_in_two, handed_to
+from ..pipeline import handed_to
+from ._views import fit_in_two, fits_in_two
 
 
 class Rows(NamedTuple):
@@ -138,8 +139,9 @@ class Scale(NamedTuple):
             return scores / self.spread
         away = within(scores, queries)
         squares = queries.sum(queries.group(away**2)) / queries.sizes
+        largest = queries.max(queries.group(np.abs(scores)))
         unit = np.sqrt(squares)[queries.codes]
-        there = unit > _ROUNDING * np.abs(scores).max(initial=0.0)
+        there = unit > _ROUNDING * largest[queries.codes]
         return np.divide(away, unit, out=np.zeros_like(away), where=there)
 
 

@@ -44,27 +44,31 @@ class StackingRanker(BaseRanker, _BaseComposition):
     many numbers as there are rankers.
 
     The squared loss over *all* functions is calibrated (Fisher-consistent) for the measure. Here it
-    is minimized over mixtures of given scores only: the order is the best one for the measure, as
-    queries come, where some mixture has the conditional mean of the targets up to a constant
-    of each query, as when one of the rankers is consistent. Otherwise it is the mixture that is
-    closest to that mean, and no theorem says that its value of the measure is the best of all
-    mixtures.
+    is minimized over mixtures of given scores only. With ``normalize="pooled"`` the order is the
+    best one for the measure, as queries come, where some mixture is the conditional mean of the
+    targets up to a constant of each query, as when one of the rankers estimates this mean.
+    Otherwise it is the mixture that is closest to the mean, and no theorem says that its value of
+    the measure is the best of all mixtures: a ranker may be consistent and its scores be
+    another function of the mean, as those of a logistic loss are. With ``normalize="query"`` the
+    level of scores in a query is lost too, and even a ranker that knows the mean may be mixed with
+    others.
 
     Parameters
     ----------
     rankers : list of (str, ranker), default=None
         Rankers of this package, pipelines and searches around them, regressors, and the classes
-        LGBMRanker, XGBRanker and CatBoostRanker. None is the three closed forms of
-        :func:`tabular_ranker`: features scaled within the query, their signed logarithms, and
-        hinges at their quantiles.
+        LGBMRanker, XGBRanker and CatBoostRanker; "drop" in place of one leaves it out. None is the
+        three closed forms of :func:`tabular_ranker`: features scaled within the query, their signed
+        logarithms, and hinges at their quantiles.
     measure : str or Measure, default="ndcg@10"
         Whose targets the mixture estimates, and which :meth:`score` computes.
     cv : int, splitter, iterable or None, default=None
         Which queries are held out. None: one split. A :class:`BoostedRanker` that stops early
-        stops on queries of its own of this split, is mixed by its scores there, and is
-        not fitted again; others are fitted without the held-out queries, and again with
-        all. A number of folds, a splitter or an iterable of (train, test): everything is
-        fitted to each training part, and again to all queries.
+        stops on queries of its own of this split, is mixed by its scores there, and is not fitted
+        again; others are fitted without the held-out queries, and again with all. (Scalers,
+        encoders and imputers that read no labels are fitted once, with all.) A number of folds,
+        a splitter or an iterable of (train, test): everything is fitted to each training part,
+        and again to all queries.
     normalize : {"pooled", "query"}, default="pooled"
         "pooled": scores are divided by their spread within queries, learned in fit, and `predict`
         needs no qid. "query": scores of each query get mean 0 and standard deviation 1.
@@ -164,13 +168,13 @@ class StackingRanker(BaseRanker, _BaseComposition):
         Parameters
         ----------
         **params
-            Such as ``trees__learning_rate=0.05`` or ``trees=None``.
+            Such as ``trees__learning_rate=0.05`` or ``trees="drop"``.
 
         Returns
         -------
         self
         """
-        if self.rankers is None:
+        if self.rankers is None and "rankers" not in params:
             super().set_params(**params)
         else:
             self._set_params("rankers", **params)
@@ -179,7 +183,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         try:
-            members = [ranker for _, ranker in _checked_members(self._members())]
+            members = [ranker for _, ranker in self._checked_members()]
             tags.target_tags.positive_only = self._measure().positive_only
         except ValueError:
             return tags  # parameters are validated in fit
@@ -202,7 +206,27 @@ class StackingRanker(BaseRanker, _BaseComposition):
     def _check_params(self):
         check_params(self)
         self._measure()
-        return _checked_members(self._members())
+        return self._checked_members()
+
+    def _checked_members(self):
+        """Return (name, ranker) pairs but for those that are dropped, or raise for others."""
+        try:
+            members = [(name, ranker) for name, ranker in self._members()]
+        except (TypeError, ValueError):
+            members = []
+        if not members or not all(isinstance(name, str) for name, _ in members):
+            raise ValueError(
+                "rankers must be a list of (name, ranker), such as [('linear', NDCGRanker()), "
+                "('trees', BoostedRanker())], or None for three linear views."
+            )
+        self._validate_names([name for name, _ in members])
+        members = [(name, ranker) for name, ranker in members if not _is_dropped(ranker)]
+        if not members:
+            raise ValueError("rankers must hold one at least that is not dropped.")
+        for name, ranker in members:
+            if isclass(ranker) or not (hasattr(ranker, "fit") and hasattr(ranker, "predict")):
+                raise ValueError(f"rankers must have fit and predict, got {ranker!r} for {name!r}.")
+        return members
 
     # -- fit ------------------------------------------------------------------------
 
@@ -322,21 +346,5 @@ class StackingRanker(BaseRanker, _BaseComposition):
         return np.sum(parts, axis=0)  # type: ignore[no-any-return]
 
 
-def _checked_members(members):
-    """Return (name, ranker) pairs, or raise for what are none."""
-    try:
-        members = [(name, ranker) for name, ranker in members]
-    except (TypeError, ValueError):
-        members = []
-    names = [name for name, _ in members]
-    if not members or not all(isinstance(name, str) for name in names):
-        raise ValueError(
-            "rankers must be a list of (name, ranker), such as [('linear', NDCGRanker()), "
-            "('trees', BoostedRanker())], or None for three linear views."
-        )
-    for name, ranker in members:
-        if "__" in name or names.count(name) > 1:
-            raise ValueError(f"rankers must have names that differ and hold no '__', got {names}.")
-        if isclass(ranker) or not (hasattr(ranker, "fit") and hasattr(ranker, "predict")):
-            raise ValueError(f"rankers must have fit and predict, got {ranker!r} for {name!r}.")
-    return members
+def _is_dropped(ranker) -> bool:
+    return isinstance(ranker, str) and ranker == "drop"

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..boosting import BoostedRanker
 from ..data import Seed, check_option
-from ..measures import Measure
+from ..measures import Measure, get_measure
 from ._ranker import StackingRanker
 from ._views import linear_views
 
@@ -36,7 +36,8 @@ def tabular_ranker(
       least squares of the same targets. Each boosted ranker is stopped on a fifth of the queries
       of its own, which the weights are learned from, and trained on all others.
 
-    Each part is calibrated for the measure, as far as what it can represent goes.
+    Each part minimizes a loss that is calibrated for the measure, over what it can represent; of
+    their mixture no theorem is known.
 
     The closed forms alone (``trees=None``) take a tenth to a third of the time, and are level with
     trees or ahead where features act by themselves or data are few. Where features act together
@@ -45,7 +46,8 @@ def tabular_ranker(
     Parameters
     ----------
     measure : str or Measure, default="ndcg@10"
-        What is estimated, stops the trees, and is computed by `score`.
+        What is estimated, stops the trees, and is computed by `score`: a positional measure, such
+        as "ndcg@10", "dcg", "precision@5", "recall@10", "rbp", "eru", "auc" or "spearman".
     trees : {"auto", "lightgbm", "xgboost", "sklearn"} or None, default="auto"
         Library of the boosted rankers. "auto" is LightGBM where it is installed, else XGBoost, else
         the histogram trees of scikit-learn. None leaves them out.
@@ -65,7 +67,7 @@ def tabular_ranker(
     Raises
     ------
     ValueError
-        If `trees` is unknown.
+        If `trees` is unknown, or the measure is not positional, for which there is no closed form.
 
     Examples
     --------
@@ -75,6 +77,12 @@ def tabular_ranker(
     >>> bool(ranker.score(X, y, qid) > 0.8)
     True
     """
+    if get_measure(measure).shape != "documents":
+        raise ValueError(
+            f"measure={measure!r} is not positional, so that there is no closed form to mix: "
+            "choose a measure such as 'ndcg@10', BoostedRanker, or rankers of your own in a "
+            "StackingRanker."
+        )
     rankers = linear_views(measure)
     if trees is not None:
         check_option("trees", trees, _TREES)
