@@ -73,11 +73,14 @@ def test_estimator_checks(estimator, check):
 # -- weights -----------------------------------------------------------------------------
 
 
-def test_weights_are_least_squares_of_scores_out_of_fold(data):
+@pytest.mark.parametrize("targets", ["measure", "grades"])
+def test_weights_are_least_squares_of_scores_out_of_fold(data, targets):
     X, y, qid = data
     splits = list(QueryKFold(3).split(X, y, groups=qid))
-    stack = StackingRanker(pair(), cv=splits).fit(X, y, qid)
-    aim = get_measure("ndcg@10").score_targets(y.astype(float), check_queries(qid, len(qid)))
+    stack = StackingRanker(pair(), cv=splits, targets=targets).fit(X, y, qid)
+    aim = y.astype(float)
+    if targets == "measure":
+        aim = get_measure("ndcg@10").score_targets(aim, check_queries(qid, len(qid)))
     columns = np.empty((len(y), 2))
     for train, test in splits:
         for column, (_, member) in enumerate(pair()):

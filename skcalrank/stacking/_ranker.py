@@ -72,6 +72,9 @@ class StackingRanker(BaseRanker, _BaseComposition):
     normalize : {"pooled", "query"}, default="pooled"
         "pooled": scores are divided by their spread within queries, learned in fit, and `predict`
         needs no qid. "query": scores of each query get mean 0 and standard deviation 1.
+    targets : {"measure", "grades"}, default="measure"
+        What the mixture estimates: the targets of the measure, or the labels as it reads them,
+        of which no theorem speaks, and which are less noisy.
     random_state : int, RandomState instance or None, default=None
         Draws the held-out queries of ``cv=None``. None draws them by the values in X, y and
         `sample_weight`. Neither depends on the order of the rows.
@@ -120,6 +123,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         "measure": OWN_ERROR,
         "cv": OWN_ERROR,
         "normalize": [one_of("pooled", "query")],
+        "targets": [one_of("measure", "grades")],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -132,6 +136,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         measure: str | Measure = "ndcg@10",
         cv: Any = None,
         normalize: str = "pooled",
+        targets: str = "measure",
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -140,6 +145,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         self.measure = measure
         self.cv = cv
         self.normalize = normalize
+        self.targets = targets
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -290,6 +296,11 @@ class StackingRanker(BaseRanker, _BaseComposition):
                 "ranker, such as SpearmanRanker()."
             )
         return problem
+
+    def _targets(self, problem):
+        if self.targets == "grades":
+            return problem.measure.labels(problem.y)
+        return super()._targets(problem)
 
     def _fit_members(self, members, plan):
         """Fit the rankers, and set what was learned."""

@@ -33,7 +33,7 @@ def tabular_ranker(
     * two :class:`BoostedRanker`, which read the table as it is, with the logistic loss of the
       targets of the measure: one weighs queries by their documents, the other by their pairs;
     * a :class:`StackingRanker`, which normalizes scores within the query and mixes them by
-      least squares of the same targets. Each boosted ranker is stopped on a fifth of the queries
+      least squares of the grades. Each boosted ranker is stopped on a fifth of the queries
       of its own, which the weights are learned from, and trained on all others.
 
     Each part minimizes a loss that is calibrated for the measure, over what it can represent; of
@@ -91,6 +91,7 @@ def tabular_ranker(
         rankers,
         measure=measure,
         normalize="query",
+        targets="grades",
         random_state=random_state,
         verbose=verbose,
     )
