@@ -129,7 +129,8 @@ def test_conventions_are_of_measures():
 
 def test_what_is_given_beside_a_convention_stays():
     assert get_measure("ndcg@5", convention="sklearn") == NDCG(5, "linear")
-    assert get_measure(NDCG(5), convention="sklearn") == NDCG(5, "linear")
+    assert get_measure(NDCG(5, "linear"), convention="sklearn") == NDCG(5, "linear")
+    assert get_measure(NDCG(5), convention="lightgbm") == NDCG(5)
     assert get_measure("ndcg", gain=[0, 2], convention="sklearn") == NDCG(gain=[0, 2])
     own = get_measure("map", relevance_level=2, convention="lightgbm")
     assert own == AveragePrecision(relevance_level=2, divisor="attainable")
@@ -139,6 +140,55 @@ def test_what_is_given_beside_a_convention_stays():
     assert metrics.ndcg_score(y, scores, k=1, convention="xgboost") == 0.5
     assert metrics.ndcg_score(y, scores, k=1, convention="xgboost", empty="zero") == 0
     assert metrics.ndcg_score(y, scores, k=1, convention="xgboost", ties="best") == 1
+
+
+FUNCTIONS = {
+    function.measure.name: function
+    for function in map(vars(metrics).get, metrics.__all__)
+    if hasattr(function, "measure")
+}
+GIVEN = [
+    (name, measure, option, MEASURES[measure].__dataclass_fields__[option].default)
+    for name, convention in CONVENTIONS.items()
+    for measure, options in convention.options.items()
+    for option in options
+]
+
+
+@pytest.mark.parametrize(("name", "measure", "option", "default"), GIVEN)
+def test_an_option_that_is_given_as_its_default_stays(name, measure, option, default):
+    given = {option: default}
+    assert getattr(get_measure(measure, convention=name, **given), option) == default
+    assert getattr(get_scorer(measure, convention=name, **given).measure, option) == default
+    y, scores = [0, 2 if option == "gain" else 1, 0, 1, 1], [1, 2, 3, 4, 5]
+    others = {k: v for k, v in CONVENTIONS[name].options[measure].items() if k != option}
+    found, cutoff = FUNCTIONS[measure], {"k": 2} if MEASURES[measure].has_cutoff else {}
+    expected = found(y, scores, **cutoff, **others)
+    assert found(y, scores, convention=name, **cutoff, **given) == expected
+    with pytest.raises(ValueError, match=rf"contradicts convention='{name}', which .*{option}="):
+        get_measure(MEASURES[measure](), convention=name)
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_policies_that_are_given_as_their_defaults_stay(name):
+    y, scores = [[0, 0, 0], [2, 0, 1]], [[1, 1, 1], [2, 2, 2]]
+    own, measure = CONVENTIONS[name], get_measure("ndcg", convention=name)
+
+    def of_scorer(y, scores, **options):
+        scorer = get_scorer("ndcg", **options)
+        return measure_score(scorer.measure, y, scores, ties=scorer.ties, empty=scorer.empty)
+
+    calls = [
+        metrics.ndcg_score,
+        of_scorer,
+        lambda *args, **options: measure_score("ndcg", *args, **options),
+        lambda *args, **options: evaluate(*args, ["ndcg"], **options)["ndcg"],
+    ]
+    for given in ({}, {"ties": "average"}, {"empty": "skip"}, {"ties": "average", "empty": "skip"}):
+        policies = {"ties": own.ties, "empty": own.empty} | given
+        expected = measure_score(measure, y, scores, **policies)
+        for call in calls:
+            assert call(y, scores, convention=name, **given) == expected
 
 
 def test_a_library_has_its_measures_only():

@@ -2,10 +2,12 @@
 
 import pickle
 from functools import partial
+from itertools import permutations
 
 import numpy as np
 import pytest
 from cases import halved
+from definitions import ndcg
 from row_laws import law_of
 from sklearn.base import clone
 
@@ -48,6 +50,35 @@ def test_the_usual_gain_and_discount_are_of_the_family(cls):
     y = np.r_[Y + 0.5, 9000]
     found = measure_score(cls(gain=lambda grades: grades), y, [*SCORES, 0.2])
     assert found == pytest.approx(measure_score(cls(gain="linear"), y, [*SCORES, 0.2]))
+
+
+@pytest.mark.parametrize("k", [None, 1, 2, 9])
+@pytest.mark.parametrize("gain", [[1, 2, 4], [2, 2, 3], [0, 0, 1], [0, 1, 1e308]], ids=str)
+def test_the_best_order_has_an_ndcg_of_one(gain, k, rng):
+    y = rng.integers(0, 3, (6, 4))
+    y[0], y[1] = 0, 2
+    expected = np.where(np.array(gain)[y.max(axis=1)] > 0, 1.0, np.nan)
+    orders = [np.tile(order, (6, 1)) for order in permutations(range(4))]
+    # With grades that are integers, and with others.
+    for labels, own in ((y, gain), (y + 0.5, lambda grades: np.array(gain)[grades.astype(int)])):
+        options = {"average": False, "empty": "nan"}
+        values = [measure_score(NDCG(k, own), labels, order, **options) for order in orders]
+        np.testing.assert_allclose(np.max(values, axis=0), expected)
+
+
+@pytest.mark.parametrize("y", [[2, 0, 1, 0], [1, 0, 1, 1], [0, 0, 0, 0]])
+@pytest.mark.parametrize("gain", [(1, 2, 4), (0, 0, 1), lambda grades: (grades >= 2) * 1.0])
+def test_ndcg_is_its_definition_with_any_gain_of_grade_zero(y, gain):
+    for order in permutations(range(1, 5)):
+        found = measure_score(NDCG(2, gain), y, np.negative(order), empty="nan")
+        assert found == pytest.approx(ndcg(y, order, 2, gain), nan_ok=True)
+
+
+def test_ndcg_is_undefined_where_no_gain_is_positive():
+    y, scores = [[1, 0, 1], [2, 0, 1]], [[3, 2, 1], [3, 2, 1]]
+    assert measure_score(NDCG(gain=lambda grades: (grades >= 2) * 1.0), y, scores) == 1
+    assert measure_score(NDCG(gain=[0, 0, 1]), y, scores, empty="zero") == 0.5
+    assert measure_score(NDCG(gain=[1, 2]), [[0, 0, 0]], [[3, 2, 1]]) == pytest.approx(1)
 
 
 def test_reciprocal_rank_is_an_err():

@@ -28,6 +28,9 @@ THEIRS = {
     "map@10": "map_cut_10",
     "precision@5": "P_5",
     "recall@10": "recall_10",
+    "precision": "set_P",
+    "recall": "set_recall",
+    "f1": "set_F",
     "mrr": "recip_rank",
     "bpref": "bpref",
 }
@@ -58,6 +61,16 @@ def test_values_are_those_of_trec_eval(rng, level):
     for query, values in evaluator.evaluate(run).items():
         for name, their_name in THEIRS.items():
             assert ours[name][query] == pytest.approx(values[their_name], abs=1e-12), name
+
+
+@pytest.mark.parametrize("ties", ["trec", "average"])
+@pytest.mark.parametrize("at", ["", "@3"])
+def test_f1_is_the_harmonic_mean_of_the_values_beside_it(rng, at, ties):
+    names = [name + at for name in ("precision", "recall", "f1")]
+    values = evaluate_run(*made(rng), names, ties=ties, empty="zero", average=False)
+    precision, recall, f1 = (np.array(list(values[name].values())) for name in names)
+    expected = 2 * precision * recall / np.maximum(precision + recall, 1e-300)
+    np.testing.assert_allclose(f1, expected, atol=1e-12)
 
 
 def test_means_skip_what_is_undefined():

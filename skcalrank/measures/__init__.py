@@ -76,8 +76,9 @@ def get_measure(
         ``"ndcg@10"``, ``"map"``, ...; ``@k`` may be left out, and is for measures with a
         cutoff. A measure is returned as it is.
     convention : {"trec_eval", "lightgbm", "xgboost", "sklearn"}, default=None
-        Fill in the options that this library has, where they are left at their defaults. What it
-        does with equal scores and empty queries is up to metrics, which take it too.
+        Fill in the options that this library has, where none are given: those given stay. A
+        measure that has a default in place of such an option is refused. What the library does
+        with equal scores and empty queries is up to metrics, which take it too.
     **options
         Parameters of the measure, such as ``gain`` or ``relevance_level``.
 
@@ -89,7 +90,7 @@ def get_measure(
     ------
     ValueError
         For an unknown name (the valid ones are listed), a cutoff where there is none,
-        or an option that the measure does not have.
+        an option that the measure does not have, or a measure that contradicts the convention.
 
     Examples
     --------
@@ -100,7 +101,8 @@ def get_measure(
     AveragePrecision(k=10, relevance_level=1, divisor='attainable')
     """
     if convention is not None:
-        return get_convention(convention).apply(get_measure(measure, **options))
+        given = None if isinstance(measure, Measure) else options
+        return get_convention(convention).apply(get_measure(measure, **options), given)
     if isinstance(measure, Measure):
         if options:
             raise ValueError(

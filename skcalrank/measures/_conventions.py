@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -27,17 +27,35 @@ class Convention:
     empty: str
     options: Mapping[str, Mapping[str, Any]]
 
-    def apply(self, measure: Measure) -> Measure:
-        """Return the measure with the options of the library where it has its defaults."""
+    @property
+    def policies(self) -> dict[str, str]:
+        """What metrics do with equal scores and empty queries."""
+        return {"ties": self.ties, "empty": self.empty}
+
+    def apply(self, measure: Measure, given: Container[str] | None) -> Measure:
+        """Return the measure with the options of the library that were not given.
+
+        An object (`given` is None) does not tell which of its options were given: one that is at
+        its default, unlike the library's, is an error.
+        """
         if measure.name not in self.options:
             raise ValueError(
                 f"convention={self.name!r} has no {measure.name}: choose one of "
                 f"{', '.join(self.options)}, or leave convention out."
             )
         own = self.options[measure.name]
+        if given is not None:
+            left = {name: value for name, value in own.items() if name not in given}
+            return replace(measure, **left)  # type: ignore[type-var]
         defaults = {field.name: field.default for field in fields(measure)}  # type: ignore[arg-type]
-        unset = {k: v for k, v in own.items() if getattr(measure, k) == defaults[k]}
-        return replace(measure, **unset)  # type: ignore[type-var]
+        missing = [f"{k}={v!r}" for k, v in own.items() if getattr(measure, k) == defaults[k]]
+        if missing:
+            raise ValueError(
+                f"{measure!r} contradicts convention={self.name!r}, which has "
+                f"{' and '.join(missing)}: set that on the measure, or give the name "
+                f"{measure.full_name!r}."
+            )
+        return measure
 
 
 _RELEVANT = {"relevance_level": 1}

@@ -11,7 +11,7 @@ import numpy as np
 from ..data import Bools, Floats, Ints, Queries, Ranked, safe_divide
 from ._base import BinaryMeasure, Measure, PositionalMeasure
 from ._labels import binary_labels, check_level
-from ._positional import Precision
+from ._positional import Precision, Recall
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ class F1(BinaryMeasure, PositionalMeasure):
     Parameters
     ----------
     k : int, default=None
-        Last position that counts, from 1; None = the number of documents of each query.
+        Last position that counts, from 1; None = the number of documents of each query, of runs
+        those that were retrieved.
     relevance_level : float, default=None
         As in :class:`Precision`.
 
@@ -99,6 +100,12 @@ class F1(BinaryMeasure, PositionalMeasure):
     def targets(self, y: Floats, queries: Queries) -> Floats:
         k = queries.sizes if self.k is None else self.k
         return y * queries.repeat(2.0 / (k + queries.sum(y)))
+
+    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
+        # Not by the targets, which do not know how many documents of a query a run retrieved.
+        precision = Precision(self.k).evaluate(y, ranked)
+        recall = Recall(self.k).evaluate(y, ranked)
+        return safe_divide(2.0 * precision * recall, precision + recall)
 
     def separable_targets(self, y: Floats) -> Floats:
         return y

@@ -197,7 +197,7 @@ class DCG(PositionalMeasure):
 class NDCG(DCG):
     r"""DCG divided by the largest that the labels allow: :math:`u_i = G(y_i)/\mathrm{IDCG}@k(y)`.
 
-    ``u = 0`` for a query without a relevant document, where it is 0/0 (DMJ13, eq. 14, with
+    ``u = 0`` for a query without a document of positive gain, where it is 0/0 (DMJ13, eq. 14, with
     F = 1/phi).
 
     Parameters
@@ -234,7 +234,9 @@ class NDCG(DCG):
     separable: ClassVar[bool] = False
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
-        without: Bools = queries.max(y) == 0
+        # The gains of these names are 0 for grade 0 only.
+        gain = y if isinstance(self.gain, str) else gains(y, self.gain)
+        without: Bools = queries.max(gain) == 0
         return without
 
     def targets(self, y: Floats, queries: Queries) -> Floats:
@@ -244,7 +246,8 @@ class NDCG(DCG):
             grades = y.astype(np.intp)
             if (grades == y).all():
                 gain = gains(np.arange(highest + 1.0), self.gain)
-                return _share(gain[grades], self._ideal(gain, grades, bits, queries), queries)
+                if scale_of(gain[-1]) == 1:
+                    return _share(gain[grades], self._ideal(gain, grades, bits, queries), queries)
         gain = gains(y, self.gain)
         gain = gain / queries.repeat(scale_of(queries.max(gain)))
         return _share(gain, self.best(gain, queries), queries)
@@ -264,8 +267,9 @@ class NDCG(DCG):
         filled = counts.cumsum(axis=1)
         discount = self.basis(np.arange(1, queries.sizes.max() + 1), queries.sizes)
         summed = np.append(0.0, discount.cumsum())
-        # Summation by parts over the grades.
+        # Summation by parts over the grades; all documents have the gain of grade 0 or more.
         ideal: Floats = summed[filled] @ np.diff(gain)[::-1]
+        ideal += gain[0] * summed[queries.sizes]
         return ideal
 
 

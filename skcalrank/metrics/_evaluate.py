@@ -35,14 +35,23 @@ _PART_ROWS = 1 << 17
 EMPTY = ("skip", "zero", "one", "nan", "error")
 
 
+class _Default(str):
+    """The default of a policy, which a convention replaces: an equal value that is given stays."""
+
+    __slots__ = ()
+
+
+_TIES, _EMPTY = _Default("average"), _Default("skip")
+
+
 def measure_score(
     measure: str | Measure,
     y_true: Labels,
     y_score: ArrayLike,
     *,
     qid: ArrayLike | None = None,
-    ties: str = "average",
-    empty: str = "skip",
+    ties: str = _TIES,
+    empty: str = _EMPTY,
     sample_weight: ArrayLike | None = None,
     average: bool = True,
     convention: str | None = None,
@@ -72,8 +81,10 @@ def measure_score(
         Mean over queries; False = one value per query, in order of first appearance,
         NaN where a query is skipped.
     convention : {"trec_eval", "lightgbm", "xgboost", "sklearn"}, default=None
-        Measure as this library does: fill in `ties`, `empty` and the options of the measure where
-        they are left at their defaults. :doc:`/measures` says how far the values agree.
+        Measure as this library does: fill in `ties`, `empty` and the options of the measure that
+        are not given; those given stay, also where they equal a default. A measure that has a
+        default in place of the option of the library is an error. :doc:`/measures` says how far the
+        values agree.
 
     Returns
     -------
@@ -110,8 +121,8 @@ def evaluate(
     measures: Iterable[str | Measure] | Mapping[Any, str | Measure],
     *,
     qid: ArrayLike | None = None,
-    ties: str = "average",
-    empty: str = "skip",
+    ties: str = _TIES,
+    empty: str = _EMPTY,
     sample_weight: ArrayLike | None = None,
     average: bool = True,
     convention: str | None = None,
@@ -148,7 +159,10 @@ def evaluate(
     resolved = {
         name: get_measure(measure, convention=convention) for name, measure in measures.items()
     }
-    ties, empty = in_convention(convention, ties, empty)
+    if convention is not None:
+        own = get_convention(convention)
+        ties = own.ties if isinstance(ties, _Default) else ties
+        empty = own.empty if isinstance(empty, _Default) else empty
     y_true, y_score, qid, sample_weight = in_memory(
         y_true=y_true, y_score=y_score, qid=qid, sample_weight=sample_weight
     )
@@ -182,14 +196,6 @@ def evaluate(
         for name in resolved:
             values[name] = mean_of_queries(values[name], weight, empty)
     return {name: values[name] for name in resolved}
-
-
-def in_convention(convention: str | None, ties: str, empty: str) -> tuple[str, str]:
-    """Return the policies of a convention in place of those left at their defaults."""
-    if convention is None:
-        return ties, empty
-    own = get_convention(convention)
-    return own.ties if ties == "average" else ties, own.empty if empty == "skip" else empty
 
 
 def values_per_query(measure: Measure, y, ranked: Ranked, empty: str) -> np.ndarray:

@@ -42,8 +42,8 @@ ndcg_score = metric_function(
     m.NDCG,
     """Compute the normalized discounted cumulative gain.
 
-    DCG@k over the largest DCG@k that the labels allow; 0/0 without a relevant
-    document.
+    DCG@k over the largest DCG@k that the labels allow; 0/0 without a document of
+    positive gain.
     DMJ13, eq. 14.
 
     >>> round(ndcg_score([0, 2, 1, 1], [0.3, 0.9, 0.1, 0.8], qid=[1, 1, 2, 2]), 4)

@@ -9,7 +9,7 @@ from dataclasses import fields
 from inspect import Parameter
 from typing import Any
 
-from ..measures import Measure
+from ..measures import Measure, get_convention
 from ._evaluate import evaluate, measure_score
 
 _LABELS = "array-like of shape (n_rows,) or (n, r)"
@@ -112,7 +112,11 @@ def metric_function(
         chosen = {option: given.pop(option) for option in options if option in given}
         if not measure.has_cutoff:
             _check_no_cutoff(name, chosen.pop("k", None))
-        (value,) = evaluate(y_true, y_score, [measure(**chosen)], **given).values()
+        found, convention = measure(**chosen), given.pop("convention", None)
+        if convention is not None:
+            own = get_convention(convention)
+            found, given = own.apply(found, chosen), own.policies | given
+        (value,) = evaluate(y_true, y_score, [found], **given).values()
         # Zero minus, so that nothing lost is 0.0 and not -0.0.
         return 0.0 - value if loss else value
 

@@ -17,8 +17,8 @@ from ..data import (
     refuse_masked,
     warn_of_one_query,
 )
-from ..measures import MEASURES, Measure, get_measure
-from ._evaluate import EMPTY, in_convention, measure_score
+from ..measures import MEASURES, Measure, get_convention, get_measure
+from ._evaluate import EMPTY, measure_score
 
 
 class RankingScorer:
@@ -153,10 +153,10 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
     >>> get_scorer("precision@5", relevance_level=2)
     RankingScorer(Precision(k=5, relevance_level=2), ties='average', empty='skip')
     """
-    ties, empty = (metric_options.pop(k, v) for k, v in (("ties", "average"), ("empty", "skip")))
-    measure = get_measure(name, **metric_options)
-    ties, empty = in_convention(metric_options.get("convention"), ties, empty)
-    return RankingScorer(measure, ties=ties, empty=empty)
+    given = {k: metric_options.pop(k) for k in ("ties", "empty") if k in metric_options}
+    measure, convention = get_measure(name, **metric_options), metric_options.get("convention")
+    policies = {} if convention is None else get_convention(convention).policies
+    return RankingScorer(measure, **policies | given)
 
 
 def get_scorer_names() -> list[str]:
