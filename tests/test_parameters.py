@@ -32,7 +32,7 @@ from skcalrank import (
 )
 from skcalrank.data import OWN_ERROR, check_params
 from skcalrank.linear_model import GramRidge
-from skcalrank.preprocessing import QueryContext, QueryScaler
+from skcalrank.preprocessing import QuantileHinges, QueryContext, QueryScaler
 from skcalrank.rankers import PairRanker, ScoreRanker
 from skcalrank.testing import all_rankers
 
@@ -96,6 +96,26 @@ def test_every_parameter_is_documented(cls):
     entries = re.findall(r"^(\w[\w, ]*?)(?: :.*)?$", block, flags=re.M)
     documented = {name.strip() for entry in entries for name in entry.split(",")}
     assert documented == set(inspect.signature(cls).parameters)
+
+
+@pytest.mark.parametrize(("cls", "name"), PARAMETERS, ids=lambda p: getattr(p, "__name__", p))
+def test_every_parameter_is_kept_as_it_is_given(cls, name):
+    value = object()
+    assert cls(**{name: value}).get_params(deep=False)[name] is value
+
+
+COUNTS = ["n_jobs", "n_models", "n_estimators", "n_iter_no_change", "max_leaves", "n_passes"]
+COUNTS += ["max_iter", "k", "order", "n_draws", "n_updates", "batch_size"]
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [(QuantileHinges, "n_knots"), *(each for each in PARAMETERS if each[1] in COUNTS)],
+    ids=lambda p: getattr(p, "__name__", p),
+)
+def test_a_count_is_no_bool(cls, name):
+    with pytest.raises(ValueError, match=rf"{name}.*int.* Got True"):
+        check_params(cls(**{name: True}))
 
 
 # -- nonsense --------------------------------------------------------------------------

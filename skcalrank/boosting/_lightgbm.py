@@ -53,17 +53,23 @@ class LightGBM(Engine):
 
     def unknown(self, given: dict, objective: str | None) -> list[str]:
         del objective
-        known = self._settings({})
-        strange = {name: value for name, value in given.items() if name not in known}
-        return [name for name, value in strange.items() if not self._is_read(name, value, known)]
+        table = getattr(self.module.basic, "_ConfigAliases", None)
+        if table is None:
+            return [name for name, value in given.items() if not self._is_read(name, value)]
+        table.get()  # reads it
+        known = {name for names in table.aliases.values() for name in names}
+        return [name for name in given if name not in known]
 
-    def _is_read(self, name, value, known):
-        """Return whether an option, another name of one that is known, changes its value."""
-        other = not value if isinstance(value, bool) else value
-        if isinstance(value, Real) and not isinstance(value, bool):
-            other = value + 1 if isinstance(value, Integral) else value / 2
+    def _is_read(self, name, value):
+        """Return whether an option changes a value; True of values that have no other one."""
+        if not isinstance(value, Real):
+            return True
+        if isinstance(value, bool):
+            other = not value
+        else:
+            other = value + 1 if isinstance(value, Integral) else value / 2 or 1
         try:
-            return any(self._settings({name: each}) != known for each in (value, other))
+            return self._settings({name: value}) != self._settings({name: other})
         except self.module.basic.LightGBMError:
             return True
 

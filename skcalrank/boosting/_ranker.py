@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..data import (
     QUERY_WEIGHTS,
     ArrayLike,
     Floats,
+    Integers,
     Interval,
     Labels,
     Matrix,
@@ -184,13 +185,13 @@ class BoostedRanker(FittedTrees):
         "start": OWN_ERROR,
         "n_estimators": [AT_LEAST_ONE],
         "learning_rate": [POSITIVE],
-        "max_leaves": [Interval(Integral, 2, None, closed="left")],
+        "max_leaves": [Integers(2)],
         "validation_fraction": [Interval(Real, 0, 1, closed="left"), None],
         "n_iter_no_change": [AT_LEAST_ONE],
         "eval_set": OWN_ERROR,
         "random_state": ["random_state"],
         "engine_params": [dict, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Integers(), None],
         "verbose": ["verbose"],
     }
 

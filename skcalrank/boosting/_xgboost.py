@@ -36,7 +36,8 @@ class XGBoost(Engine):
 
     def unknown(self, given: dict, objective: str | None) -> list[str]:
         # These are read against the columns.
-        params = {name: v for name, v in given.items() if not name.endswith("_constraints")}
+        of_columns = ("monotone_constraints", "interaction_constraints")
+        params = {name: value for name, value in given.items() if name not in of_columns}
         if objective is not None:
             params["objective"] = objective
         module = self.module

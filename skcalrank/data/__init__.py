@@ -40,6 +40,7 @@ from ._params import NON_NEGATIVE as NON_NEGATIVE
 from ._params import OWN_ERROR as OWN_ERROR
 from ._params import POSITIVE as POSITIVE
 from ._params import REGRESSOR as REGRESSOR
+from ._params import Integers as Integers
 from ._params import Interval as Interval
 from ._params import check_params as check_params
 from ._params import check_regressor as check_regressor

@@ -19,7 +19,18 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils._param_validation import Interval as Interval
 
-AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+
+class Integers(Interval):  # type: ignore[misc]
+    """The integers from a least one, or all of them; a bool is none."""
+
+    def __init__(self, least: int | None = None) -> None:
+        super().__init__(Integral, least, None, closed="neither" if least is None else "left")
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        return not isinstance(val, bool) and bool(super().is_satisfied_by(val))
+
+
+AT_LEAST_ONE = Integers(1)
 FINITE = Interval(Real, None, None, closed="neither")
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from ..data import (
-    Interval,
+    Integers,
     Labels,
     Matrix,
     all_or_nothing,
@@ -68,9 +67,7 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
            [1. , 1. ]])
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        "n_knots": [Interval(Integral, 2, None, closed="left")]
-    }
+    _parameter_constraints: ClassVar[dict] = {"n_knots": [Integers(2)]}
 
     def __init__(self, n_knots: int = 5) -> None:
         self.n_knots = n_knots

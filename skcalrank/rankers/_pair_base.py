@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,6 +20,7 @@ from ..data import (
     OWN_ERROR,
     ArrayLike,
     Floats,
+    Integers,
     Labels,
     Matrix,
     Queries,
@@ -110,7 +110,7 @@ class PairRanker(ScoreRanker):
         "surrogate": [one_of("score", "pairwise")],
         "pred": OWN_ERROR,
         "pair_features": [one_of(*PAIR_FEATURES), callable],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Integers(), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }

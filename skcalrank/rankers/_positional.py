@@ -256,6 +256,7 @@ class RecallRanker(_BinaryRanker):
             alpha=alpha,
             loss=loss,
             n_passes=n_passes,
+            query_weight=query_weight,
             relevance_level=relevance_level,
         )
         self.targets = targets

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import isclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..data import (
     OWN_ERROR,
     ArrayLike,
     Floats,
+    Integers,
     Labels,
     Matrix,
     Seed,
@@ -125,7 +125,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         "normalize": [one_of("pooled", "query")],
         "targets": [one_of("measure", "grades")],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Integers(), None],
         "verbose": ["verbose"],
     }
 
