@@ -178,7 +178,10 @@ def apart(rng):
     """Three systems, of which the last one is better by the first measure only."""
     base = rng.random(20)
     values = {
-        name: {"m|1": base + shift + 0.01 * rng.random(20), "m_2": base + 0.0 * shift + tiny}
+        name: {
+            "m|1": base + shift + 0.01 * rng.random(20),
+            "m_2": base + tiny * rng.normal(size=20),
+        }
         for name, shift, tiny in [("a_b", 0.0, 0.0), ("<b>", 0.1, 1e-7), ("c", 0.2, -1e-7)]
     }
     return values

@@ -66,16 +66,18 @@ def compare(
     pairs : {"baseline", "all"}, default="baseline"
         Which differences are tested: those to the baseline, or those of all pairs of systems.
     test : {"t", "wilcoxon", "permutation"}, default="t"
-        Paired two-sided test of a difference: Student's, of means; Wilcoxon's of signed ranks,
-        without the queries on which two systems are equal; or the permutation test of means,
-        which flips the signs of the differences.
+        Paired two-sided test of a difference: Student's, of means, NaN where all differences are
+        one number other than 0; Wilcoxon's of signed ranks, without the queries on which two
+        systems are equal; or the permutation test of means, which flips the signs of the
+        differences.
     interval : {"student", "bca"}, default="student"
         Intervals of means and mean differences: Student's, or the bias-corrected and accelerated
-        bootstrap over queries.
+        bootstrap over queries. NaN where values do not vary.
     correction : {"holm", "bh", None}, default="holm"
         How p-values are adjusted for the family of all pairs and measures of the call: Holm's
         bounds the probability of one false rejection, Benjamini-Hochberg's ("bh") the expected
-        share of false ones among the rejections.
+        share of false ones among the rejections. A test whose p-value is NaN counts in the family
+        and rejects nothing; one of fewer than two queries does not count.
     confidence_level : float, default=0.95
         Of the intervals.
     n_resamples : int, default=10_000
@@ -101,8 +103,9 @@ def compare(
     Warns
     -----
     UserWarning
-        If fewer than six queries count, with which no permutation test can reach p < .05; and if
-        two systems are equal on every query.
+        If fewer than six queries count, with which no permutation test can reach p < .05; if two
+        systems are equal on every query; and if they differ by the same number on every query,
+        for which there is no t-test.
     OneQueryWarning
         If nothing names the queries of several rows.
 
