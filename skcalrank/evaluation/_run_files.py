@@ -19,6 +19,7 @@ from ..data import (
     positions,
 )
 from ..datasets import Columns, open_bytes, table_format, to_float
+from ._missing import is_missing
 
 #: By query, then by document.
 Scores = dict[str, dict[str, float]]
@@ -182,9 +183,9 @@ def _by_query(values, queries, ids, rows) -> Scores:
     ids = np.arange(len(values)) if ids is None else np.asarray(ids)
     if ids.shape != values.shape:
         raise ValueError(f"ids must have one name per row, got shape {ids.shape}.")
-    names, codes = [str(name) for name in np.asarray(queries.names).tolist()], queries.codes
+    names, codes = np.asarray(queries.names).tolist(), queries.codes
     triples = ((names[codes[row]], str(ids[row]), values[row].item()) for row in rows)
-    return _collect(triples, "ids")
+    return _collect(triples, "qid and ids")
 
 
 # -- sources -----------------------------------------------------------------------
@@ -204,11 +205,17 @@ def _load(source, kind) -> Scores:
     return _collect(_of_tuples(source, kind), kind.what)
 
 
-def _collect(rows: Iterable[tuple[str, str, float]], name: str) -> Scores:
-    """Return values by document by query."""
+def _collect(rows: Iterable[tuple[Any, str, float]], name: str) -> Scores:
+    """Return values by document by query; raise for two queries that are one as text."""
     out: Scores = {}
+    given: dict[str, Any] = {}
     for query, document, value in rows:
-        documents = out.setdefault(query, {})
+        text = str(query)
+        if (first := given.setdefault(text, query)) != query:
+            raise ValueError(
+                f"{name}: queries {first!r} and {query!r} have one name as text: rename one of them."
+            )
+        documents = out.setdefault(text, {})
         if document in documents:
             raise ValueError(f"{name}: document {document} stands twice in query {query}.")
         documents[document] = value
@@ -260,13 +267,13 @@ def _columns_of(frame, kind, name) -> list[str]:
     return found
 
 
-def _of_frame(frame, kind, name) -> Iterator[tuple[str, str, float]]:
+def _of_frame(frame, kind, name) -> Iterator[tuple[Any, str, float]]:
     columns = _columns_of(frame, kind, name)
     rows = zip(*(np.asarray(frame[column]).tolist() for column in columns))
     for number, (query, document, value) in enumerate(rows, 1):
         yield (
             _name(query, f"{name}, row {number}, column {columns[0]!r}"),
-            _name(document, f"{name}, row {number}, column {columns[1]!r}"),
+            str(_name(document, f"{name}, row {number}, column {columns[1]!r}")),
             _value(value, f"{name}, row {number}, column {columns[2]!r}"),
         )
 
@@ -301,7 +308,7 @@ def _numbers(documents, place) -> list[float]:
     return [_value(value, f"{place}[{document!r}]") for document, value in documents.items()]
 
 
-def _of_tuples(source, kind) -> Iterator[tuple[str, str, float]]:
+def _of_tuples(source, kind) -> Iterator[tuple[Any, str, float]]:
     value = "score" if kind is _RUN else "relevance"
     if not isinstance(source, Iterable):
         raise ValueError(
@@ -312,13 +319,17 @@ def _of_tuples(source, kind) -> Iterator[tuple[str, str, float]]:
         place = f"{kind.what}, entry {number}"
         if not all(hasattr(row, name) for name in ("query_id", "doc_id", value)):
             raise ValueError(f"{place} must have query_id, doc_id and {value}, got {row!r}.")
-        yield str(row.query_id), str(row.doc_id), _value(getattr(row, value), place)
+        yield (
+            _name(row.query_id, f"{place}, query_id"),
+            str(_name(row.doc_id, f"{place}, doc_id")),
+            _value(getattr(row, value), place),
+        )
 
 
-def _name(value, place) -> str:
-    if value is None or value != value:
+def _name(value, place) -> Any:
+    if is_missing(value):
         raise ValueError(f"{place} has no value: every row must name a query and a document.")
-    return str(value)
+    return value
 
 
 def _value(value, place) -> float:
