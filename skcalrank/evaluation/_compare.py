@@ -27,6 +27,7 @@ from ..measures import Measure, get_measure
 from ..metrics import evaluate
 from ._comparison import Comparison
 from ._made import PAIRS, made
+from ._missing import is_missing
 from ._statistics import Methods
 
 
@@ -174,8 +175,8 @@ def compare_values(
     ----------
     values : dict of dict
         By the name of the system, and by the name of the measure: a dict (or pandas Series) of
-        values by query, or an array of values of the same queries in the same order. NaN where a
-        measure is undefined.
+        values by query, or an array of values of the same queries in the same order. NaN, or NA
+        of pandas, where a measure is undefined.
     baseline, pairs, test, interval, correction, confidence_level, n_resamples, random_state
         As in :func:`compare`.
 
@@ -325,7 +326,7 @@ def _in_order(system, found, measure, queries):
             raise ValueError(f"{place} must have each query once, got some of them several times.")
         _refuse_other_queries(place, by_query.keys(), queries)
         given = [by_query[query] for query in queries.tolist()]
-    out = np.asarray(given, dtype=float)
+    out = _numbers(place, given)
     if out.shape != (len(queries),):
         raise ValueError(
             f"{place} must hold a value for each of {len(queries)} queries, got shape {out.shape}."
@@ -333,6 +334,18 @@ def _in_order(system, found, measure, queries):
     if np.isinf(out).any():
         raise ValueError(f"{place} must hold finite values, or NaN where undefined, got infinity.")
     return out
+
+
+def _numbers(place, given):
+    """Return values as an array; the NA of pandas, which is no number, becomes NaN."""
+    found = np.asarray(given)
+    if found.dtype == object:
+        undefined = np.array(np.frompyfunc(is_missing, 1, 1)(found), dtype=bool)
+        found = np.where(undefined, np.nan, found)
+    try:
+        return found.astype(float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{place} must hold numbers, or NaN where undefined: {error}.") from error
 
 
 def _refuse_other_queries(place, given, queries):

@@ -213,7 +213,7 @@ def _collect(rows: Iterable[tuple[Any, str, float]], name: str) -> Scores:
         text = str(query)
         if (first := given.setdefault(text, query)) != query:
             raise ValueError(
-                f"{name}: queries {first!r} and {query!r} have one name as text: rename one of them."
+                f"{name}: queries {first!r} and {query!r} have one name as text: rename one."
             )
         documents = out.setdefault(text, {})
         if document in documents:
