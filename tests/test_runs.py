@@ -200,6 +200,26 @@ def test_tables(tmp_path, columns, kind):
     assert load_run(frame if kind in ("frame", "polars") else path) == run
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".tsv.gz"])
+@pytest.mark.parametrize("columns", [("qid", "docid"), ("query_id", "doc_id")])
+def test_names_in_tables_are_text_also_where_they_look_missing(tmp_path, columns, suffix):
+    pandas = pytest.importorskip("pandas")
+    run = {"NA": {"null": 2, "nan": 1}, "None": {"N/A": 1, "a": 0}}
+    frame = pandas.DataFrame(rows_of(run), columns=[*columns, "score"])
+    path, sep = tmp_path / f"run{suffix}", "\t" if suffix.startswith(".tsv") else ","
+    frame.to_csv(path, index=False, sep=sep)
+    assert load_run(path) == load_qrels(path) == load_run(frame) == run
+    for column, words in [
+        *((name, "has no value: every row must name a query and a document") for name in columns),
+        ("score", "must be finite, got nan"),
+    ]:
+        frame.assign(**{column: frame[column].where([True, False, True, True])}).to_csv(
+            path, index=False, sep=sep
+        )
+        with pytest.raises(ValueError, match=f"row 2, column '{column}' {words}"):
+            load_run(path)
+
+
 def test_objects_of_other_packages():
     assert load_run(SCORED(*row) for row in rows_of(RUN)) == RUN
     judged = namedtuple("Qrel", ["query_id", "doc_id", "relevance", "iteration"])
@@ -230,6 +250,7 @@ def test_runs_and_judgments_of_arrays():
         ),
         (lambda: to_run([1.0, 2.0], [1, 1], ["a"]), r"ids must have one name per row, got .*\(1,"),
         (lambda: to_run([1.0, np.nan], [1, 1]), "y_score"),
+        (lambda: to_run([1, 2], [1, 1], ["a", None]), r"ids\[1\] has no value"),
         (lambda: to_run([1.0], [1], k=0), "k=0: choose an integer from 1"),
         (lambda: to_qrels([1, 0]), "to_qrels needs the queries of the rows"),
     ]:

@@ -51,8 +51,8 @@ def load_run(source: Any) -> Scores:
         A TREC file with lines ``query Q0 document rank score tag``, plain, ``.gz``, ``.bz2`` or
         ``.xz``, of which the rank is not read; a table ``.csv``, ``.tsv`` or ``.parquet``, or a
         DataFrame, with columns of queries (``qid``, ``query_id``, ``q_id``), documents (``docid``,
-        ``doc_id``, ``docno``) and ``score``, as in ranx, ir_measures and PyTerrier; a dict of
-        dicts, or an object with ``to_dict``, such as ``ranx.Run``; tuples with ``query_id``,
+        ``doc_id``, ``docno``) and ``score``, as in ranx, ir_measures and PyTerrier, where names
+        such as NA and null are text; a dict of dicts, or an object with ``to_dict``, such as ``ranx.Run``; tuples with ``query_id``,
         ``doc_id`` and ``score``, such as ``ir_measures.ScoredDoc``.
 
     Returns
@@ -184,7 +184,9 @@ def _by_query(values, queries, ids, rows) -> Scores:
     if ids.shape != values.shape:
         raise ValueError(f"ids must have one name per row, got shape {ids.shape}.")
     names, codes = np.asarray(queries.names).tolist(), queries.codes
-    triples = ((names[codes[row]], str(ids[row]), values[row].item()) for row in rows)
+    triples = (
+        (names[codes[row]], str(_name(ids[row], f"ids[{row}]")), values[row].item()) for row in rows
+    )
     return _collect(triples, "qid and ids")
 
 
@@ -246,11 +248,11 @@ def _lines(path, kind) -> Iterator[tuple[str, str, float]]:
 
 def _of_table(path, kind):
     """Read a table twice where its names are none of the usual ones: names are text."""
-    read = table_format(path).frames
-    (frame,) = read(path, Columns(), None)
+    read, columns = table_format(path).frames, Columns(verbatim=True)
+    (frame,) = read(path, columns, None)
     query, document, _ = _columns_of(frame, kind, str(path))
-    if (query, document) != (Columns().qid, Columns().document):
-        (frame,) = read(path, Columns(qid=query, document=document), None)
+    if (query, document) != (columns.qid, columns.document):
+        (frame,) = read(path, columns._replace(qid=query, document=document), None)
     return _of_frame(frame, kind, str(path))
 
 
