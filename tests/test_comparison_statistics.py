@@ -57,6 +57,17 @@ def test_bca_intervals_of_few_discrete_values():
     assert (row.low, row.high) == pytest.approx(tuple(expected), abs=0.13)
 
 
+def test_bca_intervals_count_means_that_are_the_mean_but_for_rounding_as_equal():
+    # scipy counts them as below or above the mean as they are rounded, unless we round them.
+    found = np.array([-1.8139, -0.4204, -0.5089, 1.5908])
+    with pytest.warns(UserWarning, match="Only 4 queries count by 'm'"):
+        row = one_pair(found, interval="bca")
+    expected = stats.bootstrap(
+        (found,), lambda x, axis: np.mean(x, axis).round(12), method="BCa", random_state=0
+    ).confidence_interval
+    assert (row.low, row.high) == pytest.approx(tuple(expected), abs=0.02)
+
+
 def all_signs(differences):
     """The p-value by definition."""
     sums = [abs(np.dot(s, differences)) for s in product((-1, 1), repeat=len(differences))]

@@ -51,9 +51,9 @@ def load_run(source: Any) -> Scores:
         A TREC file with lines ``query Q0 document rank score tag``, plain, ``.gz``, ``.bz2`` or
         ``.xz``, of which the rank is not read; a table ``.csv``, ``.tsv`` or ``.parquet``, or a
         DataFrame, with columns of queries (``qid``, ``query_id``, ``q_id``), documents (``docid``,
-        ``doc_id``, ``docno``) and ``score``, as in ranx, ir_measures and PyTerrier, where names
-        such as NA and null are text; a dict of dicts, or an object with ``to_dict``, such as ``ranx.Run``; tuples with ``query_id``,
-        ``doc_id`` and ``score``, such as ``ir_measures.ScoredDoc``.
+        ``doc_id``, ``docno``) and ``score``, as in ranx, ir_measures and PyTerrier (NA and null
+        are names); a dict of dicts, or an object with ``to_dict``, such as ``ranx.Run``; tuples
+        with ``query_id``, ``doc_id`` and ``score``, such as ``ir_measures.ScoredDoc``.
 
     Returns
     -------
