@@ -136,6 +136,31 @@ def test_queries_of_any_name(queries):
     assert result.values[0, 0].tolist() == list(range(6))
 
 
+@pytest.mark.parametrize("make", ["Series", "array", "list", "dict", "object", "frame"])
+def test_na_of_pandas_is_an_undefined_value(make):
+    pandas = pytest.importorskip("pandas")
+    given = pandas.Series([0.5, pandas.NA, 0.25, 1, 0.75, 0.5, 0], dtype="Float64")
+    make_of = {
+        "array": lambda s: s.array,
+        "list": list,
+        "dict": dict,
+        "object": lambda s: s.astype(object).to_numpy(copy=True),
+        "frame": lambda s: s,
+    }
+    values = {
+        name: {"m": make_of.get(make, pandas.Series)(given + i)} for i, name in enumerate("ab")
+    }
+    values["b"]["m"] = make_of.get(make, pandas.Series)((given + np.arange(7)).astype("Float64"))
+    if make == "frame":
+        values = {name: pandas.DataFrame(v) for name, v in values.items()}
+    (row,) = compare_values(values).differences
+    assert (row.n, row.ties, row.difference) == (6, 1, pytest.approx(20 / 6))
+    if make in ("list", "object"):
+        values["b"]["m"][0] = "x"
+        with pytest.raises(ValueError, match=r"values\['b'\]\['m'\] must hold numbers, .*: 'x'"):
+            compare_values(values)
+
+
 def test_frames_of_values(result):
     pandas = pytest.importorskip("pandas")
     frames = {
@@ -178,7 +203,10 @@ def apart(rng):
     """Three systems, of which the last one is better by the first measure only."""
     base = rng.random(20)
     values = {
-        name: {"m|1": base + shift + 0.01 * rng.random(20), "m_2": base + 0.0 * shift + tiny}
+        name: {
+            "m|1": base + shift + 0.01 * rng.random(20),
+            "m_2": base + tiny * rng.normal(size=20),
+        }
         for name, shift, tiny in [("a_b", 0.0, 0.0), ("<b>", 0.1, 1e-7), ("c", 0.2, -1e-7)]
     }
     return values

@@ -57,6 +57,17 @@ def test_bca_intervals_of_few_discrete_values():
     assert (row.low, row.high) == pytest.approx(tuple(expected), abs=0.13)
 
 
+def test_bca_intervals_count_means_that_are_the_mean_but_for_rounding_as_equal():
+    # scipy counts them as below or above the mean as they are rounded, unless we round them.
+    found = np.array([-1.8139, -0.4204, -0.5089, 1.5908])
+    with pytest.warns(UserWarning, match="Only 4 queries count by 'm'"):
+        row = one_pair(found, interval="bca")
+    expected = stats.bootstrap(
+        (found,), lambda x, axis: np.mean(x, axis).round(12), method="BCa", random_state=0
+    ).confidence_interval
+    assert (row.low, row.high) == pytest.approx(tuple(expected), abs=0.02)
+
+
 def all_signs(differences):
     """The p-value by definition."""
     sums = [abs(np.dot(s, differences)) for s in product((-1, 1), repeat=len(differences))]
@@ -126,12 +137,44 @@ def test_queries_that_are_undefined_change_nothing(differences, test, interval):
     assert other.p == pytest.approx(row.p, abs=0.06 if test == "permutation" else 1e-12)
 
 
-@pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
-def test_a_constant_difference(test):
-    row = one_pair(np.full(20, 0.25), test=test)
-    assert row.p < 1e-3
-    assert row.effect_size > 1e10
-    assert (row.low, row.high) == pytest.approx((0.25, 0.25))
+# The differences of the last two vary by rounding.
+@pytest.mark.parametrize(
+    ("base", "new"),
+    [([0.0], [1.0]), ([0.1, 0.2], [0.3, 0.4]), ([1e6, 1e6 + 0.3], [1e6 + 0.1, 1e6 + 0.4])],
+)
+@pytest.mark.parametrize("interval", ["student", "bca"])
+def test_t_tests_and_intervals_need_differences_that_vary(base, new, interval):
+    values = {"base": {"m": base * 8}, "new": {"m": new * 8}}
+    with pytest.warns(UserWarning, match="same number .*: 'new' and 'base' by 'm'.*permutation"):
+        result = compare_values(values, interval=interval)
+    (row,) = result.differences
+    assert row.difference == pytest.approx(new[0] - base[0])
+    assert (row.spread, row.effect_size, row.wins) == (0, np.inf, len(base) * 8)
+    assert np.isnan([row.p, row.p_adjusted, row.low, row.high]).all()
+    assert "+" not in result.to_markdown().splitlines()[3]
+    assert result.to_csv().splitlines()[-1].endswith(",,")
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "permutation"])
+def test_other_tests_do_not_need_differences_that_vary(test):
+    row = one_pair(np.full(8, 0.25), test=test)
+    assert row.p == 2 / 2**8
+    assert np.isnan([row.low, row.high]).all()
+
+
+def test_small_spreads_are_no_rounding():
+    values = {"base": {"m": np.zeros(8), "c": [1e15] * 8}, "new": {"m": [1, 1 + 1e-9] * 4}}
+    values["new"]["c"] = [2e15, 3e15] * 4
+    row = compare_values(values).differences[0]
+    assert row.p < 1e-50
+    assert row.spread == pytest.approx(5.3e-10, rel=0.01)
+
+
+def test_means_of_equal_values_have_no_interval():
+    values = {"a": {"m": [0.1] * 7}, "b": {"m": np.linspace(0, 1, 7)}}
+    first, second = compare_values(values).estimates
+    assert np.isnan([first.low, first.high]).all()
+    assert second.low < second.mean < second.high
 
 
 @pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
@@ -229,6 +272,18 @@ def test_undefined_tests_do_not_belong_to_the_family(rng):
             assert np.isnan([*numbers, row.low, row.high]).all()
 
 
+@pytest.mark.parametrize(("correction", "expected"), [("holm", 3), ("bh", 3), (None, 1)])
+def test_tests_without_a_p_value_count_in_their_family(rng, correction, expected):
+    base = rng.random(20)
+    values = {"a": base, "b": base + 0.5, "c": base + 0.25, "d": base + rng.normal(0.3, 0.3, 20)}
+    with pytest.warns(UserWarning, match="'b' and 'a' by 'm', 'c' and 'a' by 'm'"):
+        result = compare_values({k: {"m": v} for k, v in values.items()}, correction=correction)
+    found = [row.p_adjusted for row in result.differences]
+    assert np.isnan(found[:2]).all()
+    assert found[2] == pytest.approx(expected * result.differences[2].p)
+    assert correction is None or "corrected for 3 tests" in result.test_title
+
+
 def test_all_pairs_of_a_baseline_in_the_middle(rng):
     result = family(rng, "holm", pairs="all", baseline="s1")
     pairs = [(row.system, row.other) for row in result.differences[::3]]
@@ -266,8 +321,8 @@ def test_queries_needed_reach_the_power(rng, difference, power):
 def test_queries_needed_of_tiny_differences_and_without_spread():
     values = {"a": {"m": np.tile([0.25, 0.5], 5)}, "b": {"m": np.tile([0.5, 0.75], 5)}}
     pytest.importorskip("pandas")
-    result = compare_values(values)
-    assert result.queries_needed(0.01).n_queries.tolist() == [2]
+    result = compare_values(values, test="permutation")
+    assert result.queries_needed(0.01).n_queries.isna().all()
     values["b"]["m"] = values["b"]["m"] + 0.3 * np.sin(np.arange(10))
     (n,) = compare_values(values).queries_needed(1e-5).n_queries
     assert 1e9 < n < 1e10

@@ -35,6 +35,7 @@ THEIRS = {
     "bpref": "bpref",
 }
 RUN = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q2": {"b": 0.5, "x": 0.25}}
+SCORED = namedtuple("ScoredDoc", ["query_id", "doc_id", "score"])
 QRELS = {"q1": {"a": 0, "b": 2, "z": 1}, "q2": {"x": 1, "b": 0}}
 
 
@@ -212,9 +213,28 @@ def test_tables(tmp_path, columns, kind):
     assert load_run(frame if kind in ("frame", "polars") else path) == run
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".tsv.gz"])
+@pytest.mark.parametrize("columns", [("qid", "docid"), ("query_id", "doc_id")])
+def test_names_in_tables_are_text_also_where_they_look_missing(tmp_path, columns, suffix):
+    pandas = pytest.importorskip("pandas")
+    run = {"NA": {"null": 2, "nan": 1}, "None": {"N/A": 1, "a": 0}}
+    frame = pandas.DataFrame(rows_of(run), columns=[*columns, "score"])
+    path, sep = tmp_path / f"run{suffix}", "\t" if suffix.startswith(".tsv") else ","
+    frame.to_csv(path, index=False, sep=sep)
+    assert load_run(path) == load_qrels(path) == load_run(frame) == run
+    for column, words in [
+        *((name, "has no value: every row must name a query and a document") for name in columns),
+        ("score", "must be finite, got nan"),
+    ]:
+        frame.assign(**{column: frame[column].where([True, False, True, True])}).to_csv(
+            path, index=False, sep=sep
+        )
+        with pytest.raises(ValueError, match=f"row 2, column '{column}' {words}"):
+            load_run(path)
+
+
 def test_objects_of_other_packages():
-    scored = namedtuple("ScoredDoc", ["query_id", "doc_id", "score"])
-    assert load_run(scored(*row) for row in rows_of(RUN)) == RUN
+    assert load_run(SCORED(*row) for row in rows_of(RUN)) == RUN
     judged = namedtuple("Qrel", ["query_id", "doc_id", "relevance", "iteration"])
     assert load_qrels([judged(*row, "0") for row in rows_of(QRELS)]) == QRELS
 
@@ -232,11 +252,18 @@ def test_runs_and_judgments_of_arrays():
     run = to_run([0.5, 0.75, 0.1, 0.5], qid, ids, k=2)
     assert run == {"7": {"b": 0.75, "a": 0.5}, "8": {"a": 0.1}}
     assert list(run["7"]) == ["b", "a"]
+    mixed = np.array([1, "1", 2], dtype=object)
     assert to_qrels([1, 0, 0.5, 2], qid, ids) == {"7": {"a": 1, "b": 0, "c": 2}, "8": {"a": 0.5}}
     for call, words in [
         (lambda: to_run([1.0, 2.0], [1, 1], ["a", "a"]), "document a stands twice in query 1"),
+        (lambda: to_run([1, 2, 3], mixed), "qid and ids: queries 1 and '1' have one name as text"),
+        (
+            lambda: to_qrels([1, 2, 3], mixed),
+            "qid and ids: queries 1 and '1' have one name as text",
+        ),
         (lambda: to_run([1.0, 2.0], [1, 1], ["a"]), r"ids must have one name per row, got .*\(1,"),
         (lambda: to_run([1.0, np.nan], [1, 1]), "y_score"),
+        (lambda: to_run([1, 2], [1, 1], ["a", None]), r"ids\[1\] has no value"),
         (lambda: to_run([1.0], [1], k=0), "k=0: choose an integer from 1"),
         (lambda: to_qrels([1, 0]), "to_qrels needs the queries of the rows"),
     ]:
@@ -255,6 +282,9 @@ def test_runs_and_judgments_of_arrays():
         ({1: {"a": 1.0}, "1": {"a": 1.0}}, "document a stands twice in query 1"),
         ({1: {"a": 1.0}, "1": {"b": 1.0}}, "query 1 stands twice"),
         ({1: {2: 1.0, "2": 1.0}}, "document 2 stands twice in query 1"),
+        ([SCORED(1, "a", 1.0), SCORED("1", "b", 1.0)], "run: queries 1 and '1' have one name as"),
+        ([SCORED(None, "a", 1.0)], "run, entry 0, query_id has no value"),
+        ([SCORED("q", np.nan, 1.0)], "run, entry 0, doc_id has no value"),
         ({"q": {"a": None}}, r"run\['q'\]\['a'\] must be a number, got None"),
         (5, "A run must be a path, a DataFrame, a dict of dicts or tuples .* got int"),
         ([("q", "a", 1.0)], "run, entry 0 must have query_id, doc_id and score, got"),
@@ -272,6 +302,10 @@ def test_what_is_no_table_of_a_run(tmp_path):
     frame = pandas.DataFrame({"qid": ["a", None], "docid": ["1", "2"], "score": [1, 2]})
     with pytest.raises(ValueError, match="run, row 2, column 'qid' has no value"):
         load_run(frame)
+    with pytest.raises(ValueError, match="run, row 2, column 'qid' has no value"):
+        load_run(frame.astype({"qid": "string"}))
+    with pytest.raises(ValueError, match="run: queries 1 and '1' have one name as text"):
+        load_run(frame.assign(qid=np.array([1, "1"], dtype=object)))
     frame = frame.assign(qid="a", score=[0.5, np.inf])
     frame.to_csv(tmp_path / "r.csv", index=False)
     with pytest.raises(ValueError, match=r"r.csv, row 2, column 'score' must be finite, got inf"):

@@ -30,6 +30,7 @@ class Columns(NamedTuple):
     document: str = "docid"  # may be missing
     features: list[str] | None = None  # None = all other columns that hold numbers
     labelled: bool = True  # whether the label is read, and must be there
+    verbatim: bool = False  # whether NA, null and the like in text are text, and not missing
 
 
 class TablePart(NamedTuple):
@@ -122,7 +123,8 @@ def needs(package) -> Any:
 def _csv_frames(path, columns, chunk_rows, separator=","):
     refuse_pipe(path)
     pandas = needs("pandas")
-    read_csv = partial(pandas.read_csv, path, sep=separator, index_col=False)
+    missing = {"keep_default_na": False, "na_values": [""]} if columns.verbatim else {}
+    read_csv = partial(pandas.read_csv, path, sep=separator, index_col=False, **missing)
     # pandas gives columns of one name different ones.
     names = read_csv(header=None, nrows=1, dtype=str)
     _refuse_twins(path, names.iloc[0].dropna())

@@ -27,6 +27,7 @@ from ..measures import Measure, get_measure
 from ..metrics import evaluate
 from ._comparison import Comparison
 from ._made import PAIRS, made
+from ._missing import is_missing
 from ._statistics import Methods
 
 
@@ -66,16 +67,18 @@ def compare(
     pairs : {"baseline", "all"}, default="baseline"
         Which differences are tested: those to the baseline, or those of all pairs of systems.
     test : {"t", "wilcoxon", "permutation"}, default="t"
-        Paired two-sided test of a difference: Student's, of means; Wilcoxon's of signed ranks,
-        without the queries on which two systems are equal; or the permutation test of means,
-        which flips the signs of the differences.
+        Paired two-sided test of a difference: Student's, of means, NaN where all differences are
+        one number other than 0; Wilcoxon's of signed ranks, without the queries on which two
+        systems are equal; or the permutation test of means, which flips the signs of the
+        differences.
     interval : {"student", "bca"}, default="student"
         Intervals of means and mean differences: Student's, or the bias-corrected and accelerated
-        bootstrap over queries.
+        bootstrap over queries. NaN where values do not vary.
     correction : {"holm", "bh", None}, default="holm"
         How p-values are adjusted for the family of all pairs and measures of the call: Holm's
         bounds the probability of one false rejection, Benjamini-Hochberg's ("bh") the expected
-        share of false ones among the rejections.
+        share of false ones among the rejections. A test whose p-value is NaN counts in the family
+        and rejects nothing; one of fewer than two queries does not count.
     confidence_level : float, default=0.95
         Of the intervals.
     n_resamples : int, default=10_000
@@ -101,8 +104,9 @@ def compare(
     Warns
     -----
     UserWarning
-        If fewer than six queries count, with which no permutation test can reach p < .05; and if
-        two systems are equal on every query.
+        If fewer than six queries count, with which no permutation test can reach p < .05; if two
+        systems are equal on every query; and if they differ by the same number on every query,
+        for which there is no t-test.
     OneQueryWarning
         If nothing names the queries of several rows.
 
@@ -171,8 +175,8 @@ def compare_values(
     ----------
     values : dict of dict
         By the name of the system, and by the name of the measure: a dict (or pandas Series) of
-        values by query, or an array of values of the same queries in the same order. NaN where a
-        measure is undefined.
+        values by query, or an array of values of the same queries in the same order. NaN, or NA
+        of pandas, where a measure is undefined.
     baseline, pairs, test, interval, correction, confidence_level, n_resamples, random_state
         As in :func:`compare`.
 
@@ -322,7 +326,7 @@ def _in_order(system, found, measure, queries):
             raise ValueError(f"{place} must have each query once, got some of them several times.")
         _refuse_other_queries(place, by_query.keys(), queries)
         given = [by_query[query] for query in queries.tolist()]
-    out = np.asarray(given, dtype=float)
+    out = _numbers(place, given)
     if out.shape != (len(queries),):
         raise ValueError(
             f"{place} must hold a value for each of {len(queries)} queries, got shape {out.shape}."
@@ -330,6 +334,18 @@ def _in_order(system, found, measure, queries):
     if np.isinf(out).any():
         raise ValueError(f"{place} must hold finite values, or NaN where undefined, got infinity.")
     return out
+
+
+def _numbers(place, given):
+    """Return values as an array; the NA of pandas, which is no number, becomes NaN."""
+    found = np.asarray(given)
+    if found.dtype == object:
+        undefined = np.array(np.frompyfunc(is_missing, 1, 1)(found), dtype=bool)
+        found = np.where(undefined, np.nan, found)
+    try:
+        return found.astype(float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{place} must hold numbers, or NaN where undefined: {error}.") from error
 
 
 def _refuse_other_queries(place, given, queries):

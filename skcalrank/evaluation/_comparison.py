@@ -238,7 +238,7 @@ class Comparison:
         -------
         frame : DataFrame
             With columns ``system``, ``other``, ``measure``, ``spread`` and ``n_queries``, as many
-            as are needed where differences vary as in this comparison.
+            as are needed where differences vary as in this comparison; NaN where they do not.
         """
         if self.fold_values is not None:
             raise ValueError(

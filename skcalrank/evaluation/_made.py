@@ -54,6 +54,8 @@ def made(
     n = len(systems) * len(measures)
     means = _estimates(systems, measures, columns[:n], ends[:n], scale)
     differences = _differences(names, measures, columns[n:], ends[n:], scale, methods)
+    if methods.test == "t":
+        _warn_of_no_spread(differences)
     return Comparison(
         systems=systems,
         measures=measures,
@@ -64,7 +66,7 @@ def made(
         differences=differences,
         confidence_level=methods.confidence_level,
         interval_title=TITLES[methods.interval],
-        test_title=methods.test_title + _corrected(methods, len(differences)),
+        test_title=methods.test_title + _corrected(methods, sum(row.n > 1 for row in differences)),
         fold_values=folds,
     )
 
@@ -108,7 +110,7 @@ def _differences(pairs, measures, columns, ends, scale, methods):
     cells = zip(
         *_times(np.array([moments.mean, *ends.T, moments.spread]), units),
         *(effect_sizes(moments), (columns > 0).sum(1), (columns == 0).sum(1)),
-        *((columns < 0).sum(1), moments.n, p, adjusted(p, methods.correction)),
+        *((columns < 0).sum(1), moments.n, p, adjusted(p, moments.n, methods.correction)),
     )
     return [
         Difference(*pair, measure, *(value.item() for value in cell))
@@ -143,4 +145,15 @@ def _warn_of_equal(differences, pairs):
         warn(
             f"Systems are equal on every query by every measure: {names}. Their p-values are 1; "
             "check that these are not the same scores under two names."
+        )
+
+
+def _warn_of_no_spread(differences):
+    those = [row for row in differences if row.spread == 0 and row.difference != 0]
+    if those:
+        names = ", ".join(f"{d.system!r} and {d.other!r} by {d.measure!r}" for d in those)
+        warn(
+            f"Systems differ by the same number on every query or fold: {names}. A t-test and an "
+            "interval need differences that vary, so that p and the interval are NaN; the "
+            "permutation test does not (test='permutation' of compare and compare_values)."
         )

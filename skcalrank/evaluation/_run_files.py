@@ -19,6 +19,7 @@ from ..data import (
     positions,
 )
 from ..datasets import Columns, open_bytes, table_format, to_float
+from ._missing import is_missing
 
 #: By query, then by document.
 Scores = dict[str, dict[str, float]]
@@ -50,9 +51,9 @@ def load_run(source: Any) -> Scores:
         A TREC file with lines ``query Q0 document rank score tag``, plain, ``.gz``, ``.bz2`` or
         ``.xz``, of which the rank is not read; a table ``.csv``, ``.tsv`` or ``.parquet``, or a
         DataFrame, with columns of queries (``qid``, ``query_id``, ``q_id``), documents (``docid``,
-        ``doc_id``, ``docno``) and ``score``, as in ranx, ir_measures and PyTerrier; a dict of
-        dicts, or an object with ``to_dict``, such as ``ranx.Run``; tuples with ``query_id``,
-        ``doc_id`` and ``score``, such as ``ir_measures.ScoredDoc``.
+        ``doc_id``, ``docno``) and ``score``, as in ranx, ir_measures and PyTerrier (NA and null
+        are names); a dict of dicts, or an object with ``to_dict``, such as ``ranx.Run``; tuples
+        with ``query_id``, ``doc_id`` and ``score``, such as ``ir_measures.ScoredDoc``.
 
     Returns
     -------
@@ -182,9 +183,11 @@ def _by_query(values, queries, ids, rows) -> Scores:
     ids = np.arange(len(values)) if ids is None else np.asarray(ids)
     if ids.shape != values.shape:
         raise ValueError(f"ids must have one name per row, got shape {ids.shape}.")
-    names, codes = [str(name) for name in np.asarray(queries.names).tolist()], queries.codes
-    triples = ((names[codes[row]], str(ids[row]), values[row].item()) for row in rows)
-    return _collect(triples, "ids")
+    names, codes = np.asarray(queries.names).tolist(), queries.codes
+    triples = (
+        (names[codes[row]], str(_name(ids[row], f"ids[{row}]")), values[row].item()) for row in rows
+    )
+    return _collect(triples, "qid and ids")
 
 
 # -- sources -----------------------------------------------------------------------
@@ -204,11 +207,17 @@ def _load(source, kind) -> Scores:
     return _collect(_of_tuples(source, kind), kind.what)
 
 
-def _collect(rows: Iterable[tuple[str, str, float]], name: str) -> Scores:
-    """Return values by document by query."""
+def _collect(rows: Iterable[tuple[Any, str, float]], name: str) -> Scores:
+    """Return values by document by query; raise for two queries that are one as text."""
     out: Scores = {}
+    given: dict[str, Any] = {}
     for query, document, value in rows:
-        documents = out.setdefault(query, {})
+        text = str(query)
+        if (first := given.setdefault(text, query)) != query:
+            raise ValueError(
+                f"{name}: queries {first!r} and {query!r} have one name as text: rename one."
+            )
+        documents = out.setdefault(text, {})
         if document in documents:
             raise ValueError(f"{name}: document {document} stands twice in query {query}.")
         documents[document] = value
@@ -239,11 +248,11 @@ def _lines(path, kind) -> Iterator[tuple[str, str, float]]:
 
 def _of_table(path, kind):
     """Read a table twice where its names are none of the usual ones: names are text."""
-    read = table_format(path).frames
-    (frame,) = read(path, Columns(), None)
+    read, columns = table_format(path).frames, Columns(verbatim=True)
+    (frame,) = read(path, columns, None)
     query, document, _ = _columns_of(frame, kind, str(path))
-    if (query, document) != (Columns().qid, Columns().document):
-        (frame,) = read(path, Columns(qid=query, document=document), None)
+    if (query, document) != (columns.qid, columns.document):
+        (frame,) = read(path, columns._replace(qid=query, document=document), None)
     return _of_frame(frame, kind, str(path))
 
 
@@ -260,13 +269,13 @@ def _columns_of(frame, kind, name) -> list[str]:
     return found
 
 
-def _of_frame(frame, kind, name) -> Iterator[tuple[str, str, float]]:
+def _of_frame(frame, kind, name) -> Iterator[tuple[Any, str, float]]:
     columns = _columns_of(frame, kind, name)
     rows = zip(*(np.asarray(frame[column]).tolist() for column in columns))
     for number, (query, document, value) in enumerate(rows, 1):
         yield (
             _name(query, f"{name}, row {number}, column {columns[0]!r}"),
-            _name(document, f"{name}, row {number}, column {columns[1]!r}"),
+            str(_name(document, f"{name}, row {number}, column {columns[1]!r}")),
             _value(value, f"{name}, row {number}, column {columns[2]!r}"),
         )
 
@@ -301,7 +310,7 @@ def _numbers(documents, place) -> list[float]:
     return [_value(value, f"{place}[{document!r}]") for document, value in documents.items()]
 
 
-def _of_tuples(source, kind) -> Iterator[tuple[str, str, float]]:
+def _of_tuples(source, kind) -> Iterator[tuple[Any, str, float]]:
     value = "score" if kind is _RUN else "relevance"
     if not isinstance(source, Iterable):
         raise ValueError(
@@ -312,13 +321,17 @@ def _of_tuples(source, kind) -> Iterator[tuple[str, str, float]]:
         place = f"{kind.what}, entry {number}"
         if not all(hasattr(row, name) for name in ("query_id", "doc_id", value)):
             raise ValueError(f"{place} must have query_id, doc_id and {value}, got {row!r}.")
-        yield str(row.query_id), str(row.doc_id), _value(getattr(row, value), place)
+        yield (
+            _name(row.query_id, f"{place}, query_id"),
+            str(_name(row.doc_id, f"{place}, doc_id")),
+            _value(getattr(row, value), place),
+        )
 
 
-def _name(value, place) -> str:
-    if value is None or value != value:
+def _name(value, place) -> Any:
+    if is_missing(value):
         raise ValueError(f"{place} has no value: every row must name a query and a document.")
-    return str(value)
+    return value
 
 
 def _value(value, place) -> float:

@@ -35,6 +35,9 @@ _MOST_EXACT = 50
 # Above this ratio of spread and difference so many pairs are needed that t is normal.
 _MANY = 1e3
 
+# A standard deviation is rounding, and counts as 0, up to so much of the largest value.
+_NO_SPREAD = 1e-12
+
 # Deviations in single precision, in standard errors, count as 0 up to here.
 _ROUNDING = 1e-4
 
@@ -92,8 +95,9 @@ class Moments:
         n = defined.sum(1)
         mean = safe_divide(np.where(defined, columns, 0.0).sum(1), n, np.nan)
         residuals = np.where(defined, columns - mean[:, None], 0.0)
-        variance = safe_divide((residuals**2).sum(1), np.maximum(n - 1.0, 0.0), np.nan)
-        return cls(n, mean, np.sqrt(variance))
+        spread = np.sqrt(safe_divide((residuals**2).sum(1), np.maximum(n - 1.0, 0.0), np.nan))
+        largest = np.abs(np.where(defined, columns, 0.0)).max(1, initial=0.0)
+        return cls(n, mean, np.where(spread <= _NO_SPREAD * largest, 0.0, spread))
 
     def error(self, shared: float) -> Floats:
         """Return the standard error of the means."""
@@ -104,17 +108,18 @@ class Moments:
 
 
 def intervals(columns: Floats, methods: Methods) -> tuple[Floats, Floats]:
-    """Return both ends of the interval of each mean; NaN where fewer than two values count."""
+    """Return both ends of the interval of each mean; NaN where values do not vary, or are one."""
+    moments = Moments.of(columns)
+    varies = np.where(moments.spread > 0, 1.0, np.nan)
     if methods.interval == "student":
-        moments = Moments.of(columns)
         quantile = stats.t.ppf((1 + methods.confidence_level) / 2, np.maximum(moments.n - 1, 1))
-        half = quantile * moments.error(methods.shared)
+        half = quantile * moments.error(methods.shared) * varies
         return moments.mean - half, moments.mean + half
     ends = np.full((2, len(columns)), np.nan)
     for those, values in by_pattern(columns):
         if values.shape[1] > 1:
             ends[:, those] = _bca(values, methods)
-    return ends[0], ends[1]
+    return ends[0] * varies, ends[1] * varies
 
 
 def _bca(values, methods):
@@ -152,7 +157,8 @@ def _quantiles(ordered, levels):
 def p_values(differences: Floats, methods: Methods) -> Floats:
     """Return two-sided p-values of mean differences; NaN where fewer than two count.
 
-    Where all differences are 0 the p-value is 1.
+    Where all differences are 0 the p-value is 1. Where they are one other number the t-test, which
+    has no spread to divide by, is NaN.
     """
     moments = Moments.of(differences)
     if methods.test == "t":
@@ -166,8 +172,7 @@ def p_values(differences: Floats, methods: Methods) -> Floats:
 
 
 def _t_test(moments, shared):
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.abs(moments.mean) / moments.error(shared)
+    statistic = safe_divide(np.abs(moments.mean), moments.error(shared), np.nan)
     return 2 * stats.t.sf(statistic, np.maximum(moments.n - 1, 1))
 
 
@@ -185,12 +190,18 @@ def _wilcoxon(differences, n_resamples):
     return float(stats.wilcoxon(ranks, method=method).pvalue)
 
 
-def adjusted(p: Floats, correction: str | None) -> Floats:
-    """Return p-values for their family; undefined ones (NaN) do not belong to it."""
+def adjusted(p: Floats, n: Ints, correction: str | None) -> Floats:
+    """Return p-values for their family, to which belong the tests of two values or more.
+
+    One whose differences do not vary has no p-value (NaN) and counts as 1, so that the number of
+    tests does not depend on what was measured.
+    """
     if correction is None:
         return p.copy()
-    out, defined = p.copy(), np.flatnonzero(~np.isnan(p))
-    order = defined[np.argsort(p[defined], kind="stable")]
+    out, undefined = np.where(np.isnan(p), 1.0, p), np.isnan(p)
+    family = np.flatnonzero(n > 1)
+    order = family[np.argsort(out[family], kind="stable")]
+    p = out.copy()
     n = len(order)
     if correction == "holm":
         found = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
@@ -198,6 +209,7 @@ def adjusted(p: Floats, correction: str | None) -> Floats:
         scaled = p[order] * n / np.arange(1, n + 1)
         found = np.minimum.accumulate(scaled[::-1])[::-1]
     out[order] = np.minimum(found, 1.0)
+    out[undefined] = np.nan
     return out
 
 
@@ -209,7 +221,7 @@ def effect_sizes(moments: Moments) -> Floats:
 
 def n_needed(spread: float, difference: float, power: float, level: float) -> float:
     """Return the number of pairs with which a t-test finds a difference with some probability."""
-    if math.isnan(spread):
+    if not spread > 0:
         return math.nan
     ratio = spread / difference
     if ratio > _MANY:
@@ -226,8 +238,6 @@ def n_needed(spread: float, difference: float, power: float, level: float) -> fl
 
 def _power(n, spread, difference, level):
     """Return the probability that a paired t-test of n pairs rejects at a level."""
-    if spread == 0:
-        return 1.0
     shift, bound = math.sqrt(n) * difference / spread, stats.t.isf(level / 2, n - 1)
     found = 1 - nctdtr(n - 1, shift, bound) + nctdtr(n - 1, shift, -bound)
     # Where the noncentral distribution is beyond scipy, the normal one is exact enough.
@@ -235,10 +245,15 @@ def _power(n, spread, difference, level):
 
 
 def snapped(a: Floats, b: Floats) -> Floats:
-    """Return a - b, exactly 0 where the two differ by rounding."""
+    """Return a - b, exactly 0 where the two differ by rounding.
+
+    Rows of differences that differ from each other by rounding become one number.
+    """
     difference: Array = a - b
     magnitudes = np.maximum(np.abs(a), np.abs(b))
-    largest = np.nanmax(magnitudes, initial=0.0)
-    with np.errstate(invalid="ignore"):
-        difference[np.abs(difference) <= 1e-12 * magnitudes + 1e-15 * largest] = 0.0
-    return difference
+    rounding = 1e-12 * magnitudes + 1e-15 * np.nanmax(magnitudes, initial=0.0)
+    difference[np.abs(difference) <= rounding] = 0.0
+    low = np.fmin.reduce(difference, axis=-1, keepdims=True)
+    middle = low / 2 + np.fmax.reduce(difference, axis=-1, keepdims=True) / 2
+    varies = (np.abs(difference - middle) > rounding).any(-1, keepdims=True)
+    return np.where(varies | np.isnan(difference), difference, middle)
