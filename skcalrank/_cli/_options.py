@@ -12,6 +12,7 @@ from ..metrics import EMPTY, get_scorer_names
 from ..preds import preds_for
 from ._commands import demo
 from ._compare import compare
+from ._convert import convert
 from ._evaluate import evaluate
 from ._models import fit, info, predict
 from ._rankers import AUTO, PEERS, RANKERS, REGRESSORS
@@ -159,6 +160,15 @@ def _add_reading(parser):
     )
 
 
+def _add_n_features(parser):
+    _add_count(
+        parser,
+        "--n-features",
+        "of LETOR lines; default: the largest that occurs, for which a file that is read in "
+        "chunks is scanned first",
+    )
+
+
 # -- rankers beside each other -----------------------------------------------------
 
 
@@ -269,12 +279,7 @@ def _add_fit(commands):
         f"{', '.join(preds_for('map'))}; of pd and kendall {', '.join(preds_for('disagreement'))}",
     )
     _add_reading(parser)
-    _add_count(
-        parser,
-        "--n-features",
-        "of LETOR lines; default: the largest that occurs, for which a file that is read in "
-        "chunks is scanned first",
-    )
+    _add_n_features(parser)
 
 
 def _add_predict(commands):
@@ -352,5 +357,28 @@ def _add_info(commands):
     _add_count(parser, "--coefficients", "how many of the largest are shown", lowest=0, default=10)
 
 
+# -- files -------------------------------------------------------------------------
+
+
+def _add_convert(commands):
+    parser = _add_command(
+        commands,
+        convert,
+        "Write a file in another format: LETOR lines, CSV, TSV or Parquet.",
+        f"{_FILES}Queries of LETOR lines are whole numbers, and their features become the columns "
+        "f1, f2, ...\n"
+        f"\n{_CHUNKS}\n"
+        "examples:\n  skcalrank convert train.txt.gz train.parquet\n"
+        "  skcalrank convert train.csv train.txt --qid-column query\n",
+    )
+    parser.add_argument("file", metavar="FILE", help="file to read")
+    parser.add_argument("output", metavar="OUTPUT", help="file to write")
+    _add_reading(parser)
+    _add_n_features(parser)
+
+
 #: What adds each command, in the order of the help.
-COMMANDS = (_add_demo, _add_compare, _add_fit, _add_predict, _add_evaluate, _add_info)
+COMMANDS = (
+    *(_add_demo, _add_compare, _add_fit, _add_predict),
+    *(_add_evaluate, _add_info, _add_convert),
+)

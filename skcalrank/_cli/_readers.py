@@ -80,15 +80,20 @@ class Reader:
         with reading(self.path, "" if self.table else LETOR):
             for part in self._table() if self.table else self._letor():
                 n_rows += len(part.qid)
-                rate = n_rows / max(time.perf_counter() - start, 1e-9)
-                say(f"reading {self.path}: {n_rows:,} rows{self._share()}, {rate:,.0f} rows/s")
+                seconds = max(time.perf_counter() - start, 1e-9)
+                progress = f"{self._share(n_rows, seconds)}, {n_rows / seconds:,.0f} rows/s"
+                say(f"reading {self.path}: {n_rows:,} rows{progress}")
                 yield part
 
-    def _share(self) -> str:
-        """Say how much of the file has been read, where its size tells."""
-        if self.table is not None or self.path.suffix in OPENERS:
+    def _share(self, n_rows, seconds) -> str:
+        """Say how much of the file has been read, and what time is left, where its size tells."""
+        if self.table is not None and self.table.n_rows is not None:
+            share = n_rows / self.table.n_rows(self.path)
+        elif self.table is not None or self.path.suffix in OPENERS:
             return ""
-        return f" ({self._n_bytes / self.path.stat().st_size:.0%} of the file)"
+        else:
+            share = self._n_bytes / self.path.stat().st_size
+        return f" ({share:.0%} of the file, {seconds * (1 / share - 1):,.0f} s left)"
 
     def _rows_at_a_time(self):
         if self._whole or self.chunk_rows is not None:

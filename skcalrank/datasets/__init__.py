@@ -25,6 +25,7 @@ from ._sushi import load_sushi
 from ._tables import load_label_ranking
 from ._tabular import TABLES as TABLES
 from ._tabular import Columns as Columns
+from ._tabular import needs as needs
 from ._tabular import read_table as read_table
 from ._tabular import table_format as table_format
 

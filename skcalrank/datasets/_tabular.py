@@ -202,19 +202,25 @@ class TableFormat(NamedTuple):
     """A format of tables, by a function that reads DataFrames.
 
     The function takes the path, the columns, and the largest number of rows of a DataFrame; None =
-    one of all rows. A table is larger than its file where the format is `packed`.
+    one of all rows. A table is larger than its file where the format is `packed`. `n_rows` counts
+    its rows, where a file tells them.
     """
 
     frames: Callable[[Any, Columns, Any], Iterator[Any]]
     packed: bool = False
+    n_rows: Callable[[Any], int] | None = None
+
+
+def _parquet_rows(path) -> int:
+    return int(needs("pyarrow.parquet").read_metadata(path).num_rows)
 
 
 #: Formats of tables by suffix; a new one is an entry here.
 TABLES = {
     ".csv": TableFormat(_csv_frames),
     ".tsv": TableFormat(partial(_csv_frames, separator="\t")),
-    ".parquet": TableFormat(_parquet_frames, packed=True),
-    ".pq": TableFormat(_parquet_frames, packed=True),
+    ".parquet": TableFormat(_parquet_frames, packed=True, n_rows=_parquet_rows),
+    ".pq": TableFormat(_parquet_frames, packed=True, n_rows=_parquet_rows),
 }
 
 
