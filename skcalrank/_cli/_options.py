@@ -18,6 +18,7 @@ from ._models import fit, info, predict
 from ._rankers import AUTO, PEERS, RANKERS, REGRESSORS
 from ._readers import RATIO
 from ._shared import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, RUN_MEASURES, TREC_MEASURES
+from ._transforms import TRANSFORMS
 
 _MEASURES = f"""\
 measures, most of them with @k behind the name for a cutoff:
@@ -33,7 +34,8 @@ _PEERS = f"; {' and '.join(PEERS)} where they are installed\n"
 _FILES = f"""\
 the file format is inferred from the suffix:
   {", ".join(TABLES)} (text also .gz, .bz2, .xz):
-  tables with named columns, features are those that hold numbers
+  tables with named columns, features are those that hold numbers (fit: also text, of which
+  linear rankers get indicators)
   (pip install pandas pyarrow); all others: LETOR/svmlight lines
   'relevance qid:Q feature:value ...', plain, .gz, .bz2 or .xz, with a file NAME.query of
   group sizes beside it where lines have no qid
@@ -160,6 +162,16 @@ def _add_reading(parser):
     )
 
 
+def _add_transform(parser):
+    parser.add_argument(
+        "--transform",
+        choices=TRANSFORMS,
+        help="of the features, before the ranker: scaled to mean 0 and variance 1, quantiles, "
+        "logarithms of 1 plus the absolute values with their signs, or scaled within the query; "
+        "default: none",
+    )
+
+
 def _add_n_features(parser):
     _add_count(
         parser,
@@ -233,6 +245,7 @@ def _add_compare(commands):
         "out when they are not",
     )
     _add_gain(parser)
+    _add_transform(parser)
     _add_empty(parser)
     _add_complete(parser)
     _add_columns(parser)
@@ -269,6 +282,7 @@ def _add_fit(commands):
     )
     _add_count(parser, "--folds", "of whole queries", lowest=2, default=5)
     _add_relevance_level(parser, "without it labels must be 0 and 1")
+    _add_transform(parser)
     parser.add_argument(
         "--max-grade", type=float, metavar="G", help="of the ranker err: the highest grade"
     )

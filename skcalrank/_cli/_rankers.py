@@ -14,6 +14,7 @@ from ..measures import MEASURES, get_measure
 from ..rankers import RANKERS as CLASSES
 from ..rankers import measure_of
 from ..stacking import tabular_ranker
+from ._transforms import ranker_in
 
 
 def _place(make):
@@ -98,7 +99,7 @@ def make_measure(name, relevance_level=None, gain=None):
 
 def calibration_mark(ranker, measure) -> str:
     """Whether the surrogate of the ranker is calibrated for the measure, as a mark."""
-    own = measure_of(ranker)
+    own = measure_of(ranker_in(ranker))
     if own is None or not own.same_targets_as(measure):
         return ""
     return ALWAYS if own.calibration == "always" else CONDITIONALLY

@@ -16,6 +16,7 @@ from ._letor_lines import Form as Form
 from ._letor_lines import group_file as group_file
 from ._letor_lines import read_chunks as read_chunks
 from ._load_table import load_table
+from ._load_table import read_frame as read_frame
 from ._made import LabelMixture, make_subset_ranking
 from ._made_judgments import sample_comparisons, sample_sessions
 from ._made_orders import OrderMixture, make_label_ranking

@@ -250,7 +250,7 @@ def feature_names(path, frame, columns: Columns, *, categories=False) -> list[st
         )
     left_out = [str(name) for name in others.columns if name not in numeric]
     for name in left_out:
-        _refuse_commas(path, name, others[name].dropna())
+        refuse_commas(path, name, others[name].dropna())
     if not len(numeric):
         raise ValueError(f"{path} has no column of numbers to be a feature.")
     if left_out:
@@ -262,7 +262,7 @@ def feature_names(path, frame, columns: Columns, *, categories=False) -> list[st
     return list(numeric)
 
 
-def _refuse_commas(path, name, values):
+def refuse_commas(path, name, values):
     """Raise for numbers such as 0,5, which are text."""
     texts = [value for value in values.head(1000) if isinstance(value, str)]
     with_comma = [text for text in texts if "," in text]
@@ -277,12 +277,12 @@ def _parts(path, first, frames, names, columns, dtype) -> Iterator[TablePart]:
     n_rows = 0
     for frame in chain([first], frames):
         with reading(path):
-            part = _part(frame, names, columns, dtype, _Place(path, n_rows))
+            part = part_of(frame, names, columns, dtype, Place(path, n_rows))
         yield part
         n_rows += len(frame)
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """The rows of a frame in a file."""
 
     path: Path
@@ -295,7 +295,7 @@ class _Place(NamedTuple):
             raise ValueError(f"{self.path}, row {row}, column {name!r} {why}")
 
 
-def _part(frame, names, columns, dtype, place) -> TablePart:
+def part_of(frame, names, columns, dtype, place) -> TablePart:
     labels, qid = labels_and_queries(place.path, frame, columns, place)
     documents = frame.get(columns.document)
     if documents is not None:
@@ -310,7 +310,7 @@ def _part(frame, names, columns, dtype, place) -> TablePart:
 
 def labels_and_queries(name, frame, columns: Columns, place=None):
     """Return labels, or None, and queries; raise for a row that has none."""
-    place = _Place(name, 0) if place is None else place
+    place = Place(name, 0) if place is None else place
     place.refuse(
         frame[columns.qid].isna(),
         columns.qid,
