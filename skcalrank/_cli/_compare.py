@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..data import category_columns
 from ..datasets import RankingData, load_letor
 from ..evaluation import (
     Comparison,
@@ -178,6 +179,11 @@ def _of_file(args) -> _Compared:
             for name in args.rankers or COMPARE_RANKERS
         }
     train, test, text = _read(args, rankers.values())
+    if train is not None and category_columns(train.X):
+        rankers = {
+            name: _transformed(ranker_in(ranker), name, args.transform, train.X)
+            for name, ranker in rankers.items()
+        }
     labels = test.y if train is None else np.union1d(train.y, test.y)
     own = {name: measure_of(ranker_in(ranker)) for name, ranker in rankers.items()}
     rows = without_binary(measures, labels, level, args.measures)
@@ -204,10 +210,10 @@ def _of_file(args) -> _Compared:
     )
 
 
-def _transformed(ranker, name, transform):
+def _transformed(ranker, name, transform, X=None):
     """Return a pipeline, unless the ranker has transforms of its own, or needs none."""
     own = name in PEERS or name.partition("@")[0] == AUTO
-    return ranker if own else transformed(ranker, transform)
+    return transformed(ranker, None if own else transform, X)
 
 
 def _of_files(args, taken, n_rows):
@@ -239,12 +245,14 @@ def _read(args, rankers):
 def _load_pair(args, rankers):
     """Both files with the features of the first, and a sentence where that cost some."""
     first, second = args.files
-    reader = Reader(first, args, whole=True, rankers=rankers)
+    reader = Reader(first, args, whole=True, rankers=rankers, categories=None)
     if reader.table:
         (train,) = reader
-        names = list(train.X.columns)
-        (test,) = Reader(second, args, whole=True, names=names, rankers=rankers)
-        return *(RankingData(p.X.to_numpy(), p.y, p.qid) for p in (train, test)), ""
+        names, categories = list(train.X.columns), train.categories
+        options = {"whole": True, "names": names, "rankers": rankers, "categories": categories}
+        (test,) = Reader(second, args, **options)
+        tables = [part.X if categories else part.X.to_numpy() for part in (train, test)]
+        return *(RankingData(X, p.y, p.qid) for X, p in zip(tables, (train, test))), ""
     train, test = _load(first, rankers), _load(second, rankers)
     n_train, n_test = train.X.shape[1], test.X.shape[1]
     if n_train == n_test:

@@ -34,8 +34,8 @@ _PEERS = f"; {' and '.join(PEERS)} where they are installed\n"
 _FILES = f"""\
 the file format is inferred from the suffix:
   {", ".join(TABLES)} (text also .gz, .bz2, .xz):
-  tables with named columns, features are those that hold numbers (fit: also text, of which
-  linear rankers get indicators)
+  tables with named columns, features are those that hold numbers (fit and compare: also text,
+  of which linear rankers get indicators)
   (pip install pandas pyarrow); all others: LETOR/svmlight lines
   'relevance qid:Q feature:value ...', plain, .gz, .bz2 or .xz, with a file NAME.query of
   group sizes beside it where lines have no qid

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from ..data import CHUNK_ROWS, WHOLE_BYTES
@@ -169,8 +168,7 @@ def check_missing(path, X, rankers, numbers, unit="row"):
 
 
 def _takes_missing(ranker) -> bool:
-    # Rankers of other packages, which are no estimators of ours, do.
-    if not isinstance(ranker, BaseEstimator):
+    if ranker is None:
         return True
     steps = ranker.named_steps.values() if isinstance(ranker, QueryPipeline) else (ranker,)
     return all(get_tags(step).input_tags.allow_nan for step in steps)

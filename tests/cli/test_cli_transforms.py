@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from commands import COLUMNS, fail, run
+from commands import COLUMNS, fail, run, table
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
 
@@ -108,6 +108,16 @@ def test_auto_takes_text_and_missing_values(capsys, shops, new, monkeypatch):
     run(capsys, "fit", train, "--model", new, "--ranker", "auto", *COLUMNS)
     out = run(capsys, "evaluate", new, test, "--measures", "ndcg@10", *COLUMNS)
     assert float(out.split("ndcg@10")[1].split()[0]) > 0.97
+
+
+def test_text_in_compare(capsys, shops, monkeypatch):
+    pytest.importorskip("lightgbm")
+    monkeypatch.setitem(REGRESSORS, "trees", partial(REGRESSORS["trees"], max_iter=30))
+    files = [str(shops / f"{name}.parquet") for name in ("train", "test")]
+    rankers = ["ndcg", "ndcg+trees", "lightgbm"]
+    argv = ["--rankers", *rankers, "--measures", "ndcg@10", "--transform", "standard", *COLUMNS]
+    _, rows = table(run(capsys, "compare", *files, *argv))
+    assert [float(cell.split("±")[0]) > 0.97 for cell in rows["ndcg@10"][:3]] == [True] * 3
 
 
 def test_advice_for_missing_values(capsys, tmp_path, new):
