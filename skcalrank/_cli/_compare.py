@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..data import category_columns
 from ..datasets import RankingData, load_letor
 from ..evaluation import (
     Comparison,
@@ -23,14 +24,15 @@ from ..metrics import predict_with_queries
 from ..rankers import measure_of
 from ._commands import CALIBRATED, REFERENCES, with_progress
 from ._evaluate import read_scores, run_note
-from ._models import load_ranker, output, scores_of
+from ._models import categories_of, load_ranker, output, scores_of
 from ._page import page, require_matplotlib
-from ._rankers import make_measure, make_ranker
+from ._rankers import AUTO, PEERS, make_measure, make_ranker
 from ._readers import Reader, check_missing, reading
 from ._report import count_line, results_table
 from ._results import Result, measure_scores, references
 from ._shared import COMPARE_RANKERS, MEASURES, TREC_MEASURES, refuse_overwriting, without_binary
 from ._terminal import paragraphs, width
+from ._transforms import ranker_in, transformed
 
 #: How a report is written, by the suffix of its file.
 REPORTS = {
@@ -172,10 +174,18 @@ def _of_file(args) -> _Compared:
     measures = {name: make_measure(name, level, args.gain) for name in args.measures or MEASURES}
     rankers = {}
     if len(args.files) == 2:
-        rankers = {name: make_ranker(name, level) for name in args.rankers or COMPARE_RANKERS}
+        rankers = {
+            name: _transformed(make_ranker(name, level), name, args.transform)
+            for name in args.rankers or COMPARE_RANKERS
+        }
     train, test, text = _read(args, rankers.values())
+    if train is not None and category_columns(train.X):
+        rankers = {
+            name: _transformed(ranker_in(ranker), name, args.transform, train.X)
+            for name, ranker in rankers.items()
+        }
     labels = test.y if train is None else np.union1d(train.y, test.y)
-    own = {name: measure_of(ranker) for name, ranker in rankers.items()}
+    own = {name: measure_of(ranker_in(ranker)) for name, ranker in rankers.items()}
     rows = without_binary(measures, labels, level, args.measures)
     kept = without_binary(own, labels, level, args.rankers)
     note = ""
@@ -200,13 +210,20 @@ def _of_file(args) -> _Compared:
     )
 
 
+def _transformed(ranker, name, transform, X=None):
+    """Return a pipeline, unless the ranker has transforms of its own, or needs none."""
+    own = name in PEERS or name.partition("@")[0] == AUTO
+    return transformed(ranker, None if own else transform, X)
+
+
 def _of_files(args, taken, n_rows):
     """Names, scores of the rows, and models of the files that hold one or the other."""
     models, scores, test = args.models or [], args.scores or [], args.files[-1]
     names = iter(_names([*models, *scores], taken))
     for path in models:
         model = load_ranker(path)
-        parts = [scores_of(model, part) for part in Reader(test, args, model=model)]
+        reader = Reader(test, args, model=model, categories=categories_of(path))
+        parts = [scores_of(model, part) for part in reader]
         yield next(names), np.concatenate(parts), model
     for path in scores:
         yield next(names), read_scores(path, n_rows, test), None
@@ -228,12 +245,14 @@ def _read(args, rankers):
 def _load_pair(args, rankers):
     """Both files with the features of the first, and a sentence where that cost some."""
     first, second = args.files
-    reader = Reader(first, args, whole=True, rankers=rankers)
+    reader = Reader(first, args, whole=True, rankers=rankers, categories=None)
     if reader.table:
         (train,) = reader
-        names = list(train.X.columns)
-        (test,) = Reader(second, args, whole=True, names=names, rankers=rankers)
-        return *(RankingData(p.X.to_numpy(), p.y, p.qid) for p in (train, test)), ""
+        names, categories = list(train.X.columns), train.categories
+        options = {"whole": True, "names": names, "rankers": rankers, "categories": categories}
+        (test,) = Reader(second, args, **options)
+        tables = [part.X if categories else part.X.to_numpy() for part in (train, test)]
+        return *(RankingData(X, p.y, p.qid) for X, p in zip(tables, (train, test))), ""
     train, test = _load(first, rankers), _load(second, rankers)
     n_train, n_test = train.X.shape[1], test.X.shape[1]
     if n_train == n_test:

@@ -13,7 +13,7 @@ from ..data import check_queries
 from ..datasets import read_text, to_float
 from ..evaluation import JudgedRun, load_qrels, load_run, run_measures
 from ..metrics import evaluate as evaluate_measures
-from ._models import load_ranker, output, scores_of
+from ._models import categories_of, load_ranker, output, scores_of
 from ._rankers import make_measure
 from ._readers import Reader, reading
 from ._report import Column, format_table
@@ -108,7 +108,8 @@ def _scored(args):
     """Labels, queries and scores of all rows, without their features."""
     if args.scores is None:
         ranker = load_ranker(args.files[0])
-        reader = Reader(args.files[1], args, model=ranker)
+        categories = categories_of(args.files[0])
+        reader = Reader(args.files[1], args, model=ranker, categories=categories)
         parts = [(part.y, part.qid, scores_of(ranker, part)) for part in reader]
         y, qid, scores = map(np.concatenate, zip(*parts))
     else:

@@ -18,6 +18,7 @@ from ._readers import Reader
 from ._report import Column, format_table
 from ._shared import refuse_overwriting, without_binary
 from ._terminal import paragraphs, say, width
+from ._transforms import learns_columns, ranker_in, transformed
 
 # -- fit ---------------------------------------------------------------------------
 
@@ -31,7 +32,8 @@ def fit(args) -> str:
     if path.is_dir():
         raise ValueError(f"cannot write {path}: it is a folder, give a file in it")
     refuse_overwriting(args.model, args.train)
-    ranker = _unfitted(args)
+    ranker = transformed(_unfitted(args), args.transform)
+    notes = {"ranker": args.ranker, "trained_on": Path(args.train).name}
     start = time.perf_counter()
     in_chunks = _takes_chunks(ranker)
     if args.chunk_rows is not None and not in_chunks:
@@ -40,28 +42,36 @@ def fit(args) -> str:
             "rankers without --alphas and without +REGRESSOR, and err with --max-grade."
         )
     whole, n_features = not in_chunks, args.n_features
-    reader = Reader(args.train, args, whole=whole, n_features=n_features, rankers=[ranker])
+    reader = Reader(
+        *(args.train, args),
+        **{"whole": whole, "n_features": n_features, "rankers": [ranker], "categories": None},
+    )
+    own = {args.ranker: measure_of(ranker_in(ranker))}
     n_rows, queries = 0, set()
     for part in reader:
         # The error names the option, where that of the ranker would name its parameter.
-        without_binary({args.ranker: measure_of(ranker)}, part.y, args.relevance_level, True)
+        without_binary(own, part.y, args.relevance_level, True)
         say(f"fitting {args.ranker} to {len(part.qid):,} rows")
+        if part.categories:
+            ranker = transformed(ranker_in(ranker), args.transform, part.X)
+            in_chunks, notes["categories"] = False, part.categories
         (ranker.partial_fit if in_chunks else ranker.fit)(part.X, part.y, part.qid)
         n_rows += len(part.qid)
         queries.update(np.unique(part.qid).tolist())
     seconds = time.perf_counter() - start
-    notes = {"ranker": args.ranker, "trained_on": Path(args.train).name}
     save_model(ranker, path, **notes, n_rows=n_rows, n_queries=len(queries))
     say("")
     return paragraphs(
         f"Fitted {args.ranker} to {n_rows:,} rows of {len(queries):,} queries, "
         f"{ranker.n_features_in_} features, in {seconds:#.3g} s ({n_rows / seconds:,.0f} rows/s).",
-        *_penalties(ranker, args.folds),
+        *_penalties(ranker_in(ranker), args.folds),
         f"Written: {path}",
     )
 
 
 def _unfitted(args):
+    if args.transform is not None and args.ranker.partition("@")[0] == AUTO:
+        raise ValueError(f"--transform: {args.ranker} has transforms of its own, leave it out")
     if args.ranker in PEERS:
         raise ValueError(
             f"{args.ranker} has model files of its own: fit and save it with that package"
@@ -104,8 +114,10 @@ def _cross_validated(ranker, args):
 
 
 def _takes_chunks(ranker) -> bool:
-    if not measure_of(ranker).is_scaled:
+    if not measure_of(ranker_in(ranker)).is_scaled:
         return False  # the largest label of all chunks, which one of them does not know
+    if learns_columns(ranker):
+        return False  # quantiles, or means, of all rows
     return hasattr(ranker, "partial_fit")
 
 
@@ -138,7 +150,11 @@ def predict(args) -> str:
         )
     refuse_overwriting(args.output, args.model, args.file)
     ranker = load_ranker(args.model)
-    reader = Reader(args.file, args, model=ranker, labels=False, documents=in_trec)
+    categories = categories_of(args.model)
+    reader = Reader(
+        *(args.file, args),
+        **{"model": ranker, "labels": False, "documents": in_trec, "categories": categories},
+    )
     with output(args.output) as file:
         for part in reader:
             scores = scores_of(ranker, part)
@@ -159,6 +175,11 @@ def load_ranker(path):
     if not hasattr(ranker, "predict"):
         raise ValueError(f"{path} holds {type(ranker).__name__}, which scores nothing")
     return ranker
+
+
+def categories_of(path) -> list[str]:
+    """Return the columns of text that the model in a file learned as categories."""
+    return list(read_header(path)["notes"].get("categories", []))
 
 
 def scores_of(ranker, part):
@@ -199,13 +220,14 @@ def _trec(part, scores, args):
 def info(args) -> str:
     """What is in a model file."""
     header, ranker = read_header(args.model), load_model(args.model)
-    measure = measure_of(ranker)
+    last = ranker_in(ranker)
+    measure = measure_of(last)
     facts = {
         "class": header["class"],
         **{f"  {name}": repr(value) for name, value in _params(ranker).items()},
         "measure": "" if measure is None else measure.full_name,
-        "calibrated": "" if measure is None else _calibration(ranker, measure),
-        "penalty": _penalty(ranker),
+        "calibrated": "" if measure is None else _calibration(last, measure),
+        "penalty": _penalty(last),
         "features": _features(ranker),
         "written by": f"skcalrank {header['skcalrank']}, scikit-learn {header['scikit-learn']}",
         **{name.replace("_", " "): str(value) for name, value in header["notes"].items()},

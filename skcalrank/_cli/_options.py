@@ -12,11 +12,13 @@ from ..metrics import EMPTY, get_scorer_names
 from ..preds import preds_for
 from ._commands import demo
 from ._compare import compare
+from ._convert import convert
 from ._evaluate import evaluate
 from ._models import fit, info, predict
 from ._rankers import AUTO, PEERS, RANKERS, REGRESSORS
 from ._readers import RATIO
 from ._shared import COMPARE_RANKERS, DEMO_RANKERS, MEASURES, RUN_MEASURES, TREC_MEASURES
+from ._transforms import TRANSFORMS
 
 _MEASURES = f"""\
 measures, most of them with @k behind the name for a cutoff:
@@ -32,7 +34,8 @@ _PEERS = f"; {' and '.join(PEERS)} where they are installed\n"
 _FILES = f"""\
 the file format is inferred from the suffix:
   {", ".join(TABLES)} (text also .gz, .bz2, .xz):
-  tables with named columns, features are those that hold numbers
+  tables with named columns, features are those that hold numbers (fit and compare: also text,
+  of which linear rankers get indicators)
   (pip install pandas pyarrow); all others: LETOR/svmlight lines
   'relevance qid:Q feature:value ...', plain, .gz, .bz2 or .xz, with a file NAME.query of
   group sizes beside it where lines have no qid
@@ -159,6 +162,25 @@ def _add_reading(parser):
     )
 
 
+def _add_transform(parser):
+    parser.add_argument(
+        "--transform",
+        choices=TRANSFORMS,
+        help="of the features, before the ranker: scaled to mean 0 and variance 1, quantiles, "
+        "logarithms of 1 plus the absolute values with their signs, or scaled within the query; "
+        "default: none",
+    )
+
+
+def _add_n_features(parser):
+    _add_count(
+        parser,
+        "--n-features",
+        "of LETOR lines; default: the largest that occurs, for which a file that is read in "
+        "chunks is scanned first",
+    )
+
+
 # -- rankers beside each other -----------------------------------------------------
 
 
@@ -223,6 +245,7 @@ def _add_compare(commands):
         "out when they are not",
     )
     _add_gain(parser)
+    _add_transform(parser)
     _add_empty(parser)
     _add_complete(parser)
     _add_columns(parser)
@@ -259,6 +282,7 @@ def _add_fit(commands):
     )
     _add_count(parser, "--folds", "of whole queries", lowest=2, default=5)
     _add_relevance_level(parser, "without it labels must be 0 and 1")
+    _add_transform(parser)
     parser.add_argument(
         "--max-grade", type=float, metavar="G", help="of the ranker err: the highest grade"
     )
@@ -269,12 +293,7 @@ def _add_fit(commands):
         f"{', '.join(preds_for('map'))}; of pd and kendall {', '.join(preds_for('disagreement'))}",
     )
     _add_reading(parser)
-    _add_count(
-        parser,
-        "--n-features",
-        "of LETOR lines; default: the largest that occurs, for which a file that is read in "
-        "chunks is scanned first",
-    )
+    _add_n_features(parser)
 
 
 def _add_predict(commands):
@@ -352,5 +371,28 @@ def _add_info(commands):
     _add_count(parser, "--coefficients", "how many of the largest are shown", lowest=0, default=10)
 
 
+# -- files -------------------------------------------------------------------------
+
+
+def _add_convert(commands):
+    parser = _add_command(
+        commands,
+        convert,
+        "Write a file in another format: LETOR lines, CSV, TSV or Parquet.",
+        f"{_FILES}Queries of LETOR lines are whole numbers, and their features become the columns "
+        "f1, f2, ...\n"
+        f"\n{_CHUNKS}\n"
+        "examples:\n  skcalrank convert train.txt.gz train.parquet\n"
+        "  skcalrank convert train.csv train.txt --qid-column query\n",
+    )
+    parser.add_argument("file", metavar="FILE", help="file to read")
+    parser.add_argument("output", metavar="OUTPUT", help="file to write")
+    _add_reading(parser)
+    _add_n_features(parser)
+
+
 #: What adds each command, in the order of the help.
-COMMANDS = (_add_demo, _add_compare, _add_fit, _add_predict, _add_evaluate, _add_info)
+COMMANDS = (
+    *(_add_demo, _add_compare, _add_fit, _add_predict),
+    *(_add_evaluate, _add_info, _add_convert),
+)

@@ -21,6 +21,7 @@ examples:
   skcalrank predict ndcg.skops test.txt > scores.txt
   skcalrank evaluate ndcg.skops test.txt --measures ndcg@10
   skcalrank info ndcg.skops
+  skcalrank convert train.txt train.parquet
 'python -m skcalrank' is the same.
 """
 

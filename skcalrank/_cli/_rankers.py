@@ -7,6 +7,7 @@ from functools import partial
 from importlib import import_module
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 from ..data import check_queries
@@ -14,6 +15,7 @@ from ..measures import MEASURES, get_measure
 from ..rankers import RANKERS as CLASSES
 from ..rankers import measure_of
 from ..stacking import tabular_ranker
+from ._transforms import ranker_in
 
 
 def _place(make):
@@ -98,13 +100,13 @@ def make_measure(name, relevance_level=None, gain=None):
 
 def calibration_mark(ranker, measure) -> str:
     """Whether the surrogate of the ranker is calibrated for the measure, as a mark."""
-    own = measure_of(ranker)
+    own = measure_of(ranker_in(ranker))
     if own is None or not own.same_targets_as(measure):
         return ""
     return ALWAYS if own.calibration == "always" else CONDITIONALLY
 
 
-class _Peer:
+class _Peer(BaseEstimator):
     """A ranker of another package, told the queries in the same words as ours."""
 
     def __init__(self, package):
@@ -118,6 +120,11 @@ class _Peer:
                 f"({error}): install it with 'pip install {package}', or leave it out."
             ) from error
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     def fit(self, X, y, qid):
         """Fit on rows that stand query by query, as these packages want them."""
         if (y != np.floor(y)).any() or y.min() < 0 or y.max() > 30:
@@ -125,6 +132,7 @@ class _Peer:
                 f"Ranker {self.package!r} wants integer grades from 0 to 30 as labels."
             )
         queries = check_queries(qid, len(y))
+        self.n_features_in_ = X.shape[1]
         self.model.fit(queries.group(X), queries.group(y), group=queries.sizes)
         return self
 

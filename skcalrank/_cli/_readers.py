@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from ..data import CHUNK_ROWS, WHOLE_BYTES
-from ..datasets import OPENERS, Columns, Form, read_chunks, read_table, table_format
+from ..datasets import OPENERS, Columns, Form, read_chunks, read_frame, read_table, table_format
+from ..pipeline import QueryPipeline
 from ._terminal import say
 
 LETOR = "wanted are lines 'relevance qid:Q feature:value ...' with features from 1"
@@ -34,6 +34,7 @@ class Part(NamedTuple):
     y: np.ndarray | None
     qid: np.ndarray
     documents: list[str]  # names, else the numbers of the rows in the file, from 1
+    categories: list[str] = []  # columns of X that hold text
 
 
 class Reader:
@@ -42,7 +43,8 @@ class Reader:
     The features are those of `model`. Without a model they are the columns `names` of a table, or
     the first `n_features` of LETOR lines. With `labels` a table without labels is an error; with
     `whole` there is one part of all rows, however large the file. A feature that is missing is an
-    error unless the model, or all `rankers`, take it.
+    error unless the model, or all `rankers`, take it. Columns named in `categories` hold text;
+    with None these are found in a table that is read whole.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Reader:
         names=None,
         n_features=None,
         rankers=(),
+        categories=(),
     ):
         self.path, self.dtype, self.documents = Path(path), np.dtype(args.dtype), documents
         self.chunk_rows = None if whole else args.chunk_rows
@@ -73,6 +76,7 @@ class Reader:
         )
         self.n_features = getattr(model, "n_features_in_", n_features)
         self._named = model is None or names is not None
+        self._categories = categories
         self._whole, self._rankers, self._n_bytes = whole, (*rankers, model), 0
 
     def __iter__(self) -> Iterator[Part]:
@@ -80,15 +84,20 @@ class Reader:
         with reading(self.path, "" if self.table else LETOR):
             for part in self._table() if self.table else self._letor():
                 n_rows += len(part.qid)
-                rate = n_rows / max(time.perf_counter() - start, 1e-9)
-                say(f"reading {self.path}: {n_rows:,} rows{self._share()}, {rate:,.0f} rows/s")
+                seconds = max(time.perf_counter() - start, 1e-9)
+                progress = f"{self._share(n_rows, seconds)}, {n_rows / seconds:,.0f} rows/s"
+                say(f"reading {self.path}: {n_rows:,} rows{progress}")
                 yield part
 
-    def _share(self) -> str:
-        """Say how much of the file has been read, where its size tells."""
-        if self.table is not None or self.path.suffix in OPENERS:
+    def _share(self, n_rows, seconds) -> str:
+        """Say how much of the file has been read, and what time is left, where its size tells."""
+        if self.table is not None and self.table.n_rows is not None:
+            share = n_rows / self.table.n_rows(self.path)
+        elif self.table is not None or self.path.suffix in OPENERS:
             return ""
-        return f" ({self._n_bytes / self.path.stat().st_size:.0%} of the file)"
+        else:
+            share = self._n_bytes / self.path.stat().st_size
+        return f" ({share:.0%} of the file, {seconds * (1 / share - 1):,.0f} s left)"
 
     def _rows_at_a_time(self):
         if self._whole or self.chunk_rows is not None:
@@ -108,6 +117,9 @@ class Reader:
             first += len(y)
 
     def _table(self):
+        if self._categories or (self._categories is None and self._rows_at_a_time() is None):
+            yield self._table_with_text()
+            return
         names, parts = read_table(
             self.path, self.columns, chunk_rows=self._rows_at_a_time(), dtype=self.dtype
         )
@@ -117,11 +129,24 @@ class Reader:
         for X, y, qid, documents in parts:
             if documents is None:
                 documents = np.full(len(qid), None)
-            found = [str(n if d is None else d) for n, d in enumerate(documents, first)]
+            found = _named(documents, first)
             frame = DataFrame(X, columns=names)
             check_missing(self.path, frame, self._rankers, first)
             yield Part(frame if self._named else X, y, qid, found)
             first += len(qid)
+
+    def _table_with_text(self) -> Part:
+        """Read a table with columns of text, which are categories; all rows at once."""
+        X, y, qid, documents = read_frame(
+            self.path, self.columns, self._categories, dtype=self.dtype
+        )
+        categories = list(X.select_dtypes("category").columns)
+        check_missing(self.path, X.drop(columns=categories), self._rankers, 1)
+        return Part(X, y, qid, _named(documents, 1), categories)
+
+
+def _named(documents, first) -> list[str]:
+    return [str(n if d is None else d) for n, d in enumerate(documents, first)]
 
 
 def check_missing(path, X, rankers, numbers, unit="row"):
@@ -137,14 +162,16 @@ def check_missing(path, X, rankers, numbers, unit="row"):
         number = numbers + row if np.isscalar(numbers) else numbers[row]
         name = f"column {X.columns[column]!r}" if hasattr(X, "columns") else f"feature {column + 1}"
         raise ValueError(
-            f"{path}, {unit} {number}, {name} has no value (nan): fill it in, or use +trees (as in "
-            "ndcg+trees), which takes missing values"
+            f"{path}, {unit} {number}, {name} has no value (nan): fill it in, or use auto or "
+            "+trees (as in ndcg+trees), which take missing values"
         )
 
 
 def _takes_missing(ranker) -> bool:
-    # Rankers of other packages, which are no estimators of ours, do.
-    return not isinstance(ranker, BaseEstimator) or get_tags(ranker).input_tags.allow_nan
+    if ranker is None:
+        return True
+    steps = ranker.named_steps.values() if isinstance(ranker, QueryPipeline) else (ranker,)
+    return all(get_tags(step).input_tags.allow_nan for step in steps)
 
 
 def _documents(rows, first):

@@ -16,6 +16,7 @@ from ._letor_lines import Form as Form
 from ._letor_lines import group_file as group_file
 from ._letor_lines import read_chunks as read_chunks
 from ._load_table import load_table
+from ._load_table import read_frame as read_frame
 from ._made import LabelMixture, make_subset_ranking
 from ._made_judgments import sample_comparisons, sample_sessions
 from ._made_orders import OrderMixture, make_label_ranking
@@ -25,6 +26,7 @@ from ._sushi import load_sushi
 from ._tables import load_label_ranking
 from ._tabular import TABLES as TABLES
 from ._tabular import Columns as Columns
+from ._tabular import needs as needs
 from ._tabular import read_table as read_table
 from ._tabular import table_format as table_format
 

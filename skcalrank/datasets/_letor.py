@@ -93,8 +93,8 @@ def load_letor(
     if chunk_rows is not None:
         check_count("chunk_rows", chunk_rows, "or None to read the whole file")
         return (data for data, _ in read_chunks(path, form, chunk_rows))
-    content = read_bytes(path)
-    X, y, qid = parse_whole(path, content, form)
+    source = path if path.is_file() else read_bytes(path)
+    X, y, qid = parse_whole(path, source, form)
     if len(y) == 0:
         raise ValueError(f"{path} has no rows.")
     if len(qid) == 0:
@@ -102,5 +102,5 @@ def load_letor(
         qid = np.repeat(np.arange(len(sizes)), sizes)
     if len(qid) != len(y):
         raise ValueError(f"{path} has {len(y)} rows, and {len(qid)} of them name a qid.")
-    X = matrix(path, X, form, line_numbers(content))
+    X = matrix(path, X, form, line_numbers(source))
     return RankingData(X, y, qid, description=f"Read from {path.name}.")

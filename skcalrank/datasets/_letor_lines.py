@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix, vstack
 
+from ..data import each
 from ._chunks import refuse_cut_queries, whole_queries
 from ._container import RankingData
 from ._files import (
@@ -21,9 +24,16 @@ from ._files import (
     refuse_pipe,
     without_packing,
 )
+from ._letor_arrow import parse_plain
 
 # What Python takes for a part of a number, before the comment of a line.
 _UNDERSCORE = re.compile(rb"^[^#\n_]*_[^\s#]*", re.MULTILINE)
+
+# Lines that are parsed at a time: of so many bytes, which the cache of a core holds.
+_BLOCK_BYTES = 1 << 20
+
+# Of a line, the label, the query and an index are mostly this short.
+_HEAD = 64
 
 
 class Form(NamedTuple):
@@ -92,24 +102,75 @@ def _converted(X, dtype):
     return type(X)((data, X.indices, X.indptr), shape=X.shape)
 
 
-def parse_whole(path: Path, content: bytes, form: Form):
+def parse_whole(path: Path, source: Path | bytes, form: Form):
     """Parse the lines of a whole file; an error names the first that cannot be."""
     try:
-        return parse(content, form)
+        with _open(source) as file:
+            return _parse_blocks(iter(lambda: file.readlines(_BLOCK_BYTES), []), form)
     except ValueError as error:
-        if rows := list(_rows_of(content)):
+        if rows := list(_rows_of(source)):
             _parse_chunk(path, _lines_of(rows), form)
-        raise ValueError(f"{path} is not a file of LETOR lines: {error}") from error
+        reason = error.__cause__ or error
+        raise ValueError(f"{path} is not a file of LETOR lines: {reason}") from error
 
 
-def _rows_of(content):
-    lines = enumerate(io.BytesIO(content), 1)
-    return ((number, line, None) for number, line in lines if _qid(line) is not None)
+def _open(source: Path | bytes) -> Any:
+    """Open a file, or the content of what cannot be read again."""
+    return io.BytesIO(source) if isinstance(source, bytes) else open_bytes(source)
+
+
+def _parse_blocks(blocks: Iterable, form: Form):
+    """Parse runs of lines side by side, and return what `parse` makes of all of them."""
+    parsed: list = []
+    each(lambda lines: _parse_block(lines, form), blocks, parsed.append)
+    parts, y, qid = zip(*(parsed or [parse(b"", form)]))
+    X = parts[0] if len(parts) == 1 else _stacked(parts)
+    X = _as_scikit_learn_has_it(X, form) if form.sparse else X
+    return X, np.concatenate(y), np.concatenate(qid)
+
+
+def _as_scikit_learn_has_it(X, form):
+    """Return a CSR matrix of the class and the types that its version and settings tell."""
+    like, _, _ = _parse_numbers(b"0\n", form)
+    X = type(like)(X)
+    X.indices = X.indices.astype(np.promote_types(X.indices.dtype, like.indices.dtype), copy=False)
+    X.indptr = X.indptr.astype(np.promote_types(X.indptr.dtype, like.indptr.dtype), copy=False)
+    return X
+
+
+def _parse_block(lines, form):
+    return parse_plain(lines, form) or parse(b"".join(lines), form)
+
+
+def _stacked(parts):
+    """Return one matrix of all rows: an array if all are, with the same features."""
+    width = max(part.shape[1] for part in parts)
+    if all(isinstance(part, np.ndarray) and part.shape[1] == width for part in parts):
+        return np.concatenate(parts)
+    return vstack([_as_csr(part, width) for part in parts], format="csr")
+
+
+def _as_csr(part, width):
+    """Return rows as a CSR matrix, which holds all values of an array, zeros too."""
+    n_rows, n_features = part.shape
+    if isinstance(part, np.ndarray):
+        indices = np.tile(np.arange(n_features), n_rows)
+        ends = np.arange(n_rows + 1) * n_features
+        return csr_matrix((part.ravel(), indices, ends), shape=(n_rows, width))
+    part.resize((n_rows, width))
+    return part
+
+
+def _rows_of(source):
+    with _open(source) as file:
+        for number, line in enumerate(file, 1):
+            if _qid(line) is not None:
+                yield number, line, None
 
 
 def matrix(path: Path, X, form: Form, numbers: Iterable[int]):
     """Return X as wanted; raise where one large feature would fill the memory with zeros."""
-    if form.sparse:
+    if form.sparse or isinstance(X, np.ndarray):
         return X
     n_bytes = X.shape[0] * X.shape[1] * X.dtype.itemsize
     is_sparse = X.nnz * 1000 < X.shape[0] * X.shape[1]
@@ -124,9 +185,9 @@ def matrix(path: Path, X, form: Form, numbers: Iterable[int]):
     return X.toarray()
 
 
-def line_numbers(content: bytes) -> Iterator[int]:
+def line_numbers(source: Path | bytes) -> Iterator[int]:
     """Yield the numbers of the lines that are rows."""
-    return (number for number, _, _ in _rows_of(content))
+    return (number for number, _, _ in _rows_of(source))
 
 
 def group_file(path: Path) -> Path | None:
@@ -177,7 +238,7 @@ def read_chunks(path, form: Form, chunk_rows) -> Iterator[tuple[RankingData, Lin
     refuse_pipe(path)
     sizes = None if _names_qid(path) else group_sizes(path)
     n_features = form.n_features
-    if n_features is None or sizes is not None:
+    if (n_features is None and chunk_rows < sys.maxsize) or sizes is not None:
         n_rows, n_features = _scan(path)
         sizes = None if sizes is None else group_sizes(path, n_rows)
     return _chunks(path, form, form.n_features or n_features, chunk_rows, sizes)
@@ -237,8 +298,11 @@ def _lines_of(rows) -> Lines:
 
 
 def _parse_chunk(path, chunk: Lines, form):
+    lines = chunk.lines
+    n_rows = 1 + _BLOCK_BYTES * len(lines) // (1 + sum(map(len, lines)))
     try:
-        return parse(b"".join(chunk.lines), form)
+        blocks = [lines[i : i + n_rows] for i in range(0, len(lines), n_rows)]
+        return _parse_blocks(blocks, form)
     except ValueError:
         bad = _first_bad(chunk.lines, form)
         try:
@@ -265,7 +329,9 @@ def _first_bad(lines, form) -> int:
 
 def _qid(line: bytes) -> bytes | None:
     """What names the query of a row, empty where nothing does; None where there is no row."""
-    head = line.split(None, 2)
+    head = line[:_HEAD].split(None, 2)
+    if len(head) < 3:  # else the first two words are whole
+        head = line.split(None, 2)
     if not head or head[0].startswith(b"#"):
         return None
     if len(head) > 1 and head[1].startswith(b"qid:"):
@@ -275,5 +341,7 @@ def _qid(line: bytes) -> bytes | None:
 
 def _last_feature(line: bytes) -> int:
     """The last feature of a row, which is its largest; 0 without one."""
-    index = line.partition(b"#")[0].rpartition(b":")[0].rsplit(None, 1)[-1:]
+    line = line.partition(b"#")[0]
+    end = line.rfind(b":")
+    index = line[max(0, end - _HEAD) : max(0, end)].rsplit(None, 1)[-1:]
     return int(index[0]) if index and index[0].isdigit() else 0

@@ -6,9 +6,21 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..data import check_count, is_frame
 from ._container import RankingData
-from ._tabular import Columns, checked_frames, feature_names, labels_and_queries, read_table
+from ._tabular import (
+    Columns,
+    Place,
+    checked_frames,
+    feature_names,
+    labels_and_queries,
+    needs,
+    part_of,
+    read_table,
+    refuse_commas,
+)
 
 
 def load_table(
@@ -102,3 +114,44 @@ def _chunks(path, columns, chunk_rows) -> Iterator[RankingData]:
     names, parts = read_table(path, columns, chunk_rows=chunk_rows)
     about = {"description": f"Read from {path.name}.", "feature_names": names}
     return (RankingData(DataFrame(X, columns=names), y, qid, **about) for X, y, qid, _ in parts)
+
+
+def read_frame(path, columns: Columns, categories, *, dtype=np.float64) -> Any:
+    """Read all rows of a table; X is a DataFrame in which text is categories.
+
+    Text is in the columns named `categories`; None = in all features that hold some. Text of which
+    most rows have their own is left out.
+    """
+    _, frame = checked_frames(path, columns)
+    if categories is None:
+        categories = _categories(path, frame, columns)
+    numbers = columns.features
+    if numbers is not None:
+        numbers = [name for name in numbers if name not in categories]
+    rest = frame.drop(columns=categories, errors="ignore")
+    numeric = feature_names(path, rest, columns._replace(features=numbers))
+    part = part_of(frame, numeric, columns, dtype, Place(path, 0))
+    feature_names(path, frame, columns._replace(features=[*numeric, *categories]))
+    X = needs("pandas").DataFrame(part.X, columns=numeric)
+    for name in categories:
+        X[name] = frame[name].to_numpy()
+        X[name] = X[name].astype("category")
+    if part.documents is None:
+        part = part._replace(documents=np.full(len(X), None))
+    order = columns.features or [name for name in frame.columns if name in X.columns]
+    return part._replace(X=X[order])
+
+
+def _categories(path, frame, columns) -> list[str]:
+    """Names of the columns that hold text, or categories of text, which rows share."""
+    infer = needs("pandas").api.types.infer_dtype
+    texts = []
+    for name in columns.features or frame.columns:
+        if name in (columns.qid, columns.label, columns.document) or name not in frame.columns:
+            continue
+        values = frame[name].dropna()
+        values = values.astype(object) if str(values.dtype) == "category" else values
+        if infer(values, skipna=True) == "string" and 2 * values.nunique() <= len(values):
+            refuse_commas(path, name, values)
+            texts.append(name)
+    return texts

@@ -204,19 +204,25 @@ class TableFormat(NamedTuple):
     """A format of tables, by a function that reads DataFrames.
 
     The function takes the path, the columns, and the largest number of rows of a DataFrame; None =
-    one of all rows. A table is larger than its file where the format is `packed`.
+    one of all rows. A table is larger than its file where the format is `packed`. `n_rows` counts
+    its rows, where a file tells them.
     """
 
     frames: Callable[[Any, Columns, Any], Iterator[Any]]
     packed: bool = False
+    n_rows: Callable[[Any], int] | None = None
+
+
+def _parquet_rows(path) -> int:
+    return int(needs("pyarrow.parquet").read_metadata(path).num_rows)
 
 
 #: Formats of tables by suffix; a new one is an entry here.
 TABLES = {
     ".csv": TableFormat(_csv_frames),
     ".tsv": TableFormat(partial(_csv_frames, separator="\t")),
-    ".parquet": TableFormat(_parquet_frames, packed=True),
-    ".pq": TableFormat(_parquet_frames, packed=True),
+    ".parquet": TableFormat(_parquet_frames, packed=True, n_rows=_parquet_rows),
+    ".pq": TableFormat(_parquet_frames, packed=True, n_rows=_parquet_rows),
 }
 
 
@@ -246,7 +252,7 @@ def feature_names(path, frame, columns: Columns, *, categories=False) -> list[st
         )
     left_out = [str(name) for name in others.columns if name not in numeric]
     for name in left_out:
-        _refuse_commas(path, name, others[name].dropna())
+        refuse_commas(path, name, others[name].dropna())
     if not len(numeric):
         raise ValueError(f"{path} has no column of numbers to be a feature.")
     if left_out:
@@ -258,7 +264,7 @@ def feature_names(path, frame, columns: Columns, *, categories=False) -> list[st
     return list(numeric)
 
 
-def _refuse_commas(path, name, values):
+def refuse_commas(path, name, values):
     """Raise for numbers such as 0,5, which are text."""
     texts = [value for value in values.head(1000) if isinstance(value, str)]
     with_comma = [text for text in texts if "," in text]
@@ -273,12 +279,12 @@ def _parts(path, first, frames, names, columns, dtype) -> Iterator[TablePart]:
     n_rows = 0
     for frame in chain([first], frames):
         with reading(path):
-            part = _part(frame, names, columns, dtype, _Place(path, n_rows))
+            part = part_of(frame, names, columns, dtype, Place(path, n_rows))
         yield part
         n_rows += len(frame)
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """The rows of a frame in a file."""
 
     path: Path
@@ -291,7 +297,7 @@ class _Place(NamedTuple):
             raise ValueError(f"{self.path}, row {row}, column {name!r} {why}")
 
 
-def _part(frame, names, columns, dtype, place) -> TablePart:
+def part_of(frame, names, columns, dtype, place) -> TablePart:
     labels, qid = labels_and_queries(place.path, frame, columns, place)
     documents = frame.get(columns.document)
     if documents is not None:
@@ -306,7 +312,7 @@ def _part(frame, names, columns, dtype, place) -> TablePart:
 
 def labels_and_queries(name, frame, columns: Columns, place=None):
     """Return labels, or None, and queries; raise for a row that has none."""
-    place = _Place(name, 0) if place is None else place
+    place = Place(name, 0) if place is None else place
     place.refuse(
         frame[columns.qid].isna(),
         columns.qid,

@@ -126,7 +126,8 @@ def test_tables(capsys, path, frames, tmp_path, new, suffix, chunks):
 @pytest.mark.filterwarnings("default")
 def test_columns_left_out_are_said(capsys, frames, tmp_path, new):
     file = str(tmp_path / "train.csv")
-    frames["train"].assign(title="words").to_csv(file, index=False)
+    frame = frames["train"]
+    frame.assign(title=[f"words {i}" for i in range(len(frame))]).to_csv(file, index=False)
     assert main(["fit", file, "--model", new, *COLUMNS]) == 0
     assert capsys.readouterr().err == (
         f"skcalrank: warning: Columns of {file} that do not hold numbers are left out: title.\n"

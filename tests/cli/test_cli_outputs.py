@@ -123,7 +123,9 @@ def with_hole(files, number, old, new):
 @pytest.mark.parametrize("more", [[], ["--chunk-rows", "20"]])
 def test_a_missing_feature_of_a_line(capsys, files, new, more):
     line, train = with_hole(files, 50, " 3:", " 3:nan"), str(files["TRAIN"])
-    words = f"train.txt, line {line}, feature 3 has no value (nan): fill it in, or use +trees"
+    words = (
+        f"train.txt, line {line}, feature 3 has no value (nan): fill it in, or use auto or +trees"
+    )
     assert words in fail(capsys, "fit", train, "--model", new, *more)
     assert words in fail(
         capsys, "predict", str(files["MODEL"]), train, "--output", f"{new}.txt", *more
@@ -143,7 +145,7 @@ def test_a_missing_feature_of_a_table(capsys, frames, new, model, tmp_path, more
     file, frame = str(tmp_path / "t.csv"), frames["train"].copy()
     frame.loc[frame.index[99], "f3"] = None
     frame.to_csv(file, index=False)
-    words = "t.csv, row 100, column 'f3' has no value (nan): fill it in, or use +trees"
+    words = "t.csv, row 100, column 'f3' has no value (nan): fill it in, or use auto or +trees"
     assert words in fail(capsys, "fit", file, "--model", new, *COLUMNS, *more)
     argv = ["predict", model[0], file, *COLUMNS, "--output", f"{new}.txt"]
     assert words in fail(capsys, *argv, *more)

@@ -1,0 +1,80 @@
+"""What is done to features before a ranker sees them: ``--transform``, and text as indicators."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    QuantileTransformer,
+    StandardScaler,
+)
+from sklearn.utils import get_tags
+
+from ..data import category_columns
+from ..pipeline import QueryPipeline
+from ..preprocessing import QueryScaler
+from ..stacking import StackingRanker, signed_log1p
+
+#: Transformers of numbers, by the name of the option.
+TRANSFORMS = {
+    "standard": StandardScaler,
+    "quantile": partial(QuantileTransformer, random_state=0),
+    "log1p": partial(FunctionTransformer, signed_log1p, feature_names_out="one-to-one"),
+    "query": QueryScaler,
+}
+
+# More categories of a column are one, the rare ones together.
+_MOST_CATEGORIES = 100
+
+
+def transformed(ranker: Any, name: str | None, X: Any = None) -> Any:
+    """Return a pipeline that transforms numbers, and encodes the text of X, if there is any.
+
+    Trees and what is stacked take categories as they are.
+    """
+    numbers = TRANSFORMS[name]() if name else "passthrough"
+    if X is not None and category_columns(X):
+        categories = "passthrough" if takes_categories(ranker) else _indicators()
+        if name is None and categories == "passthrough":
+            return ranker
+        numbers = ColumnTransformer(
+            [("categories", categories, category_columns)], remainder=numbers
+        )
+        if categories == "passthrough":
+            numbers.set_output(transform="pandas")
+    elif name is None:
+        return ranker
+    return QueryPipeline([("columns", numbers), ("ranker", ranker)])
+
+
+def _indicators() -> OneHotEncoder:
+    return OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False
+    )
+
+
+def takes_categories(ranker: Any) -> bool:
+    """Whether a ranker of the command line takes columns of categories as they are."""
+    estimator = getattr(ranker, "estimator", None)
+    return isinstance(ranker, StackingRanker) or isinstance(
+        estimator, HistGradientBoostingRegressor
+    )
+
+
+def learns_columns(ranker: Any) -> bool:
+    """Whether a step before the ranker has to see all rows."""
+    return any(get_tags(step).requires_fit for _, step in _steps(ranker)[:-1])
+
+
+def ranker_in(ranker: Any) -> Any:
+    """Return the ranker of a pipeline, or the ranker itself."""
+    return _steps(ranker)[-1][1]
+
+
+def _steps(ranker):
+    return ranker.steps if isinstance(ranker, QueryPipeline) else [("", ranker)]

@@ -1,0 +1,139 @@
+"""Lines of LETOR files whose numbers are plain decimals, parsed by Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+# Of these, Arrow and Python take the same texts for the same numbers, or Arrow refuses them.
+_DECIMALS = b"0123456789.-+eE"
+_ROWS = bytes.maketrans(b": ", b",\n")
+_LARGEST = 1 << 30
+
+
+class _Rows(NamedTuple):
+    """Rows apart: labels, names of queries, and the features of those that have some."""
+
+    labels: list[bytes]
+    queries: list[bytes]
+    features: list[bytes]
+    n_features: list[int]
+
+
+def _arrow() -> Any:
+    """Return the CSV reader of pyarrow, None without pyarrow."""
+    try:
+        import pyarrow.csv
+    except ImportError:
+        return None
+    return pyarrow
+
+
+def parse_plain(lines: Iterable[bytes], form: Any) -> Any:
+    """Return X, y and the qid of rows, or None where a line has more than plain decimals.
+
+    X is an array where all rows have all features, else a CSR matrix. Whoever gets None asks a
+    reader that knows what is wrong, if anything is.
+    """
+    dtype = np.dtype(form.dtype)
+    if _arrow() is None or dtype not in (np.float32, np.float64):
+        return None
+    rows = _split(lines)
+    try:
+        y, qid = _labels(rows), _queries(rows)
+        numbers = _numbers(b"\n".join(rows.features))
+    except ValueError:
+        return None
+    if qid is None or numbers is None or (form.labelled and not np.isfinite(y).all()):
+        return None
+    with np.errstate(over="ignore"):
+        values = numbers[1].astype(dtype, copy=False)
+    X = _matrix(numbers[0], values, np.array(rows.n_features), form)
+    return None if X is None else (X, y, qid)
+
+
+def _split(lines: Iterable[bytes]) -> _Rows:
+    rows = _Rows([], [], [], [])
+    for line in lines:
+        text = line.partition(b"#")[0].strip()
+        if not text:
+            continue
+        label, query, rest = (*text.split(b" ", 2), b"", b"")[:3]
+        if query.startswith(b"qid:"):
+            rows.queries.append(query[4:])
+        else:
+            rest = text[len(label) + 1 :]
+        rows.labels.append(label)
+        # Of what is left, every word has one colon, or it is refused.
+        rows.n_features.append(rest.count(b":"))
+        if rest:
+            rows.features.append(rest)
+    return rows
+
+
+def _labels(rows: _Rows) -> np.ndarray:
+    if b"".join(rows.labels).translate(None, _DECIMALS):
+        raise ValueError
+    return np.array([float(label) for label in rows.labels])
+
+
+def _queries(rows: _Rows) -> np.ndarray | None:
+    """Queries of all rows or of none; None where some name one, or one is no plain number."""
+    if len(rows.queries) not in (0, len(rows.labels)):
+        return None
+    if not all(query.isdigit() and len(query) <= 18 for query in rows.queries):
+        return None
+    return np.array([int(query) for query in rows.queries], dtype=np.int64)
+
+
+def _numbers(words: bytes) -> tuple[np.ndarray, np.ndarray] | None:
+    """Indices and values of words ``index:value``; raise for any other word."""
+    if not words or len(words) > _LARGEST or words.translate(None, _DECIMALS + b": \n"):
+        return None
+    csv, int32, float64 = _arrow().csv, _arrow().int32(), _arrow().float64()
+    table = csv.read_csv(
+        _arrow().BufferReader(words.translate(_ROWS)),
+        csv.ReadOptions(
+            use_threads=False, column_names=["index", "value"], block_size=len(words) + 1
+        ),
+        csv.ParseOptions(quote_char=False, ignore_empty_lines=False),
+        csv.ConvertOptions(
+            check_utf8=False,
+            column_types={"index": int32, "value": float64},
+            null_values=[],
+            strings_can_be_null=False,
+        ),
+    )
+    return _array(table["index"], np.int32), _array(table["value"], np.float64)
+
+
+def _array(column: Any, dtype: Any) -> np.ndarray:
+    # Arrow's own conversion imports pandas, which takes longer than most files. Its memory cannot
+    # be written to, so it is copied.
+    return np.concatenate(
+        [
+            np.frombuffer(chunk.buffers()[1], dtype)[chunk.offset : chunk.offset + len(chunk)]
+            for chunk in column.chunks
+        ]
+    )
+
+
+def _matrix(index, values, n_features, form) -> Any:
+    """Values as a matrix; None where indices do not ascend from 1, or a value is infinite."""
+    if not np.isfinite(values).all():
+        return None
+    width = int(n_features.max())
+    if not form.sparse and form.n_features in (None, width) and (n_features == width).all():
+        rows = index.reshape(-1, width)
+        if (rows == np.arange(1, width + 1, dtype=index.dtype)).all():
+            return values.reshape(rows.shape) + 0.0  # -0 becomes 0, as by a sparse matrix
+    ends = np.cumsum(n_features)
+    ascend = index[1:] > index[:-1]
+    ascend[ends[(ends > 0) & (ends < len(index))] - 1] = True
+    width = int(index.max()) if form.n_features is None else form.n_features
+    if index.min() < 1 or index.max() > width or not ascend.all():
+        return None
+    return csr_matrix((values, index - 1, np.r_[0, ends]), shape=(len(ends), width))

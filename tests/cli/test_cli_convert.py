@@ -1,0 +1,68 @@
+"""Files are converted to other formats and back."""
+
+import sys
+
+import numpy as np
+import pytest
+from commands import COLUMNS, fail, run
+
+from skcalrank import load_letor
+from skcalrank._cli import main
+from skcalrank.datasets import load_table
+
+pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".csv.gz", ".txt.xz", ".txt"])
+@pytest.mark.parametrize("chunks", [[], ["--chunk-rows", "50"]])
+def test_there_and_back(capsys, path, tmp_path, suffix, chunks):
+    there, back = str(tmp_path / f"there{suffix}"), str(tmp_path / "back.txt.bz2")
+    out = run(capsys, "convert", path("train.txt"), there, *chunks)
+    assert "of 30 queries, 6 features, in" in out
+    run(capsys, "convert", there, back, *chunks)
+    for one, two in zip(load_letor(path("train.txt")), load_letor(back)):
+        # pandas reads decimals to all but the last bit.
+        np.testing.assert_allclose(one, two, rtol=1e-15 if "v" in suffix else 0)
+        assert one.dtype == two.dtype
+
+
+def test_names_of_documents(capsys, tmp_path):
+    lines = "2 qid:7 1:0.5 2:nan # docid = GX-1\n0 qid:7 1:1e-05 2:1e+22 # docid = GX-2\n"
+    there, back = str(tmp_path / "there.parquet"), tmp_path / "back.txt"
+    (tmp_path / "a.txt").write_text(lines)
+    run(capsys, "convert", str(tmp_path / "a.txt"), there)
+    X, _, _ = load_table(there)
+    assert list(X.columns) == ["f1", "f2"]
+    assert X["f2"].isna().tolist() == [True, False]
+    run(capsys, "convert", there, str(back))
+    assert back.read_text() == lines.replace("1e-05", "0.00001")
+
+
+def test_columns_of_tables(capsys, frames, tmp_path):
+    frame = frames["train"].assign(docid="a document")
+    frame.to_parquet(tmp_path / "a.parquet")
+    argv = ["convert", str(tmp_path / "a.parquet")]
+    run(capsys, *argv, str(tmp_path / "b.csv"), *COLUMNS)
+    X, _, _ = load_table(tmp_path / "b.csv", qid="query", label="grade")
+    assert X.columns.tolist() == [f"f{i}" for i in range(6)]
+    assert "it has spaces" in fail(capsys, *argv, str(tmp_path / "b.txt"), *COLUMNS)
+    frame.assign(query="q" + frame["query"].astype(str)).to_parquet(tmp_path / "a.parquet")
+    assert "no place for the query 'q0'" in fail(capsys, *argv, str(tmp_path / "b.txt"), *COLUMNS)
+    assert not (tmp_path / "b.txt").exists()
+
+
+def test_what_cannot_be_written(capsys, path, tmp_path):
+    file = path("train.txt")
+    assert "give another file" in fail(capsys, "convert", file, file)
+    assert "it is a folder" in fail(capsys, "convert", file, str(tmp_path))
+
+
+def test_time_left_on_a_terminal(capsys, path, tmp_path, monkeypatch):
+    there = str(tmp_path / "there.parquet")
+    run(capsys, "convert", path("train.txt"), there)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(["convert", there, str(tmp_path / "back.txt"), "--chunk-rows", "50"]) == 0
+    seen = capsys.readouterr().err
+    assert "% of the file, " in seen
+    assert "100% of the file, 0 s left" in seen

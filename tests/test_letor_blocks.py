@@ -1,0 +1,122 @@
+"""Files of LETOR lines are the same data, or the same error, by whatever they are parsed."""
+
+import gzip
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import issparse
+
+from skcalrank.datasets import Form, load_letor, read_chunks
+
+pytest.importorskip("pyarrow")
+
+NUMBERS = (
+    *("0.25", "-3", "1e-3", "2E+05", ".5", "7.", "-0", "-0.0", "00012", "4.9e-324", "1e-400"),
+    *("0.1000000000000000055511151231257827", "179769313486231570814527423731704356798070e267"),
+)
+# Taken by Python or not, and by Arrow or not.
+ODD = (
+    *("nan", "-nan", "inf", "1e999", "+1", "1_0", "0x1p3", "--1", "1-2", "e5", "", " ", "NULL"),
+    *("1,5", '"1"', "1e", "\t1", "1:2", "٣", "1\x00", "1 ", "1d", "True", "."),
+)
+ODD_LINES = (
+    *("", "# comment", "  ", "1", "1 qid:1", "qid:1 1:2", "1 qid 1:1 2", "1 qid:3 1 1:2:3"),
+    *("1 qid:0x1 1:1", "1 qid:1e0 1:1", "1 qid:+1 1:1", "1 qid: 1:1", "1 qid:99999999999999999999"),
+    *("1 qid:1 0:1", "1 qid:1 2:1 1:1", "1 qid:1 1:1 1:1", "1 qid:1 01:1", "1 qid:1 1.0:1"),
+    *("1 qid:1 -1:1", "1 qid:1 4294967297:1", "1 qid:1  1:1", "1 qid:1\t1:1", " 1 qid:1 1:1"),
+    *("nan qid:1 1:1", "1_0 qid:1 1:1", "1 qidx:1 1:1", "1 1:1", "1 1:1 qid:1", "1e999 qid:1 1:1"),
+)
+
+
+def random_text(rng):
+    """Lines of plain numbers, and now and then others."""
+    n_features, dense, odd = rng.integers(1, 6), rng.random() < 0.5, rng.random() < 0.6
+    end = rng.choice(["\n", " \n", "\r\n", "# docid = GX-1\n", " #a:b 1_0\n"])
+    named = rng.random() < 0.9
+    lines = []
+    for row in range(rng.integers(1, 24)):
+        kept = np.flatnonzero(dense | (rng.random(n_features) < 0.6)) + 1
+        values = rng.choice(NUMBERS, len(kept))
+        if odd and len(values) and rng.random() < 0.05:
+            values[rng.integers(len(values))] = rng.choice(ODD)
+        words = [rng.choice(["0", "1", "2.5", "-1"]), *([f"qid:{row // 4}"] * named)]
+        lines.append(" ".join([*words, *map("{}:{}".format, kept, values)]))
+        if odd and rng.random() < 0.05:
+            lines.append(rng.choice(ODD_LINES))
+    return end.join(lines) + end * (rng.random() < 0.5)
+
+
+def outcome(read, *args, **options):
+    """Everything that is read, to the last bit, or the error."""
+    try:
+        found = read(*args, **options)
+        return [described(part) for part in ([found] if hasattr(found, "X") else found)]
+    except ValueError as error:
+        return str(error)
+
+
+def described(data):
+    X = data.X
+    parts = (X.data, X.indices, X.indptr) if issparse(X) else (X,)
+    return type(X), X.shape, *((a.dtype, a.shape, a.tobytes()) for a in (*parts, *data[1:]))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_same_by_arrow(seed, tmp_path, monkeypatch):
+    rng = np.random.default_rng(seed)
+    path = tmp_path / "a.txt"
+    path.write_text(random_text(rng), encoding="utf-8", newline="")
+    options = {
+        "dtype": rng.choice([np.float64, np.float32, np.int64], p=[0.6, 0.3, 0.1]),
+        "sparse": bool(rng.random() < 0.3),
+        "n_features": rng.choice([None, 3, 5, 9], p=[0.7, 0.1, 0.1, 0.1]),
+        "chunk_rows": rng.choice([None, 1, 5, sys.maxsize]),
+    }
+    # Some blocks are plain, and some not.
+    monkeypatch.setattr("skcalrank.datasets._letor_lines._BLOCK_BYTES", int(rng.integers(1, 800)))
+    by_arrow = outcome(load_letor, path, **options)
+    monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+    assert by_arrow == outcome(load_letor, path, **options)
+
+
+@pytest.mark.parametrize("number", [*NUMBERS, *ODD])
+@pytest.mark.parametrize("line", ["1 qid:1 1:{} 2:1\n", "{} qid:1 1:1\n", "1 qid:{} 1:1\n"])
+def test_same_number_by_arrow(number, line, tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text(line.format(number), encoding="utf-8")
+    by_arrow = outcome(load_letor, path)
+    monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+    assert by_arrow == outcome(load_letor, path)
+
+
+PLAIN = b"2 qid:7 1:0.5 2:1e-3 # docid = a\n0 qid:7 1:-1 2:.25\r\n1 qid:8 1:3 2:4 \n"
+
+
+@pytest.mark.parametrize("text", [PLAIN, PLAIN.replace(b" 2:", b" 5:"), b"# head\n\n" + PLAIN])
+@pytest.mark.parametrize("chunk_rows", [None, 1])
+def test_plain_decimals_are_not_parsed_by_python(text, chunk_rows, tmp_path, monkeypatch):
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(text))
+    # Which parses the first line.
+    monkeypatch.setattr("skcalrank.datasets._letor_lines._names_qid", bool)
+    monkeypatch.delattr("skcalrank.datasets._letor_lines._parse_numbers")
+    read = load_letor(path, chunk_rows=chunk_rows)
+    assert sum(len(y) for _, y, _ in ([read] if chunk_rows is None else read)) == 3
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_is_read_can_be_changed(sparse, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(PLAIN)
+    X, y, qid = load_letor(path, sparse=sparse)
+    for array in (X.data if sparse else X, y, qid):
+        array[0] = 0
+
+
+def test_lines_of_chunks_are_kept(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(PLAIN)
+    ((_, rows),) = read_chunks(path, Form(), sys.maxsize)
+    assert rows.lines[0].endswith(b"# docid = a\n")
+    assert rows.numbers.tolist() == [1, 2, 3]
