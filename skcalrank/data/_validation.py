@@ -19,6 +19,7 @@ from ._arrays import (
     naming,
     refuse_masked,
     refuse_no_numbers,
+    refuse_other_arrays,
     refuse_rounding,
     scale_of,
 )
@@ -216,6 +217,7 @@ def checked_features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **
     With ``as_it_is`` a table is checked, and returned unchanged for a regressor to read.
     """
     refuse_masked(X=X)
+    refuse_other_arrays(X=X)
     with naming("X", "y"):
         refuse_no_numbers(X=X)
         if as_it_is and is_table(X):
