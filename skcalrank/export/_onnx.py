@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, SplineTransformer
 from ..boosting import BoostedRanker
 from ..linear_model import GramRidge
 from ..preprocessing import QuantileHinges, signed_log1p
-from ..rankers import RANKERS, is_ranker
+from ..rankers import RANKERS, MultiLabelRanker, is_ranker
 from ..stacking import StackingRanker
 from ._folding import knots_of, rises_of
 from ._reasons import check_exportable, is_stack, members_of, part_of, unwrapped
@@ -99,7 +99,8 @@ def _required() -> Any:
 def _register() -> None:
     skl2onnx = _required()
     put = skl2onnx.update_registered_converter
-    classes: tuple[type, ...] = (*RANKERS.values(), BoostedRanker, StackingRanker, GramRidge)
+    others = (MultiLabelRanker, BoostedRanker, StackingRanker, GramRidge)
+    classes: tuple[type, ...] = (*RANKERS.values(), *others)
     for cls in classes:
         put(cls, f"Skcalrank{cls.__name__}", _shape_of_scores, _convert_ranker)
     put(QuantileHinges, "SkcalrankQuantileHinges", _shape_of_columns, _convert_hinges)

@@ -51,7 +51,7 @@ def refuse_queries(step: Any) -> None:
 
 def is_stack(model: Any) -> bool:
     """Return whether a model adds up the scores of others."""
-    return is_ranker(model) and hasattr(model, "spreads_")
+    return is_ranker(model) and hasattr(model, "named_rankers_")
 
 
 def members_of(stack: Any) -> list[tuple[float, Any]]:
