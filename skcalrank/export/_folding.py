@@ -72,7 +72,8 @@ def _linear(model, columns) -> Additive:
     if coef is None:
         raise ValueError(
             f"{type(model).__name__} is not linear in its features (no coef_): {_OTHERWISE}, "
-            "and to_elasticsearch takes boosted trees."
+            "and to_elasticsearch takes the trees of BoostedRanker, HistGradientBoostingRegressor, "
+            "LightGBM and XGBoost."
         )
     coef = np.asarray(coef, dtype=float)
     if coef.size != len(columns):
