@@ -235,6 +235,8 @@ def test_forms_are_told_apart_by_type(problem):
     for given in (y.labels, y.label("margin")):
         with pytest.raises(TypeError, match="expects a MultiLabelTarget as y, got ndarray"):
             MultiLabelRanker().fit(X, given)
+    with pytest.raises(ValueError, match="labels of documents are a MultiLabelTarget"):
+        NDCGRanker().fit(X, y.labels, y.qid)
     with pytest.raises(ValueError, match="NDCGRanker expects relevances as y, got MultiLabel"):
         NDCGRanker().fit(X, y)
 
