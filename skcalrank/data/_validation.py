@@ -133,8 +133,8 @@ def check_one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:
     if y.ndim == 2 and qid is not None:
         raise ValueError(
             f"qid was given beside {name} of shape {y.shape}. In the label-ranking form every "
-            f"row is a query of its own: drop qid, or pass one-dimensional {name}. Several labels of "
-            "documents are a MultiLabelTarget, for MultiLabelRanker."
+            f"row is a query of its own: drop qid, or pass one-dimensional {name}. Several "
+            "labels of documents are a MultiLabelTarget, for MultiLabelRanker."
         )
     return y
 
