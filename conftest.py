@@ -13,7 +13,7 @@ collect_ignore_glob = [] if find_spec("matplotlib") else ["skcalrank/displays/*"
 collect_ignore_glob += [] if find_spec("dask") else ["skcalrank/dask/*"]
 collect_ignore_glob += [] if find_spec("skops") else ["skcalrank/persistence.py"]
 if not (find_spec("lightgbm") or find_spec("xgboost")):
-    collect_ignore_glob += ["skcalrank/boosting/_ranker.py"]
+    collect_ignore_glob += ["skcalrank/boosting/_ranker.py", "skcalrank/export/_search.py"]
 
 # Fixtures are no doctests, and one name stands for the files of two folders.
 collect_ignore_glob += ["tests/conftest.py", "tests/cli/conftest.py"]
@@ -25,6 +25,8 @@ if not find_spec("pandas"):
     collect_ignore_glob += ["skcalrank/evaluation/*", "skcalrank/datasets/_load_table.py"]
 if not (find_spec("lightgbm") and find_spec("xgboost")):
     collect_ignore_glob += ["doc/coming_from.rst", "doc/own_measure.rst"]
+if not (find_spec("skl2onnx") and find_spec("onnxruntime")):
+    collect_ignore_glob += ["doc/exporting.rst"]
 
 
 @pytest.fixture(autouse=True)

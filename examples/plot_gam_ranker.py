@@ -25,6 +25,7 @@ from sklearn.preprocessing import (
 )
 
 from skcalrank import NDCGRanker, QueryKFold, RankingTarget, get_scorer
+from skcalrank.preprocessing import signed_log1p
 
 NAMES = ["price", "sales", "age", "noise"]
 CURVES = [
@@ -60,11 +61,6 @@ X_test, y_test, qid_test = made(500, seed=1)
 # The step before the ranker is a parameter like any other. Splines of degree 1 with knots at
 # quantiles are hinges: a coefficient for each is a curve of straight pieces. The penalty of the
 # ranker needs no search, since it is counted in the squares of each feature.
-
-
-def signed_log1p(X):
-    """Return logarithms that keep the sign."""
-    return np.sign(X) * np.log1p(np.abs(X))
 
 
 maps = {

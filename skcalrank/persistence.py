@@ -60,7 +60,7 @@ _HARMLESS = re.compile(
     r"|builtins\.frozenset"
     r"|scipy\.interpolate\._bsplines\._?BSpline"
     r"|scipy\.\w+\.array_api_compat\.numpy\._aliases\.asarray"
-    r"|skcalrank\.stacking\._views\.(categories_in|signed_log1p)"
+    r"|skcalrank\.(stacking\._views\.categories_in|preprocessing\._logs\.signed_log1p)"
     r"|functools\.partial|sklearn\.utils\.validation\.check_array"
     r"|sklearn\.feature_selection\._univariate_selection\.(f_\w+|r_regression|chi2)"
     r"|sklearn\.feature_selection\._mutual_info\.mutual_info_(classif|regression)"

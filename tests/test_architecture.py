@@ -33,12 +33,13 @@ LEVELS = {
         *("inspection", "persistence", "dask"),
     ),
     5: ("stacking",),
-    6: ("__init__", "__main__", "_cli", "displays", "evaluation"),
+    6: ("__init__", "__main__", "_cli", "displays", "evaluation", "export"),
 }
 LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}
 OPTIONAL = {
     *("pandas", "polars", "pyarrow", "matplotlib", "skops"),
     *("lightgbm", "xgboost", "catboost", "dask", "distributed", "shap"),
+    *("skl2onnx", "onnx", "onnxruntime", "duckdb"),
 }
 
 FILES = sorted(ROOT.rglob("*.py"))

@@ -12,6 +12,7 @@ from skcalrank.displays import (
     CalibrationFunctionDisplay,
     ComparisonDisplay,
     ContributionDisplay,
+    FrontDisplay,
     MeasureAtKDisplay,
     PairMatrixDisplay,
     QueryDifferenceDisplay,
@@ -19,6 +20,7 @@ from skcalrank.displays import (
     RegretCurveDisplay,
 )
 from skcalrank.evaluation import compare_values
+from skcalrank.rankers import Front
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -50,6 +52,13 @@ def calibration_function_of():
     return CalibrationFunctionDisplay.from_values([0.0, 0.1, 0.2], [0.0, 0.0, 0.1], name="curve")
 
 
+def front_of():
+    values = np.array([[1.0, 0.0], [0.8, 0.8], [0.0, 1.0]])
+    names = ["relevance", "margin"]
+    front = Front(np.eye(3)[:, :2], values, names, names, np.ones(3, dtype=bool))
+    return FrontDisplay.from_front(front)
+
+
 def compared():
     values = {"a": {"map": [0.1, 0.4, 0.3, 0.5, 0.2, 0.6]}, "b": {"map": [0.5] * 6}}
     return compare_values(values)
@@ -60,6 +69,7 @@ MADE = {
     QueryDifferenceDisplay: lambda: QueryDifferenceDisplay.from_comparison(compared()),
     CalibrationFunctionDisplay: calibration_function_of,
     ContributionDisplay: contributions,
+    FrontDisplay: front_of,
     MeasureAtKDisplay: at_k,
     RegretCurveDisplay: regret_curve,
     RegretBoundDisplay: regret_bound_of,

@@ -4,13 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Lasso, Ridge
 from sklearn.model_selection import cross_val_predict
 
 import skcalrank
 from skcalrank import (
     AggregatedRanker,
     AveragePrecisionRanker,
+    BoostedRanker,
     ClickSessions,
     DifferenceGraphRanker,
     ERRRanker,
@@ -22,10 +23,12 @@ from skcalrank import (
     PreferenceTarget,
     QueryKFold,
     RankingTarget,
+    StackingRanker,
     ValueRegularizedRanker,
     get_scorer,
 )
-from skcalrank.metrics import kendall_score, measure_score
+from skcalrank.metrics import kendall_score, measure_score, ndcg_score
+from skcalrank.preprocessing import QuantileHinges
 
 X, Y, QID = np.arange(6.0)[:, None], np.array([1, 0, 0, 1, 1, 0]), np.repeat([0, 1], 3)
 
@@ -62,6 +65,55 @@ def test_sizes_of_groups_are_no_argument(ranker, name, remedy):
     kind = type(ranker).__name__
     with pytest.raises(TypeError, match=f"{kind}.fit has no argument '{name}': pass {remedy}"):
         ranker.fit(X, Y, **{name: [3, 3]})
+
+
+@pytest.mark.parametrize("ranker", [NDCGRanker(), PairwiseLogisticRanker(), BoostedRanker()])
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("eval_set", r"eval_set=\(X, y, qid\)"),
+        ("eval_group", r"eval_set=\(X, y, qid\)"),
+        ("eval_qid", r"eval_set=\(X, y, qid\)"),
+        ("eval_metric", "measure="),
+        ("early_stopping_rounds", "n_iter_no_change="),
+    ],
+)
+def test_early_stopping_is_that_of_the_boosted_ranker(ranker, name, remedy):
+    kind = type(ranker).__name__
+    found = rf"{kind}.fit has no argument '{name}': BoostedRanker has .* BoostedRanker\({remedy}"
+    with pytest.raises(TypeError, match=found):
+        ranker.fit(X, Y, QID, **{name: [(X, Y)]})
+
+
+class ArrayElsewhere:
+    """An array of another library that follows the array API."""
+
+    shape, ndim = (6, 1), 2
+
+    def __array_namespace__(self, api_version=None):
+        raise NotImplementedError
+
+    def __len__(self):
+        return 6
+
+
+def test_arrays_of_other_libraries_are_refused_by_name():
+    other = ArrayElsewhere()
+    for call, name in [
+        (lambda: NDCGRanker().fit(other, Y, QID), "X"),
+        (lambda: NDCGRanker(Lasso()).fit(other, Y, QID), "X"),
+        (lambda: BoostedRanker().fit(other, Y, QID), "X"),
+        (lambda: StackingRanker().fit(other, Y, QID), "X"),
+        (lambda: NDCGRanker().fit(X, Y, QID).predict(other), "X"),
+        (lambda: NDCGRanker().fit(X, other, QID), "y"),
+        (lambda: NDCGRanker().fit(X, Y, other), "qid"),
+        (lambda: NDCGRanker().fit(X, Y, QID, sample_weight=other), "sample_weight"),
+        (lambda: ndcg_score(other, Y, qid=QID), "y_true"),
+        (lambda: ndcg_score(Y, other, qid=QID), "y_score"),
+        (lambda: QuantileHinges().fit(other), "X"),
+    ]:
+        with pytest.raises(TypeError, match=rf"^{name} is an array of test_remedies, .* numpy"):
+            call()
 
 
 def test_cross_val_predict_says_that_tools_hand_on_no_qid():

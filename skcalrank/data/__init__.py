@@ -34,6 +34,7 @@ from ._memory import KEPT_CELLS as KEPT_CELLS
 from ._memory import MOST_CELLS as MOST_CELLS
 from ._memory import PART_CELLS as PART_CELLS
 from ._memory import WHOLE_BYTES as WHOLE_BYTES
+from ._multilabel import MultiLabelTarget
 from ._params import AT_LEAST_ONE as AT_LEAST_ONE
 from ._params import FINITE as FINITE
 from ._params import NON_NEGATIVE as NON_NEGATIVE
@@ -107,6 +108,7 @@ __all__ = [
     "ClickSessions",
     "CutQueriesWarning",
     "MissingQidError",
+    "MultiLabelTarget",
     "NotAMeanWarning",
     "OneQueryWarning",
     "PreferenceTarget",

@@ -47,10 +47,25 @@ def refuse_masked(**values: Any) -> None:
             )
 
 
+def refuse_other_arrays(**values: Any) -> None:
+    """Raise for an array of another library that follows the array API, as on another device."""
+    for name, value in values.items():
+        own = isinstance(value, (np.ndarray, np.generic))
+        if hasattr(value, "__array_namespace__") and not own:
+            library = type(value).__module__.partition(".")[0]
+            raise TypeError(
+                f"{name} is an array of {library}, and skcalrank computes with numpy: pass an "
+                f"array of numpy, such as np.asarray({name}) or what {library} has for it."
+            )
+
+
 def as_array(values: ArrayLike, name: str) -> Array:
-    """Return an array of any dtype; masked arrays and dask collections are refused."""
+    """Return an array of any dtype; masked arrays, dask collections and
+    arrays of other libraries are refused.
+    """
     refuse_lazy("what reads it", "", **{name: values})
     refuse_masked(**{name: values})
+    refuse_other_arrays(**{name: values})
     try:
         return np.asarray(values)
     except Exception as error:

@@ -7,11 +7,18 @@ from functools import wraps
 from inspect import signature
 from typing import Concatenate, ParamSpec, TypeVar
 
-# How boosting libraries are told the queries, and what to pass instead.
+_STOPS_EARLY = "BoostedRanker has parameters for early stopping, BoostedRanker({})"
+
+# What boosting libraries are told of queries and of early stopping, and what to do instead.
 _OF_OTHER_LIBRARIES = {
-    "group": "qid=np.repeat(np.arange(len(group)), group)",
-    "groups": "qid=groups",
-    "group_id": "qid=group_id",
+    "group": "pass qid=np.repeat(np.arange(len(group)), group), the query of each row",
+    "groups": "pass qid=groups, the query of each row",
+    "group_id": "pass qid=group_id, the query of each row",
+    "eval_set": _STOPS_EARLY.format("eval_set=(X, y, qid)"),
+    "eval_group": _STOPS_EARLY.format("eval_set=(X, y, qid)"),
+    "eval_qid": _STOPS_EARLY.format("eval_set=(X, y, qid)"),
+    "eval_metric": _STOPS_EARLY.format("measure='ndcg@10'"),
+    "early_stopping_rounds": _STOPS_EARLY.format("n_iter_no_change=50"),
 }
 
 Self = TypeVar("Self")
@@ -49,10 +56,12 @@ def all_or_nothing(
 
     @wraps(method)
     def call(self: Self, /, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
-        for name in _OF_OTHER_LIBRARIES.keys() & kwargs if takes_qid else ():
+        for name in kwargs if takes_qid else ():
+            if name not in _OF_OTHER_LIBRARIES:
+                continue
             raise TypeError(
-                f"{type(self).__name__}.{method.__name__} has no argument {name!r}: pass "
-                f"{_OF_OTHER_LIBRARIES[name]}, the query of each row."
+                f"{type(self).__name__}.{method.__name__} has no argument {name!r}: "
+                f"{_OF_OTHER_LIBRARIES[name]}."
             )
         before = vars(self).copy()
         try:

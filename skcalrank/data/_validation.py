@@ -19,6 +19,7 @@ from ._arrays import (
     naming,
     refuse_masked,
     refuse_no_numbers,
+    refuse_other_arrays,
     refuse_rounding,
     scale_of,
 )
@@ -132,7 +133,8 @@ def check_one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:
     if y.ndim == 2 and qid is not None:
         raise ValueError(
             f"qid was given beside {name} of shape {y.shape}. In the label-ranking form every "
-            f"row is a query of its own: drop qid, or pass one-dimensional {name}."
+            f"row is a query of its own: drop qid, or pass one-dimensional {name}. Several "
+            "labels of documents are a MultiLabelTarget, for MultiLabelRanker."
         )
     return y
 
@@ -216,6 +218,7 @@ def checked_features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **
     With ``as_it_is`` a table is checked, and returned unchanged for a regressor to read.
     """
     refuse_masked(X=X)
+    refuse_other_arrays(X=X)
     with naming("X", "y"):
         refuse_no_numbers(X=X)
         if as_it_is and is_table(X):

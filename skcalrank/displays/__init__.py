@@ -2,9 +2,9 @@
 
 A display stores its parameters, plain arrays, as attributes. Its class methods compute them, draw
 them and return the display: ``from_estimator`` of a fitted one, ``from_predictions`` of what it
-predicts, ``from_comparison`` of several systems; curves and bounds of regret, which take more than
-one prediction, are made ``from_estimators``, ``from_results``, ``from_regrets``, ``from_loss``,
-``from_values`` and ``from_surrogate``. Its method
+predicts, ``from_comparison`` of several systems, ``from_front`` of many mixes; curves and bounds of
+regret, which take more than one prediction, are made ``from_estimators``, ``from_results``,
+``from_regrets``, ``from_loss``, ``from_values`` and ``from_surrogate``. Its method
 ``plot(ax=None, *, name=None, ...)`` draws them again, returns the display, and leaves the artists
 in attributes that end in an underscore (``ax_``, ``figure_``, ``line_``, ...). Style goes to
 matplotlib in dictionaries, one for each kind of artist (``curve_kwargs``, ``band_kwargs``, ...).
@@ -17,6 +17,7 @@ from __future__ import annotations
 from ._calibration_function import CalibrationFunctionDisplay
 from ._comparison import ComparisonDisplay, QueryDifferenceDisplay
 from ._contribution import ContributionDisplay
+from ._front import FrontDisplay
 from ._measure_at_k import MeasureAtKDisplay
 from ._pair_matrix import PairMatrixDisplay
 from ._regret_bound import RegretBoundDisplay
@@ -26,6 +27,7 @@ __all__ = [
     "CalibrationFunctionDisplay",
     "ComparisonDisplay",
     "ContributionDisplay",
+    "FrontDisplay",
     "MeasureAtKDisplay",
     "PairMatrixDisplay",
     "QueryDifferenceDisplay",

@@ -18,9 +18,11 @@ from ._cv import LeastSquaresRankerCV
 from ._difference_graph import DifferenceGraphRanker
 from ._err import ERRRanker
 from ._folds import make_splits as make_splits
+from ._front import Front
 from ._lazy import lazy_aware as lazy_aware
 from ._linear import LinearScorer
 from ._low_rank import LowRankLossClassifier
+from ._multilabel import MultiLabelRanker
 from ._order_preserving import OrderPreservingRanker
 from ._pair_base import PairRanker
 from ._pairs import AveragePrecisionRanker, PairwiseDisagreementRanker
@@ -49,10 +51,12 @@ __all__ = [
     "DifferenceGraphRanker",
     "ERRRanker",
     "ExpectedRankUtilityRanker",
+    "Front",
     "LeastSquaresRanker",
     "LeastSquaresRankerCV",
     "LinearScorer",
     "LowRankLossClassifier",
+    "MultiLabelRanker",
     "NDCGRanker",
     "OrderPreservingRanker",
     "PairRanker",
@@ -68,9 +72,9 @@ __all__ = [
     "ValueRegularizedRanker",
 ]
 
-#: Every ranker by the name of its class.
+#: Every ranker of one label for each document, or of judgments, by the name of its class.
 RANKERS: dict[str, type[BaseRanker]] = {
     name: cls
     for name, cls in ((name, globals()[name]) for name in __all__)
-    if issubclass(cls, BaseRanker) and not isabstract(cls)
+    if issubclass(cls, BaseRanker) and not isabstract(cls) and cls is not MultiLabelRanker
 }

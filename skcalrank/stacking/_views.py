@@ -20,19 +20,14 @@ from sklearn.preprocessing import (
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ..data import Floats, category_columns, refuse_dates
+from ..data import category_columns, refuse_dates
 from ..measures import Measure
 from ..pipeline import QueryPipeline
-from ..preprocessing import QuantileHinges, QueryContext, QueryScaler
+from ..preprocessing import QuantileHinges, QueryContext, QueryScaler, signed_log1p
 from ..rankers import LeastSquaresRanker, is_ranker
 
 # More categories of a column are one, the rare ones together.
 _MOST_CATEGORIES = 100
-
-
-def signed_log1p(X: Floats) -> Floats:
-    """Return logarithms of 1 plus the absolute values, with the signs of the values."""
-    return np.sign(X) * np.log1p(np.abs(X))  # type: ignore[no-any-return]
 
 
 def categories_in(X: Any) -> list[int]:

@@ -1,0 +1,267 @@
+"""Linear rankers, with the steps before them, as sums of curves of single features."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    RobustScaler,
+    SplineTransformer,
+    StandardScaler,
+)
+
+from ..preprocessing import QuantileHinges, signed_log1p
+from ..rankers import is_ranker
+from ._additive import Additive, Value, check_finite, combined
+from ._reasons import (
+    check_exportable,
+    is_stack,
+    members_of,
+    names_of_features,
+    part_of,
+    refuse_queries,
+    steps_of,
+    unwrapped,
+)
+
+_STEPS = (
+    "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, QuantileHinges, "
+    "SplineTransformer(degree=1), FunctionTransformer(signed_log1p), feature selection"
+)
+_OTHERWISE = "to_onnx exports it"
+
+# Predictions are linear where they are so up to this, relative to the largest of them.
+_TOLERANCE = 1e-6
+
+
+def folded(model: Any, feature_names: Any = None) -> Additive:
+    """Return the score of a fitted model as a function of its features."""
+    check_exportable(model)
+    names = names_of_features(model, feature_names)
+    score = _score(model, [Additive(0.0, {Value(name): 1.0}, {}) for name in names])
+    check_finite(score)
+    return score
+
+
+def _score(model, columns) -> Additive:
+    """Return the score of a model of given columns."""
+    model = unwrapped(model)
+    if isinstance(model, Pipeline):
+        *before, last = steps_of(model)
+        for step in before:
+            columns = _columns(step, columns)
+        return _score(last, columns)
+    if is_stack(model):
+        return combined((weight, _score(each, columns)) for weight, each in members_of(model))
+    part = part_of(model) if is_ranker(model) else None
+    return _linear(model, columns) if part is None else _score(part, columns)
+
+
+def _linear(model, columns) -> Additive:
+    """Return the score of a model with coefficients."""
+    coef = getattr(model, "coef_", None)
+    if coef is None:
+        raise ValueError(
+            f"{type(model).__name__} is not linear in its features (no coef_): {_OTHERWISE}, "
+            "and to_elasticsearch takes the trees of BoostedRanker, HistGradientBoostingRegressor, "
+            "LightGBM and XGBoost."
+        )
+    coef = np.asarray(coef, dtype=float)
+    if coef.size != len(columns):
+        raise ValueError(
+            f"{type(model).__name__} has {len(coef)} scores for each row, the label-ranking form, "
+            f"and this format has one: {_OTHERWISE}."
+        )
+    intercept = float(np.ravel(model.intercept_)[0])
+    _check_linear(model, coef.ravel(), intercept)
+    return combined(zip(coef.ravel().tolist(), columns), intercept)
+
+
+def _check_linear(model, coef, intercept):
+    """Raise for a link, such as the exponential function of PoissonRegressor."""
+    points = np.random.default_rng(0).normal(size=(8, len(coef)))
+    with warnings.catch_warnings():
+        # Of names that rows made here have not.
+        warnings.simplefilter("ignore")
+        found = np.ravel(model.predict(points))
+    expected = points @ coef + intercept
+    if not np.allclose(found, expected, rtol=0.0, atol=_TOLERANCE * np.abs(expected).max()):
+        raise ValueError(
+            f"{type(model).__name__} predicts a function of what is linear in the features: "
+            f"{_OTHERWISE}."
+        )
+
+
+def _columns(step, columns) -> list[Additive]:
+    """Return the columns that a transformer makes of given ones."""
+    refuse_queries(step)
+    if hasattr(step, "get_support"):
+        return [columns[number] for number in step.get_support(indices=True)]
+    for kinds, fold in _FOLDS.items():
+        if isinstance(step, kinds):
+            return fold(step, columns)
+    raise ValueError(
+        f"{type(step).__name__} is no step that can be written with a linear ranker: {_OTHERWISE}, "
+        f"or replace it by one of {_STEPS}."
+    )
+
+
+def _of_parts(step, columns):
+    """Columns of a pipeline of transformers."""
+    for part in steps_of(step):
+        columns = _columns(part, columns)
+    return columns
+
+
+def _beside(step, columns):
+    """Columns of a FeatureUnion."""
+    if step.transformer_weights:
+        raise ValueError("FeatureUnion has transformer_weights: scale the columns in its parts.")
+    parts = [part for _, part in step.transformer_list if part != "drop"]
+    return [c for part in parts for c in _part_columns(part, columns)]
+
+
+def _by_columns(step, columns):
+    """Columns of a ColumnTransformer."""
+    if step.transformer_weights:
+        raise ValueError(
+            "ColumnTransformer has transformer_weights: scale the columns in its parts."
+        )
+    found = []
+    names = list(getattr(step, "feature_names_in_", range(len(columns))))
+    for _, part, chosen in step.transformers_:
+        if part != "drop":
+            numbers = _numbers(chosen, names)
+            found += _part_columns(part, [columns[number] for number in numbers])
+    return found
+
+
+def _numbers(chosen, names):
+    """Return the numbers of columns that are chosen by names, numbers, a mask or a slice."""
+    if isinstance(chosen, slice) or np.asarray(chosen).dtype == bool:
+        return np.arange(len(names))[chosen]
+    each = np.atleast_1d(np.asarray(chosen, dtype=object))
+    return [names.index(one) if isinstance(one, str) else int(one) for one in each]
+
+
+def _part_columns(part, columns):
+    return columns if part == "passthrough" else _columns(part, columns)
+
+
+def _standard(step, columns):
+    scale = 1.0 if step.scale_ is None else 1.0 / step.scale_
+    return _affine(columns, scale, -step.mean_ * scale if step.with_mean else 0.0)
+
+
+def _robust(step, columns):
+    scale = 1.0 if step.scale_ is None else 1.0 / step.scale_
+    return _affine(columns, scale, 0.0 if step.center_ is None else -step.center_ * scale)
+
+
+def _largest(step, columns):
+    if getattr(step, "clip", False):
+        return _clipped(step, columns, -step.scale_, step.scale_, (-1.0, 1.0))
+    return _affine(columns, 1.0 / step.scale_, 0.0)
+
+
+def _min_max(step, columns):
+    if step.clip:
+        low, high = ((np.asarray(end) - step.min_) / step.scale_ for end in step.feature_range)
+        return _clipped(step, columns, low, high, step.feature_range)
+    return _affine(columns, step.scale_, step.min_)
+
+
+def _clipped(step, columns, low, high, ends):
+    hinges = [_hinge(step, column, *each) for column, *each in zip(columns, low, high)]
+    return _affine(hinges, ends[1] - ends[0], ends[0])
+
+
+def _affine(columns, scale, shift):
+    each = np.broadcast_to(scale, len(columns)), np.broadcast_to(shift, len(columns))
+    return [column.affine(float(a), float(b)) for column, a, b in zip(columns, *each)]
+
+
+def _hinges(step, columns):
+    ends = zip(step.features_, step.starts_, step.ends_)
+    return [_hinge(step, columns[number], start, end) for number, start, end in ends]
+
+
+def _hinge(step, column, start, end) -> Additive:
+    found = column.hinge(float(start), float(end))
+    if found is None:
+        raise ValueError(
+            f"{type(step).__name__} bends columns that are no straight lines of single features: "
+            f"{_OTHERWISE}, or put it before the other steps."
+        )
+    return found
+
+
+def _splines(step, columns):
+    """Columns of a SplineTransformer: curves that are straight between the knots."""
+    found = []
+    for column, knots in zip(columns, knots_of(step)):
+        pieces = [_hinge(step, column, *ends) for ends in pairwise(knots)]
+        for number, rise in enumerate(rises_of(step, knots)):
+            found.append(combined(zip(rise.tolist(), pieces), float(number == 0)))
+    return found
+
+
+def knots_of(step: SplineTransformer) -> list[Any]:
+    """Return the knots of each feature, or raise for curves that are not straight between them."""
+    if step.degree != 1 or step.extrapolation != "constant":
+        raise ValueError(
+            f"SplineTransformer(degree={step.degree}, extrapolation={step.extrapolation!r}) has no "
+            "straight pieces between flat ends: set degree=1 and extrapolation='constant', or use "
+            "QuantileHinges."
+        )
+    found = [spline.t[1:-1] for spline in step.bsplines_]
+    if any((np.diff(knots) <= 0).any() for knots in found):
+        raise ValueError(
+            "SplineTransformer has equal knots, as of features with many equal values: use "
+            "QuantileHinges, which has one knot of them."
+        )
+    return found
+
+
+def rises_of(step: SplineTransformer, knots: Any) -> Any:
+    """Return by how much each function of a feature rises from each knot to the next.
+
+    It is 1 at its knot, and 0 at the others.
+    """
+    heights = np.eye(len(knots))[: None if step.include_bias else -1]
+    return np.diff(heights, axis=1)
+
+
+def _function(step, columns):
+    if step.func is None:
+        return columns
+    logs = [column.log() for column in columns] if step.func is signed_log1p else [None]
+    if step.kw_args or None in logs:
+        raise ValueError(
+            f"FunctionTransformer({step.func!r}) cannot be written out: use signed_log1p of "
+            "skcalrank.preprocessing, before any other step."
+        )
+    return logs
+
+
+_FOLDS: dict[Any, Callable] = {
+    Pipeline: _of_parts,
+    FeatureUnion: _beside,
+    ColumnTransformer: _by_columns,
+    StandardScaler: _standard,
+    RobustScaler: _robust,
+    MaxAbsScaler: _largest,
+    MinMaxScaler: _min_max,
+    QuantileHinges: _hinges,
+    SplineTransformer: _splines,
+    FunctionTransformer: _function,
+}

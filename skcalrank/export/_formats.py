@@ -1,0 +1,135 @@
+"""Scores as JSON and as SQL."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ._folding import folded
+
+FORMAT = 1
+
+
+def to_json(ranker: Any, *, feature_names: Any = None) -> str:
+    """Write a linear ranker, with the steps before it, as JSON.
+
+    Parameters
+    ----------
+    ranker : estimator
+        A fitted linear ranker, or pipeline or search around one. Scalers, logarithms
+        (:func:`~skcalrank.preprocessing.signed_log1p`), hinges, splines of degree 1 and feature
+        selection before it are written with it, as functions of the features of the pipeline.
+    feature_names : list of str, default=None
+        Names of the features; None are those of the data frame of `fit`.
+
+    Returns
+    -------
+    text : str
+        An object with `intercept`, `coefficients` by feature, `log_coefficients` by feature, which
+        multiply ``sign(x) * log(1 + abs(x))``, and `hinges`, a list of `feature`, `log`, `start`,
+        `end` and `weight`, which multiplies ``clip((v - start) / (end - start), 0, 1)`` for the
+        feature v or, where `log` is true, its logarithm. The score is the sum.
+
+    Raises
+    ------
+    ValueError
+        If the ranker is not linear, a step before it cannot be written, or names are missing.
+
+    Examples
+    --------
+    >>> import json
+    >>> from skcalrank import PrecisionRanker
+    >>> from skcalrank.export import to_json
+    >>> ranker = PrecisionRanker(k=1, alpha=0).fit([[0.0], [4.0]], [0, 1], [0, 0])
+    >>> found = json.loads(to_json(ranker, feature_names=["match"]))
+    >>> list(found)
+    ['format', 'intercept', 'coefficients', 'log_coefficients', 'hinges']
+    >>> round(found["coefficients"]["match"], 6)
+    0.25
+    """
+    score = folded(ranker, feature_names)
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "intercept": score.constant,
+            "coefficients": {v.feature: w for v, w in score.slopes.items() if not v.log},
+            "log_coefficients": {v.feature: w for v, w in score.slopes.items() if v.log},
+            "hinges": [
+                {
+                    "feature": hinge.value.feature,
+                    "log": hinge.value.log,
+                    "start": hinge.start,
+                    "end": hinge.end,
+                    "weight": weight,
+                }
+                for hinge, weight in score.hinges.items()
+            ],
+        },
+        indent=2,
+        allow_nan=False,
+    )
+
+
+def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
+    """Write a linear ranker, with the steps before it, as an expression of SQL.
+
+    Parameters
+    ----------
+    ranker, feature_names
+        As in :func:`to_json`; the names of the features are those of the columns.
+    quote : str, default='"'
+        What names of columns are put in: ``"`` by the standard, a backtick in MySQL, BigQuery and
+        Spark.
+
+    Returns
+    -------
+    expression : str
+        To be ordered by, descending. It is made of numbers, columns, ``+``, ``-``, ``*``, ``/``,
+        ``CASE`` and, for logarithms, ``LN``. NULL where a column is NULL.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`to_json`; if `quote` is not one character.
+
+    Examples
+    --------
+    >>> from skcalrank import PrecisionRanker
+    >>> from skcalrank.export import to_sql
+    >>> ranker = PrecisionRanker(k=1, alpha=0).fit([[0.0], [4.0]], [0, 1], [0, 0])
+    >>> to_sql(ranker, feature_names=["match"]).split(" * ")[1]
+    '"match"'
+    """
+    if not isinstance(quote, str) or len(quote) != 1:
+        raise ValueError(f"quote must be one character, got {quote!r}.")
+    score = folded(ranker, feature_names)
+    terms = [_number(score.constant)]
+    for value, weight in score.slopes.items():
+        terms.append(f"{_number(weight)} * {_value(value, quote)}")
+    for hinge, weight in score.hinges.items():
+        terms.append(_hinge(hinge, weight, _value(hinge.value, quote)))
+    return " + ".join(terms)
+
+
+def _number(value: float) -> str:
+    # With an exponent it is a number in floating point, and no decimal.
+    text = repr(float(value))
+    text = text if "e" in text else f"{text}e0"
+    return f"({text})" if text.startswith("-") else text
+
+
+def _value(value, quote) -> str:
+    column = quote + value.feature.replace(quote, quote * 2) + quote
+    if not value.log:
+        return column
+    return f"(CASE WHEN {column} < 0 THEN -LN(1.0e0 - {column}) ELSE LN(1.0e0 + {column}) END)"
+
+
+def _hinge(hinge, weight, value) -> str:
+    start, end = _number(hinge.start), _number(hinge.end)
+    rise = f"({value} - {start}) / {_number(hinge.end - hinge.start)}"
+    # A comparison with NULL is not true, and the last branch is NULL then.
+    part = (
+        f"CASE WHEN {value} <= {start} THEN 0.0e0 WHEN {value} >= {end} THEN 1.0e0 ELSE {rise} END"
+    )
+    return f"{_number(weight)} * ({part})"

@@ -1,0 +1,205 @@
+"""Models of search engines, and of the libraries of boosted trees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from ._folding import folded
+from ._reasons import check_exportable, names_of_features, steps_of, unwrapped
+from ._trees import Split, Tree, exportable_trees
+
+
+def to_elasticsearch(
+    ranker: Any,
+    name: str,
+    *,
+    feature_names: Any = None,
+    feature_set: Sequence[str] | None = None,
+) -> str:
+    """Write a ranker as a model of the Learning to Rank plugin of Elasticsearch.
+
+    A linear ranker is a model of the type ``model/linear``, boosted trees are one of the type
+    ``model/xgboost+json``, whichever library grew them. The plugin computes in single precision,
+    and takes a feature that a document has not for 0: train on values filled in the same way.
+
+    Parameters
+    ----------
+    ranker : estimator
+        A fitted linear ranker, also with scalers and feature selection before it;
+        :class:`~skcalrank.BoostedRanker`, or a ranker around ``HistGradientBoostingRegressor``,
+        ``LGBMRegressor`` or ``XGBRegressor``.
+    name : str
+        Of the model.
+    feature_names : list of str, default=None
+        Names of the features in the plugin; None are those of the data frame of `fit`.
+    feature_set : list of str, default=None
+        The names that the feature set of the plugin has, if they are to be checked here: the
+        plugin refuses a model with others.
+
+    Returns
+    -------
+    text : str
+        The body of ``POST _ltr/_featureset/<feature set>/_createmodel``. Scores of the plugin are
+        those of `predict` up to a constant, which ranks nothing.
+
+    Raises
+    ------
+    ValueError
+        If the ranker is neither, trees split categories or begin at a `start`, the score bends or
+        takes logarithms of features, or names are missing or unknown.
+
+    Examples
+    --------
+    >>> import json
+    >>> from skcalrank import PrecisionRanker
+    >>> from skcalrank.export import to_elasticsearch
+    >>> ranker = PrecisionRanker(k=1, alpha=0).fit([[0.0], [4.0]], [0, 1], [0, 0])
+    >>> body = json.loads(to_elasticsearch(ranker, "mine", feature_names=["title_match"]))
+    >>> body["model"]["model"]["type"]
+    'model/linear'
+    """
+    check_exportable(ranker)
+    names = names_of_features(ranker, feature_names)
+    found = _trees_of(ranker)
+    if found is None:
+        kind, definition = "model/linear", _weights(ranker, names)
+        used = set(definition)
+    else:
+        kind, definition = "model/xgboost+json", [_tree(tree, names) for tree in found.trees]
+        used = {names[feature] for tree in found.trees for feature in _features(tree)}
+    if feature_set is not None and (unknown := used - set(feature_set)):
+        raise ValueError(
+            f"feature_set must hold every feature of the ranker, got none named "
+            f"{', '.join(sorted(unknown))}: add them to it, or pass feature_names= as it has them."
+        )
+    model = {"type": kind, "definition": json.dumps(definition, allow_nan=False)}
+    return json.dumps({"model": {"name": name, "model": model}}, indent=2)
+
+
+def to_opensearch(
+    ranker: Any,
+    name: str,
+    *,
+    feature_names: Any = None,
+    feature_set: Sequence[str] | None = None,
+) -> str:
+    """Write a ranker as a model of the Learning to Rank plugin of OpenSearch.
+
+    The plugin is that of Elasticsearch, and takes the same models: see :func:`to_elasticsearch`.
+
+    Parameters
+    ----------
+    ranker, name, feature_names, feature_set
+        As in :func:`to_elasticsearch`.
+
+    Returns
+    -------
+    text : str
+        The body of ``POST _ltr/_featureset/<feature set>/_createmodel``.
+    """
+    return to_elasticsearch(ranker, name, feature_names=feature_names, feature_set=feature_set)
+
+
+def _trees_of(ranker):
+    """Return the trees of a ranker, or of a pipeline of nothing else."""
+    model = unwrapped(ranker)
+    while isinstance(model, Pipeline):
+        *before, model = steps_of(model)
+        if before and exportable_trees(model) is not None:
+            raise ValueError(
+                "Boosted trees split the columns that the steps before them make, and the plugin "
+                "has the features alone: fit the trees without these steps, or use to_onnx."
+            )
+    return exportable_trees(model)
+
+
+def _weights(ranker, names) -> dict[str, float]:
+    score = folded(ranker, names)
+    bent = sorted({hinge.value.feature for hinge in score.hinges})
+    bent += sorted(value.feature for value in score.slopes if value.log)
+    if bent:
+        raise ValueError(
+            f"The score bends or takes logarithms of {', '.join(bent)}, and model/linear has a "
+            "number for each feature: let features of the plugin compute the columns and export a "
+            "ranker of these, or use to_sql, to_json or to_onnx."
+        )
+    return {value.feature: weight for value, weight in score.slopes.items()}
+
+
+def _features(tree: Tree):
+    if isinstance(tree, Split):
+        yield tree.feature
+        yield from _features(tree.below)
+        yield from _features(tree.above)
+
+
+def _tree(tree: Tree, names: list[str], numbers: Any = None, depth: int = 0) -> dict[str, Any]:
+    """Return a tree as XGBoost writes it."""
+    numbers = count() if numbers is None else numbers
+    number = next(numbers)
+    if not isinstance(tree, Split):
+        return {"nodeid": number, "leaf": tree}
+    below, above = (_tree(each, names, numbers, depth + 1) for each in (tree.below, tree.above))
+    return {
+        "nodeid": number,
+        "depth": depth,
+        "split": names[tree.feature],
+        "split_condition": tree.threshold,
+        "yes": below["nodeid"],
+        "no": above["nodeid"],
+        "missing": (below if tree.missing_below else above)["nodeid"],
+        "children": [below, above],
+    }
+
+
+def to_engine(ranker: Any) -> str:
+    """Write the trees of a ranker as the library has them.
+
+    Parameters
+    ----------
+    ranker : BoostedRanker
+        Fitted, with ``n_models=1`` and without `start`, by LightGBM or XGBoost.
+
+    Returns
+    -------
+    text : str
+        What ``lightgbm.Booster(model_str=text)`` reads, or
+        ``xgboost.Booster(model_file=bytearray(text, "utf-8"))``.
+
+    Raises
+    ------
+    ValueError
+        If the scores are not those of one model of such a library.
+
+    Examples
+    --------
+    >>> from skcalrank import BoostedRanker, load_digits_queries
+    >>> from skcalrank.export import to_engine
+    >>> X, y, qid = load_digits_queries(n_queries=20, n_documents=20)
+    >>> ranker = BoostedRanker(n_estimators=2, n_jobs=1).fit(X, y, qid)
+    >>> len(to_engine(ranker)) > 100
+    True
+    """
+    model = unwrapped(check_exportable(ranker))
+    if not hasattr(model, "model_weights_"):
+        raise ValueError(
+            f"{type(model).__name__} holds no trees of a library: pass a BoostedRanker, or use "
+            "to_onnx or to_json."
+        )
+    if len(model.model_weights_) > 1 or model.start_scale_:
+        raise ValueError(
+            f"{type(model).__name__} adds up {len(model.model_weights_)} models and its start, and "
+            "a file of the library holds one: fit with n_models=1 and start=None, or use to_onnx."
+        )
+    text = model.__getstate__()["booster_"]
+    if not isinstance(text, str):
+        raise ValueError(
+            "Trees of scikit-learn have no text: use to_elasticsearch, to_onnx or "
+            "skcalrank.persistence."
+        )
+    return text

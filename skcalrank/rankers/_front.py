@@ -1,0 +1,137 @@
+"""Values of several measures for many mixes of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ..data import Bools, Floats, checked_array
+
+# Mixes of which nobody draws more.
+_MOST = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """Values of several measures for many mixes of labels.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_mixes, n_labels)
+        What each label counts, as shares of 1.
+    values : ndarray of shape (n_mixes, n_axes)
+        Value of each measure, higher is better.
+    label_names : list of str
+    axes : list of str
+        Names of the measures.
+    efficient : ndarray of bool of shape (n_mixes,)
+        The Pareto front: mixes that no other one is as good as in every measure and better in one.
+
+    See Also
+    --------
+    skcalrank.MultiLabelRanker.front : Makes one.
+    skcalrank.displays.FrontDisplay : Draws it.
+    """
+
+    weights: Floats
+    values: Floats
+    label_names: list[str]
+    axes: list[str]
+    efficient: Bools
+
+    def choose(
+        self,
+        best: str,
+        *,
+        lose: Mapping[str, float] | None = None,
+        least: Mapping[str, float] | None = None,
+    ) -> int:
+        """Return the number of the mix that is best in one measure under constraints on others.
+
+        Parameters
+        ----------
+        best : str
+            Name of the measure.
+        lose : dict, default=None
+            Largest share of the largest value that may be lost, by the names of measures: .01 is
+            one per cent.
+        least : dict, default=None
+            Smallest values, by the names of measures.
+
+        Returns
+        -------
+        number : int
+            Row of `weights`.
+
+        Raises
+        ------
+        ValueError
+            If a measure is unknown, or no mix meets the constraints.
+        """
+        bounds = [(name, value) for name, value in (least or {}).items()]
+        for name, share in (lose or {}).items():
+            top = self._column(name).max()
+            bounds.append((name, top - share * abs(top)))
+        allowed = np.ones(len(self.values), dtype=bool)
+        for name, bound in bounds:
+            allowed &= self._column(name) >= bound
+        if not allowed.any():
+            raise ValueError(
+                f"No mix meets lose={lose!r} and least={least!r}: allow more, or pass more mixes."
+            )
+        found = np.where(allowed, self._column(best), -np.inf)
+        # Of mixes that are equally good, one that is best in the others.
+        ties = np.flatnonzero(found == found.max())
+        return int(ties[np.argmax(self.values[ties].sum(axis=1))])
+
+    def _column(self, name) -> Floats:
+        if name not in self.axes:
+            raise ValueError(f"A measure must be one of {', '.join(self.axes)}, got {name!r}.")
+        found: Floats = self.values[:, self.axes.index(name)]
+        return found
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame: weights, values, and whether it is efficient."""
+        import pandas as pd
+
+        weights = pd.DataFrame(self.weights, columns=self.label_names)
+        values = pd.DataFrame(self.values, columns=self.axes)
+        parts = {"weight": weights, "value": values}
+        table = pd.concat(parts, axis=1)
+        table[("efficient", "")] = self.efficient
+        return table
+
+
+def efficient_rows(values: Floats) -> Bools:
+    """Return which rows no other row is as good as in all columns and better in one."""
+    found = np.ones(len(values), dtype=bool)
+    for number, row in enumerate(values):
+        as_good = (values >= row).all(axis=1)
+        found[number] = not (as_good & (values > row).any(axis=1)).any()
+    return found
+
+
+def mixes_of(mixes: Any, n_labels: int) -> Floats:
+    """Return mixes as rows: those given, or all in a number of steps."""
+    if not isinstance(mixes, Integral) or isinstance(mixes, bool):
+        found: Floats = checked_array(mixes, "mixes")
+        return found
+    steps = int(mixes)
+    bars = combinations(range(steps + n_labels - 1), n_labels - 1)
+    rows: list[Floats] = []
+    for each in bars:
+        if len(rows) == _MOST:
+            raise ValueError(
+                f"mixes={mixes} steps of {n_labels} labels are more than {_MOST:,} mixes: pass "
+                "fewer steps, such as mixes=10."
+            )
+        ends = (-1, *each, steps + n_labels - 1)
+        rows.append(np.diff(ends) - 1.0)
+    if steps < 1:
+        raise ValueError(f"mixes must be a number of steps from 1, or an array, got {mixes!r}.")
+    return np.array(rows)[::-1] / steps

@@ -1,0 +1,372 @@
+"""One ranker for several labels, mixed after the fit."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._solvers import product_of_rows
+from ..data import (
+    OWN_ERROR,
+    ArrayLike,
+    Floats,
+    Labels,
+    Matrix,
+    MultiLabelTarget,
+    all_or_nothing,
+    check_params,
+    checked_array,
+)
+from ..linear_model import add_moments
+from ..measures import Measure, get_measure
+from ..metrics import measure_score
+from ._base import BaseRanker
+from ._front import Front, efficient_rows, mixes_of
+from ._penalty import ALPHA, AUTO, gram_ridge, penalty, seen_in
+from ._problem import moments_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class MultiLabelRanker(BaseRanker):
+    r"""Linear rankers of every mix of several labels, from one pass over the data.
+
+    Each label has a measure, and each measure targets: those of a mix are the mix of the targets,
+    and the ridge regression of the pairwise squared loss is linear in them. So are the
+    coefficients, :math:`w(\mu) = \sum_l \mu_l w_l / \sigma_l`, where :math:`\sigma_l` is the root
+    mean square within queries of the targets of label l. One fit takes one matrix of the features
+    and a column for each label; every further mix is a sum of vectors. The ranker of a mix is the
+    one that a fit to the mixed targets gives, and calibrated (Fisher-consistent) for the mix of the
+    positional measures as :class:`LeastSquaresRanker` is for each, where cutoff and discounts of
+    the measures are equal.
+
+    Parameters
+    ----------
+    measure : str, Measure or dict, default="ndcg@10"
+        Of all labels, or of each by its name, such as ``{"relevance": "ndcg@10", "margin":
+        DCG(k=10, gain="linear")}``; labels that a dict does not name have "ndcg@10".
+    weights : dict or array-like of shape (n_labels,), default=None
+        What each label counts, from 0; in a dict labels that are not named count 0. None: all
+        count the same. :meth:`mix` changes it after the fit.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, as in :class:`LeastSquaresRanker` under the loss "pairwise_squared".
+
+    Attributes
+    ----------
+    coefs_ : ndarray of shape (n_labels, d)
+        Coefficients of each label alone, in units of its spread.
+    spreads_ : ndarray of shape (n_labels,)
+        Root mean square within queries of the targets of each label; 1 where they do not vary.
+    weights_ : ndarray of shape (n_labels,)
+        What each label counts, as shares of 1.
+    coef_ : ndarray of shape (d,)
+        Coefficients of the mix.
+    label_names_ : list of str
+    alpha_ : float
+        The penalty that was used.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    MultiLabelTarget : Its y.
+    skcalrank.displays.FrontDisplay : Draws what :meth:`front` finds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank import MultiLabelRanker, MultiLabelTarget
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(400, 3)), np.repeat(np.arange(40), 10)
+    >>> labels = np.column_stack([X[:, 0] > 0.5, X[:, 1] > 0.5])
+    >>> y = MultiLabelTarget(labels, qid, names=["relevance", "margin"])
+    >>> ranker = MultiLabelRanker().fit(X, y)
+    >>> front = ranker.front(X, y)
+    >>> best = front.choose("margin", lose={"relevance": 0.01})
+    >>> share = ranker.mix(front.weights[best]).weights_
+    >>> bool(0.0 < share[1] < 0.6)
+    True
+    """
+
+    _judgments = (MultiLabelTarget,)
+
+    _parameter_constraints: ClassVar[dict] = {
+        "measure": OWN_ERROR,
+        "weights": OWN_ERROR,
+        "alpha": ALPHA,
+    }
+
+    def __init__(
+        self,
+        measure: str | Measure | Mapping[str, str | Measure] = "ndcg@10",
+        *,
+        weights: Mapping[str, float] | ArrayLike | None = None,
+        alpha: float | str = "auto",
+    ) -> None:
+        self.measure = measure
+        self.weights = weights
+        self.alpha = alpha
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _measure(self):
+        given = self.measure
+        if isinstance(given, Mapping):
+            given = next(iter(given.values()), "ndcg@10")
+        return get_measure(given)
+
+    def _measures(self, names) -> list[Measure]:
+        """Return the measure of each label."""
+        given = self.measure
+        if not isinstance(given, Mapping):
+            return [get_measure(given)] * len(names)
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise ValueError(
+                f"measure must name labels of y ({', '.join(names)}), got {', '.join(unknown)}."
+            )
+        return [get_measure(given.get(name, "ndcg@10")) for name in names]
+
+    def _penalty(self):
+        return self.alpha
+
+    def _loss_in_force(self):
+        return "pairwise_squared"
+
+    def _summed_over(self):
+        return "pairs"
+
+    def _check_judgments(self, X, y, reset):
+        if y.names != getattr(self, "label_names_", y.names) and not reset:
+            raise ValueError(f"y must have the labels of fit, {', '.join(self.label_names_)}.")
+        return super()._check_judgments(X, y, reset)
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: Matrix,
+        y: MultiLabelTarget,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Regress the targets of every label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+            Documents.
+        y : MultiLabelTarget
+            Their labels, and the queries.
+        qid : array-like of shape (n_rows,), default=None
+            Carried by y; one that is passed must agree.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weighs the squared error of a row.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If y is no MultiLabelTarget.
+        ValueError
+            If labels do not fit their measure, or weights are no mix of them.
+        """
+        check_params(self)
+        y = _checked_target(self, y)
+        problem = self._check_problem(X, y, qid, sample_weight)
+        targets = np.column_stack(
+            [
+                _targets(name, measure, y.label(name), problem.queries)
+                for name, measure in zip(y.names, self._measures(y.names))
+            ]
+        )
+        self.spreads_ = _spreads(targets, problem.queries)
+        alpha = penalty(self.alpha, seen_in(problem), None)
+        ridge = gram_ridge(alpha, self.alpha == AUTO, fit_intercept=False)
+        relative = self.alpha == AUTO
+        moments = moments_of(problem, targets / self.spreads_, "pairwise_squared", relative)()
+        self.coefs_ = add_moments(ridge, moments, False).coef_
+        self.label_names_, self.alpha_ = list(y.names), alpha
+        self.weights_ = self._shares(self.weights)
+        self.record_ = self._record(problem)
+        return self
+
+    def _shares(self, weights) -> Floats:
+        """Return what each label counts as shares of 1."""
+        names = self.label_names_
+        if weights is None:
+            return np.full(len(names), 1.0 / len(names))
+        if isinstance(weights, Mapping):
+            unknown = [str(name) for name in weights if name not in names]
+            if unknown:
+                raise ValueError(
+                    f"weights must name labels of y ({', '.join(names)}), got {', '.join(unknown)}."
+                )
+            weights = [weights.get(name, 0.0) for name in names]
+        found = checked_array(weights, "weights", ensure_2d=False)
+        if found.shape != (len(names),) or (found < 0).any() or not found.any():
+            raise ValueError(
+                f"weights must be {len(names)} numbers from 0, not all 0, got {weights!r}."
+            )
+        return found / found.sum()  # type: ignore[no-any-return]
+
+    def mix(self, weights: Mapping[str, float] | ArrayLike | None) -> Self:
+        """Return the ranker of another mix of the labels, without a fit.
+
+        Parameters
+        ----------
+        weights : dict or array-like of shape (n_labels,)
+            As the parameter.
+
+        Returns
+        -------
+        ranker : MultiLabelRanker
+            A fitted one with these `weights`; this one stays as it is.
+        """
+        check_is_fitted(self)
+        shares = self._shares(weights)
+        mixed = copy.copy(self)
+        mixed.weights, mixed.weights_ = weights, shares
+        return mixed
+
+    @property
+    def coef_(self) -> Floats:
+        """Coefficients of the mix."""
+        check_is_fitted(self)
+        return self.weights_ @ self.coefs_  # type: ignore[no-any-return]
+
+    @property
+    def intercept_(self) -> float:
+        """0: a constant of the query ranks nothing."""
+        check_is_fitted(self)
+        return 0.0
+
+    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+        X, _ = self._check_rows(X, qid)
+        return product_of_rows(X, self.coef_)  # type: ignore[no-any-return]
+
+    def score(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the mean over the labels of the values of their measures, weighed as they count.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        score : float
+        """
+        check_is_fitted(self)
+        y = _checked_target(self, y)
+        y.check_qid_beside(qid)
+        scores, names = self.predict(X, y.qid), self.label_names_
+        values = [
+            measure_score(measure, y.label(name), scores, qid=y.qid, sample_weight=sample_weight)
+            for name, measure in zip(names, self._measures(names))
+        ]
+        return float(self.weights_ @ np.array(values))
+
+    def front(
+        self,
+        X: Matrix,
+        y: MultiLabelTarget,
+        qid: ArrayLike | None = None,
+        measures: Mapping[str, tuple[str, str | Measure]] | None = None,
+        *,
+        mixes: int | ArrayLike = 100,
+    ) -> Front:
+        """Measure the rankers of many mixes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, d)
+            Documents, other ones than those of `fit`.
+        y : MultiLabelTarget
+            Labels that are measured. There may be others than those of `fit`: the exposure of a
+            group is ``DCG(k=10, gain="linear")`` of a label that is 1 for its documents.
+        qid : array-like of shape (n_rows,), default=None
+            Carried by y; one that is passed must agree.
+        measures : dict, default=None
+            What is measured: by the name of each axis the name of a label and a measure. None are
+            the labels of `fit`, each by its measure.
+        mixes : int or array-like of shape (n_mixes, n_labels), default=100
+            The mixes, or into how many steps the way from one label to another is divided. All
+            mixes in such steps are taken, so that few steps are enough for three labels.
+
+        Returns
+        -------
+        front : Front
+
+        Raises
+        ------
+        TypeError
+            If y is no MultiLabelTarget.
+        ValueError
+            If a label or a measure is unknown, or mixes are none.
+        """
+        check_is_fitted(self)
+        y = _checked_target(self, y)
+        y.check_qid_beside(qid)
+        names = self.label_names_
+        if measures is None:
+            measures = dict(zip(names, zip(names, self._measures(names))))
+        weights = np.array([self._shares(each) for each in mixes_of(mixes, len(names))])
+        X, _ = self._check_rows(X, y.qid)
+        scores = product_of_rows(X, (weights @ self.coefs_).T)
+        values = np.empty((len(weights), len(measures)))
+        for place, (label, measure) in enumerate(measures.values()):
+            labels = y.label(label)
+            for number, of_mix in enumerate(scores.T):
+                values[number, place] = measure_score(measure, labels, of_mix, qid=y.qid)
+        return Front(weights, values, list(names), list(measures), efficient_rows(values))
+
+
+def _checked_target(ranker: MultiLabelRanker, y: object) -> MultiLabelTarget:
+    """Return y, or raise for another kind of target."""
+    if not isinstance(y, MultiLabelTarget):
+        raise TypeError(
+            f"{type(ranker).__name__} expects a MultiLabelTarget as y, got {type(y).__name__}: "
+            "pass MultiLabelTarget(labels, qid, names=[...])."
+        )
+    return y
+
+
+def _targets(name, measure, labels, queries):
+    """Return the targets of a label in the order of the rows."""
+    labels = queries.group(labels)
+    if not measure.has_score_targets():
+        raise ValueError(
+            f"measure of {name!r} must have score targets, which {measure.full_name} has not: "
+            "choose a positional measure."
+        )
+    measure = measure.scaled_to(labels)
+    try:
+        return queries.ungroup(measure.score_targets(measure.labels(labels), queries))
+    except ValueError as error:
+        raise ValueError(f"label {name!r}: {error}") from error
+
+
+def _spreads(targets, queries):
+    """Return the root mean square of each column within queries; 1 where it does not vary."""
+    grouped = [queries.group(each) for each in targets.T]
+    away = [each - queries.repeat(queries.mean(each)) for each in grouped]
+    found = np.sqrt([np.mean(each**2) for each in away])
+    sizes = np.abs(targets).max(axis=0, initial=0.0)
+    return np.where(found > 1e-12 * sizes, found, 1.0)

@@ -1,0 +1,300 @@
+"""Several labels of each document: every mix is the ranker that a fit to the mix gives."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from skcalrank import (
+    CutQueriesWarning,
+    LeastSquaresRanker,
+    MultiLabelRanker,
+    MultiLabelTarget,
+    NDCGRanker,
+    QueryKFold,
+    train_test_query_split,
+)
+from skcalrank.measures import DCG
+from skcalrank.metrics import measure_score
+from skcalrank.pipeline import make_query_pipeline
+from skcalrank.preprocessing import QueryScaler
+
+NAMES = ["relevance", "margin", "freshness"]
+LINEAR = DCG(k=4, gain="linear")
+
+
+@pytest.fixture
+def problem(rng):
+    X = rng.normal(size=(150, 4)) * [1.0, 3.0, 0.5, 1.0]
+    qid = np.repeat(np.arange(25), 6)[rng.permutation(150)]
+    labels = np.abs(X[:, :3] + 0.3 * rng.normal(size=(150, 3))) * [1.0, 50.0, 0.1]
+    return X, MultiLabelTarget(labels, qid, NAMES)
+
+
+@pytest.mark.parametrize("alpha", ["auto", 0.0, 100.0])
+@pytest.mark.parametrize("weights", [[1, 0, 0], [1, 1, 1], [0.2, 0.0, 5.0]])
+def test_a_mix_is_the_fit_to_mixed_labels(alpha, weights, problem):
+    X, y = problem
+    ranker = MultiLabelRanker(LINEAR, alpha=alpha).fit(X, y).mix(weights)
+    # Linear gains are targets as they are, in units of their spread within queries.
+    away = y.labels.copy()
+    for query in np.unique(y.qid):
+        away[y.qid == query] -= away[y.qid == query].mean(axis=0)
+    spreads = np.sqrt((away**2).mean(axis=0))
+    np.testing.assert_allclose(ranker.spreads_, spreads)
+    mixed = y.labels @ (np.array(weights) / np.sum(weights) / spreads)
+    other = LeastSquaresRanker(LINEAR, alpha=alpha).fit(X, mixed, y.qid)
+    np.testing.assert_allclose(ranker.coef_, other.coef_, rtol=1e-8, atol=1e-12)
+    np.testing.assert_array_equal(ranker.rank(X, y.qid), other.rank(X, y.qid))
+
+
+def test_units_of_labels_change_nothing(problem):
+    X, y = problem
+    other = MultiLabelTarget(y.labels * [1.0, 1e6, 1e-3], y.qid, NAMES)
+    first, second = (MultiLabelRanker(LINEAR).fit(X, each) for each in (y, other))
+    np.testing.assert_allclose(first.coef_, second.coef_, rtol=1e-9)
+
+
+def test_each_label_has_its_measure(problem):
+    X, y = problem
+    grades = np.column_stack([y.label("relevance").round(), y.labels[:, 1:]])
+    y = MultiLabelTarget(grades, y.qid, NAMES)
+    measures = {"relevance": "ndcg@5", "margin": LINEAR, "freshness": DCG(gain="linear")}
+    ranker = MultiLabelRanker(measures, weights={"relevance": 2.0}).fit(X, y)
+    np.testing.assert_array_equal(ranker.weights_, [1.0, 0.0, 0.0])
+    other = NDCGRanker(k=5).fit(X, grades[:, 0], y.qid)
+    np.testing.assert_allclose(ranker.coef_ * ranker.spreads_[0], other.coef_)
+    assert ranker.score(X, y) == pytest.approx(other.score(X, grades[:, 0], y.qid))
+    scores = ranker.predict(X)
+    values = [
+        measure_score("ndcg@5", grades[:, 0], scores, qid=y.qid),
+        measure_score(LINEAR, grades[:, 1], scores, qid=y.qid),
+    ]
+    mixed = ranker.mix([1, 3, 0])
+    assert (mixed.predict(X) != scores).any()
+    assert ranker.mix([1, 0, 0]).score(X, y) == pytest.approx(values[0])
+    ranker.weights_ = np.array([0.25, 0.75, 0.0])
+    values = [
+        measure_score(measure, label, ranker.predict(X), qid=y.qid)
+        for measure, label in zip(["ndcg@5", LINEAR], grades.T)
+    ]
+    assert ranker.score(X, y) == pytest.approx(np.dot([0.25, 0.75], values))
+
+
+def test_a_mix_leaves_the_ranker_as_it_was(problem):
+    X, y = problem
+    ranker = MultiLabelRanker(LINEAR).fit(X, y)
+    before = ranker.predict(X)
+    other = ranker.mix({"margin": 1})
+    assert other.weights == {"margin": 1}
+    np.testing.assert_array_equal(ranker.predict(X), before)
+    np.testing.assert_array_equal(ranker.weights_, [1 / 3] * 3)
+    np.testing.assert_allclose(clone(other).fit(X, y).predict(X), other.predict(X))
+
+
+# -- the front ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def front(problem):
+    X, y = problem
+    ranker = MultiLabelRanker(LINEAR).fit(X, y)
+    return ranker, ranker.front(X, y, mixes=6)
+
+
+def test_values_of_the_front_are_those_of_the_rankers(front, problem):
+    (ranker, found), (X, y) = front, problem
+    assert found.axes == NAMES
+    # All mixes of three labels in sixths.
+    assert len(found.weights) == 28
+    assert len(np.unique(found.weights, axis=0)) == 28
+    np.testing.assert_allclose(found.weights.sum(axis=1), 1.0)
+    for weights, values in zip(found.weights, found.values):
+        scores = ranker.mix(weights).predict(X)
+        expected = [measure_score(LINEAR, label, scores, qid=y.qid) for label in y.labels.T]
+        np.testing.assert_allclose(values, expected)
+
+
+def test_no_mix_dominates_an_efficient_one(front):
+    values = front[1].values
+    for row, efficient in zip(values, front[1].efficient):
+        dominated = any((other >= row).all() and (other > row).any() for other in values)
+        assert efficient != dominated
+
+
+def test_a_mix_is_chosen_under_constraints(front):
+    found = front[1]
+    relevance, margin, freshness = found.values.T
+    number = found.choose("margin", lose={"relevance": 0.05})
+    allowed = relevance >= 0.95 * relevance.max()
+    assert allowed[number]
+    assert margin[number] == margin[allowed].max()
+    bound = np.median(freshness)
+    number = found.choose("margin", lose={"relevance": 0.05}, least={"freshness": bound})
+    allowed &= freshness >= bound
+    assert allowed[number]
+    assert margin[number] == margin[allowed].max()
+    assert found.choose("relevance") == relevance.argmax()
+    with pytest.raises(ValueError, match="No mix meets"):
+        found.choose("margin", least={"relevance": 1e9})
+    with pytest.raises(ValueError, match="must be one of relevance, margin, freshness, got 'age'"):
+        found.choose("age")
+
+
+def test_exposure_of_a_group_is_an_axis(problem):
+    X, y = problem
+    group = X[:, 3] > 0
+    ranker = MultiLabelRanker(LINEAR).fit(X, y)
+    more = MultiLabelTarget(np.column_stack([y.labels, group]), y.qid, [*NAMES, "small sellers"])
+    axes = {"margin": ("margin", LINEAR), "exposure": ("small sellers", LINEAR)}
+    found = ranker.front(X, more, measures=axes, mixes=[[1, 0, 0], [0, 1, 0]])
+    assert found.axes == ["margin", "exposure"]
+    # Discounts of the four places, summed over those that the group has.
+    places = ranker.mix([1, 0, 0]).rank(X, y.qid)
+    exposure = np.where(group & (places <= 4), 1 / np.log2(1 + places), 0.0)
+    assert found.values[0, 1] == pytest.approx(exposure.sum() / 25)
+
+
+def test_the_front_is_a_table(front):
+    pytest.importorskip("pandas")
+    table = front[1].to_frame()
+    assert len(table) == 28
+    np.testing.assert_array_equal(table["value"]["margin"], front[1].values[:, 1])
+    assert table["efficient"].to_numpy().ravel().sum() == front[1].efficient.sum()
+
+
+def test_the_front_is_drawn(front):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    from skcalrank.displays import FrontDisplay
+
+    display = FrontDisplay.from_front(front[1], "margin", "freshness", name="one")
+    assert plt.fignum_exists(display.figure_.number)
+    np.testing.assert_array_equal(display.mixes_.get_xdata(), front[1].values[:, 1])
+    assert len(display.line_.get_xdata()) == front[1].efficient.sum()
+    assert display.ax_.get_title() == "one"
+    with pytest.raises(ValueError, match="must be one of"):
+        FrontDisplay.from_front(front[1], "age")
+
+
+def test_mixes_are_steps_or_rows(front, problem):
+    ranker, (X, y) = front[0], problem
+    for mixes, match in [
+        (0, "number of steps from 1"),
+        (1000, "more than 20,000 mixes"),
+        ([[1, 0]], "weights must be 3 numbers from 0"),
+        ([[0, 0, 0]], "not all 0"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            ranker.front(X, y, mixes=mixes)
+
+
+# -- the target, and the tools of scikit-learn -------------------------------------------
+
+
+def test_the_target_is_sliced_with_its_queries(problem):
+    _, y = problem
+    part = y[[3, 1]]
+    assert len(part) == 2
+    assert part.names == NAMES
+    np.testing.assert_array_equal(part.qid, y.qid[[3, 1]])
+    np.testing.assert_array_equal(part.label("margin"), y.label("margin")[[3, 1]])
+    assert y[:] == y
+    assert pickle.loads(pickle.dumps(y)) == copy.deepcopy(y) == y
+    assert y != MultiLabelTarget(y.labels, y.qid)
+    with pytest.raises(TypeError, match="use its attribute labels"):
+        np.asarray(y)
+
+
+def test_columns_of_a_frame_are_names():
+    pandas = pytest.importorskip("pandas")
+    y = MultiLabelTarget(pandas.DataFrame({"a": [0, 1], "b": [2.0, 3.0]}), ["q", "q"])
+    assert y.names == ["a", "b"]
+    np.testing.assert_array_equal(y.label("b"), [2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        (([1, 2], [0, 0]), "labels must have a column for each label"),
+        (([[1, 2]], [0], ["a"]), r"names must be 2 that differ, got \['a'\]"),
+        (([[1, 2]], [0], ["a", "a"]), "names must be 2 that differ"),
+        (([[1, 2]], [0, 1]), "qid has 2 entries for 1 rows"),
+        (([[1, np.nan]], [0]), "labels"),
+    ],
+)
+def test_bad_targets_are_refused(arguments, match):
+    with pytest.raises(ValueError, match=match):
+        MultiLabelTarget(*arguments)
+
+
+def test_forms_are_told_apart_by_type(problem):
+    X, y = problem
+    for given in (y.labels, y.label("margin")):
+        with pytest.raises(TypeError, match="expects a MultiLabelTarget as y, got ndarray"):
+            MultiLabelRanker().fit(X, given)
+    with pytest.raises(ValueError, match="labels of documents are a MultiLabelTarget"):
+        NDCGRanker().fit(X, y.labels, y.qid)
+    with pytest.raises(ValueError, match="NDCGRanker expects relevances as y, got MultiLabel"):
+        NDCGRanker().fit(X, y)
+
+
+def test_searches_and_pipelines_take_it(problem):
+    X, y = problem
+    grid = {"alpha": [1.0, 100.0], "weights": [None, {"margin": 1}]}
+    search = GridSearchCV(MultiLabelRanker(LINEAR), grid, cv=QueryKFold(2)).fit(X, y)
+    assert search.predict(X).shape == (150,)
+    values = cross_val_score(MultiLabelRanker(LINEAR), X, y, cv=QueryKFold(3))
+    assert np.isfinite(values).all()
+    pipe = make_query_pipeline(QueryScaler(), MultiLabelRanker(LINEAR)).fit(X, y)
+    assert np.isfinite(pipe.score(X, y))
+    X_train, X_test, y_train, y_test = train_test_query_split(X, y, random_state=0)
+    ranker = MultiLabelRanker(LINEAR).fit(X_train, y_train)
+    assert len(ranker.front(X_test, y_test, mixes=2).weights) == 6
+
+
+def test_cut_queries_are_seen(problem):
+    X, y = problem
+    with pytest.warns(CutQueriesWarning):
+        MultiLabelRanker(LINEAR).fit(X[:100], y[:100])
+
+
+@pytest.mark.parametrize(
+    ("params", "match"),
+    [
+        ({"weights": {"age": 1}}, "weights must name labels .* got age"),
+        ({"weights": [1, -1, 0]}, "weights must be 3 numbers from 0"),
+        ({"measure": {"age": "ndcg"}}, "measure must name labels .* got age"),
+        ({"measure": "map"}, "whole|binary|relevan|0 and 1|label"),
+        ({"measure": "judged"}, "Unknown measure"),
+        ({"alpha": -1.0}, "alpha"),
+    ],
+)
+def test_a_failed_fit_changes_nothing(params, match, problem):
+    X, y = problem
+    ranker = MultiLabelRanker(LINEAR).fit(X, y)
+    before = ranker.predict(X)
+    ranker.set_params(**params)
+    state = dict(vars(ranker))
+    with pytest.raises(ValueError, match=match):
+        ranker.fit(X, y)
+    assert {name: id(value) for name, value in vars(ranker).items()} == {
+        name: id(value) for name, value in state.items()
+    }
+    np.testing.assert_array_equal(ranker.predict(X), before)
+
+
+def test_files_and_exports_hold_the_mix(problem, tmp_path):
+    from skcalrank.export import to_json
+
+    X, y = problem
+    ranker = MultiLabelRanker(LINEAR, weights=[3, 1, 0]).fit(X, y)
+    text = to_json(ranker, feature_names=list("abcd"))
+    assert "hinges" in text
+    pytest.importorskip("skops")
+    from skcalrank.persistence import load_model, save_model
+
+    save_model(ranker, tmp_path / "model")
+    np.testing.assert_array_equal(load_model(tmp_path / "model").predict(X), ranker.predict(X))
