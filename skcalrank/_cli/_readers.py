@@ -171,7 +171,9 @@ def _takes_missing(ranker) -> bool:
     if ranker is None:
         return True
     steps = ranker.named_steps.values() if isinstance(ranker, QueryPipeline) else (ranker,)
-    return all(get_tags(step).input_tags.allow_nan for step in steps)
+    # A function that nothing is validated for passes missing values on.
+    tags = map(get_tags, steps)
+    return all(tag.no_validation or tag.input_tags.allow_nan for tag in tags)
 
 
 def _documents(rows, first):

@@ -1,6 +1,8 @@
 """Features are transformed, and columns of text encoded, before a ranker sees them."""
 
+import re
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
 
 from skcalrank import NDCGRanker, load_letor
+from skcalrank._cli import main
 from skcalrank._cli._rankers import REGRESSORS
 from skcalrank.persistence import load_model
 from skcalrank.pipeline import make_query_pipeline
@@ -126,3 +129,16 @@ def test_advice_for_missing_values(capsys, tmp_path, new):
     assert "use auto or +trees" in fail(capsys, "fit", str(file), "--model", new)
     argv = ["fit", str(file), "--model", new, "--transform", "standard"]
     assert "line 1, feature 1 has no value" in fail(capsys, *argv)
+
+
+@pytest.mark.filterwarnings("ignore:n_quantiles")
+@pytest.mark.parametrize("name", PIPELINES)
+def test_transforms_pass_missing_values_on(capsys, path, tmp_path, new, name, monkeypatch):
+    monkeypatch.setitem(REGRESSORS, "trees", partial(REGRESSORS["trees"], max_iter=2))
+    file = tmp_path / "a.txt"
+    lines = Path(path("train.txt")).read_text().splitlines(keepends=True)
+    lines[3] = re.sub(" 1:[^ ]+", " 1:nan", lines[3])
+    file.write_text("".join(lines))
+    argv = ["--ranker", "ndcg+trees", "--transform", name]
+    assert main(["fit", str(file), "--model", new, *argv]) == 0
+    assert "Written" in capsys.readouterr().out
