@@ -22,7 +22,6 @@ from numbers import Number
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
@@ -74,7 +73,7 @@ class Bucket(NamedTuple):
         """
         # Every run of `width` values, without a copy; rows of queries are copied whole.
         shape = (len(values) - self.width + 1, self.width)
-        windows = as_strided(values, shape, values.strides * 2, writeable=False)
+        windows: Floats = np.ndarray(shape, values.dtype, values, strides=values.strides * 2)
         out: Floats = windows[self.first[:, 0]]
         if self.ragged:
             np.copyto(out, fill, where=np.arange(self.width) >= self.sizes)
