@@ -17,8 +17,8 @@ from sklearn.utils import get_tags
 
 from ..data import category_columns
 from ..pipeline import QueryPipeline
-from ..preprocessing import QueryScaler
-from ..stacking import StackingRanker, signed_log1p
+from ..preprocessing import QueryScaler, signed_log1p
+from ..stacking import StackingRanker
 
 #: Transformers of numbers, by the name of the option.
 TRANSFORMS = {
