@@ -10,6 +10,7 @@ from boosting_cases import (
     made_queries,
     pickled,
 )
+from cases import holds_generator
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -181,6 +182,7 @@ def test_lines_name_the_model(data, capsys):
 
 
 @every_engine
+@holds_generator
 def test_copies_and_files_predict_the_same(engine, data, tmp_path):
     pytest.importorskip("skops")
     X, y, qid = data

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sklearn
 from boosting_cases import ENGINES, FIRST, boosted, made_queries, pickled
+from cases import holds_generator
 from scipy.sparse import coo_matrix, csr_array, csr_matrix
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
@@ -229,6 +230,7 @@ def test_scikit_learn_takes_no_sparse_rows():
 
 
 @every_engine
+@holds_generator
 def test_model_files(engine, tmp_path):
     pytest.importorskip("skops")
     X, y, qid = table("pandas", "text")
@@ -242,6 +244,7 @@ def test_model_files(engine, tmp_path):
 
 
 @every_library
+@holds_generator
 def test_model_files_are_without_validation_queries(library, tmp_path):
     pytest.importorskip("skops")
     X, y, qid = table(library, "text", n_queries=10)
@@ -255,6 +258,7 @@ def test_model_files_are_without_validation_queries(library, tmp_path):
 
 
 @every_engine
+@holds_generator
 def test_model_files_of_a_start(engine, tmp_path):
     pytest.importorskip("skops")
     X, y, qid = made_queries(30, seed=0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sklearn
 from boosting_cases import FIRST, boosted, made_queries
-from joblib import parallel_config
+from joblib import parallel_backend
 from scipy.optimize import nnls
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -204,7 +204,7 @@ def test_neither_order_nor_names_matter(data, normalize, random_state):
 
 def test_several_at_a_time(data):
     X, y, qid = data
-    with parallel_config("threading"):
+    with parallel_backend("threading"):
         alone, side_by_side = (StackingRanker(pair(), n_jobs=n).fit(X, y, qid) for n in (None, 2))
     np.testing.assert_array_equal(alone.predict(X), side_by_side.predict(X))
 

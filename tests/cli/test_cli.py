@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import holds_generator
 from commands import fail, run, table, write_letor
 from scipy.stats import ttest_rel
 
@@ -397,6 +398,7 @@ def test_every_ranker_is_calibrated_for_a_measure_and_no_reference_is():
     assert isinstance(make_ranker("kendall"), PairwiseDisagreementRanker)
 
 
+@holds_generator
 def test_auto_is_the_ranker_of_tables(capsys, files, tmp_path):
     pytest.importorskip("skops")
     model, scores = str(tmp_path / "auto.skops"), tmp_path / "scores.txt"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import holds_generator
 from commands import COLUMNS, fail, run, table
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
@@ -133,6 +134,7 @@ def test_advice_for_missing_values(capsys, tmp_path, new):
 
 @pytest.mark.filterwarnings("ignore:n_quantiles")
 @pytest.mark.parametrize("name", PIPELINES)
+@holds_generator
 def test_transforms_pass_missing_values_on(capsys, path, tmp_path, new, name, monkeypatch):
     monkeypatch.setitem(REGRESSORS, "trees", partial(REGRESSORS["trees"], max_iter=2))
     file = tmp_path / "a.txt"
