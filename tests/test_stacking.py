@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sklearn
 from boosting_cases import FIRST, boosted, made_queries
+from cases import tags_sparse
 from joblib import parallel_backend
 from scipy.optimize import nnls
 from scipy.sparse import csr_matrix
@@ -243,7 +244,7 @@ def test_under_searches(data, routing):
     X, y, qid = data
     search = GridSearchCV(
         StackingRanker(pair()),
-        {"rankers": [pair(), pair()[:1]], "linear__alpha": [1.0]},
+        {"linear": [NDCGRanker(), DCGRanker()], "linear__alpha": [1.0]},
         cv=QueryKFold(2),
         scoring=get_scorer("ndcg@5"),
     )
@@ -324,6 +325,7 @@ def test_pickles(data):
     np.testing.assert_array_equal(again.predict(X), stack.predict(X))
 
 
+@tags_sparse
 def test_sparse_rows_go_to_rankers_that_take_them(data):
     X, y, qid = data
     members = [("a", NDCGRanker(loss="squared")), ("b", Ridge())]
