@@ -71,8 +71,9 @@ class RBP(BinaryMeasure, PositionalMeasure):
 class F1(BinaryMeasure, PositionalMeasure):
     r"""F1 at k: the harmonic mean of precision and recall at k.
 
-    It is 2 (relevant documents among the first k) / (k + |y|), so that :math:`\phi(i) = 1(i \le k)`
-    and :math:`u_i = 2 y_i / (k + |y|_1)`; 0 without a relevant document.
+    It is 2 (relevant documents among the first k) / (k + relevant documents), so that
+    :math:`\phi(i) = 1(i \le k)` and :math:`u_i = 2 y_i / (k + |y|_1)`; 0 without a relevant
+    document.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ class F1(BinaryMeasure, PositionalMeasure):
 
 @dataclass(frozen=True)
 class RPrecision(Measure):
-    r"""R-precision: the precision at |y|, the number of relevant documents of the query.
+    r"""R-precision: the precision at the number of relevant documents of the query.
 
     0/0 without a relevant document. It is no positional measure, as the last position that counts
     depends on the labels; where the query determines :math:`|y|_1`, it is that P@k. With
