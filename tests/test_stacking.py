@@ -128,10 +128,11 @@ def test_all_count_alike_where_none_helps():
         NDCGRanker(),
         NDCGRanker(ExtraTreesRegressor(5, random_state=0)),
         make_query_pipeline(QueryScaler(), QuantileHinges(), NDCGRanker()),
+        make_query_pipeline(QueryScaler(), "passthrough", NDCGRanker()),
         make_query_pipeline(QueryScaler(), StandardScaler(), NDCGRanker(Ridge())),
         DecisionTreeRegressor(max_depth=3),
     ],
-    ids=["closed form", "forest", "pipeline", "pipeline of a regressor", "trees"],
+    ids=["closed form", "forest", "pipeline", "passthrough", "pipeline of a regressor", "trees"],
 )
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
 def test_members_are_fitted_to_all_queries_in_the_end(data, member, weighted):

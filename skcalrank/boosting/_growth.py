@@ -16,7 +16,7 @@ from ._engine import Engine, Growing, Rows
 from ._objectives import Problem
 from ._parts import Part
 
-#: What a start is multiplied by, beside 0, which is no start.
+#: What a start is multiplied by, beside 0, which means no start.
 SHRINKAGES = (0.5, 1.0)
 
 # Scores beyond are not told apart by logarithms of odds.

@@ -81,7 +81,7 @@ def _labels(rows: _Rows) -> np.ndarray:
 
 
 def _queries(rows: _Rows) -> np.ndarray | None:
-    """Queries of all rows or of none; None where some name one, or one is no plain number."""
+    """Return the queries if all rows name one or none does, in plain numbers; None otherwise."""
     if len(rows.queries) not in (0, len(rows.labels)):
         return None
     if not all(query.isdigit() and len(query) <= 18 for query in rows.queries):

@@ -45,7 +45,7 @@ def load_table(
     label : str, default="label"
         Column of the relevance; None reads a table without.
     document : str, default="docid"
-        Column of the names of documents, which is no feature; it may be missing.
+        Column of the names of documents, not a feature; it may be missing.
     features : list of str, default=None
         Columns of features; text among them is read as pandas categories. None = all other
         columns that hold numbers or categories; others are left out with a warning.

@@ -24,20 +24,17 @@ class Plan(NamedTuple):
     Attributes
     ----------
     rows : Rows
-    queries : Queries
-        Of these rows.
     targets : ndarray of shape (n_rows,)
     folds : ndarray of int of shape (n_rows,), or None
         Of one split: -1 for rows that train everything, else the fold that they are in.
     of_member : list of (int, int)
         Of one split: the first fold of each ranker that stops early, and how many it has; (0, 0)
         of others.
-    tests : list of (ndarray of bool, ndarray of bool)
+    splits : list of (ndarray of bool, ndarray of bool)
         Rows to train on and rows to score, of each split.
     """
 
     rows: Rows
-    queries: Queries
     targets: Floats
     folds: np.ndarray | None
     of_member: list[tuple[int, int]]
@@ -56,7 +53,7 @@ def make_plan(members: list, problem, X, targets: Floats, cv, qid, rng) -> Plan:
         splits = [
             _masks(split, place) for split in make_splits(cv, problem._replace(X=numbers), qid)
         ]
-        return Plan(rows, part.queries, targets, None, [(0, 0)] * len(members), splits)
+        return Plan(rows, targets, None, [(0, 0)] * len(members), splits)
     alone = part.queries.n_queries == 1
     counts = [0 if alone or not stops_early(ranker) else ranker.n_models for _, ranker in members]
     n_folds = max(sum(counts), 1)
@@ -72,7 +69,7 @@ def make_plan(members: list, problem, X, targets: Floats, cv, qid, rng) -> Plan:
         )
     starts = np.cumsum([0, *counts[:-1]])
     of_member = [(int(start), n) for start, n in zip(starts, counts)]
-    return Plan(rows, part.queries, targets, folds, of_member, [(folds < 0, folds >= 0)])
+    return Plan(rows, targets, folds, of_member, [(folds < 0, folds >= 0)])
 
 
 def _masks(split, place):

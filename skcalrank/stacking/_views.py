@@ -59,6 +59,8 @@ def fits_in_two(pipe: Any) -> bool:
         return False
     if not hasattr(pipe.steps[-1][1], "merge"):
         return False
+    if len(pipe.steps) > 1 and isinstance(pipe.steps[-2][1], str):
+        return False  # the steps before the ranker alone would end in no transformer
     return pipe.memory is None and all(_reads_no_labels(step) for _, step in pipe.steps[:-1])
 
 
