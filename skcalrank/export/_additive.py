@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ..preprocessing import signed_log1p
 
 
 class Value(NamedTuple):
@@ -34,25 +38,63 @@ class Hinge(NamedTuple):
     end: float
 
 
+class Category(NamedTuple):
+    """1 where a feature has a value, else 0.
+
+    Attributes
+    ----------
+    feature : str
+    value : str, bool, int or float
+    """
+
+    feature: str
+    value: str | bool | int | float
+
+
 class Additive(NamedTuple):
-    """A constant, plus numbers times values of features, plus numbers times hinges.
+    """A constant, plus weighted values of features, hinges and categories.
 
     Attributes
     ----------
     constant : float
     slopes : dict
-        What each value is multiplied by.
+        Weight of each value.
     hinges : dict
-        What each hinge is multiplied by.
+        Weight of each hinge.
+    categories : dict, default={}
+        Weight of each category.
+    missing : dict, default={}
+        What a feature adds where it has no value, in place of all its other terms. Features that
+        always have one are not in it. In a column that is not encoded yet it may be a text.
     """
 
     constant: float
     slopes: dict[Value, float]
     hinges: dict[Hinge, float]
+    categories: Mapping[Category, float] = MappingProxyType({})
+    missing: Mapping[str, Any] = MappingProxyType({})
+
+    def terms(self) -> tuple[Mapping[Any, float], ...]:
+        """Return all that is added to the constant, by kind."""
+        return self.slopes, self.hinges, self.categories, self.missing
+
+    def feature(self) -> str | None:
+        """Return the only feature of the sum; None of other sums."""
+        found = {value.feature for value in self.slopes}
+        found |= {hinge.value.feature for hinge in self.hinges} | set(self.missing)
+        found |= {category.feature for category in self.categories}
+        return found.pop() if len(found) == 1 else None
+
+    def filled(self, feature: str, value: Any) -> Additive:
+        """Return the sum with a value where the feature has none, unless it has one there."""
+        if feature in self.missing:
+            return self
+        term = value if isinstance(value, str) else float(value) - self.constant
+        return self._replace(missing={feature: term})
 
     def line(self) -> tuple[Value, float] | None:
         """Return the value and the slope of a straight line of one feature; None of others."""
-        if self.hinges or len(self.slopes) != 1:
+        if self.hinges or self.categories or len(self.slopes) != 1:
             return None
         [(value, slope)] = self.slopes.items()
         return (value, slope) if slope else None
@@ -68,7 +110,8 @@ class Additive(NamedTuple):
         [(value, slope)] = self.slopes.items()
         if value.log or slope != 1:
             return None
-        return Additive(0.0, {Value(value.feature, True): 1.0}, {})
+        missing = {each: float(signed_log1p(fill)) for each, fill in self.missing.items()}
+        return Additive(0.0, {Value(value.feature, True): 1.0}, {}, missing=missing)
 
     def hinge(self, start: float, end: float) -> Additive | None:
         """Return a hinge of the sum; None where it is no sum of this kind."""
@@ -77,27 +120,31 @@ class Additive(NamedTuple):
             return None
         value, slope = found
         ends = [(each - self.constant) / slope for each in (start, end)]
+        heights = {
+            each: (self.constant + fill - start) / (end - start)
+            for each, fill in self.missing.items()
+        }
+        missing = {each: min(max(height, 0.0), 1.0) for each, height in heights.items()}
         if slope > 0:
-            return Additive(0.0, {}, {Hinge(value, *ends): 1.0})
-        return Additive(1.0, {}, {Hinge(value, *ends[::-1]): -1.0})
+            return Additive(0.0, {}, {Hinge(value, *ends): 1.0}, missing=missing)
+        missing = {each: height - 1.0 for each, height in missing.items()}
+        return Additive(1.0, {}, {Hinge(value, *ends[::-1]): -1.0}, missing=missing)
 
 
 def combined(parts: Iterable[tuple[float, Additive]], constant: float = 0.0) -> Additive:
     """Return a constant plus numbers times sums."""
-    slopes: dict[Value, float] = {}
-    hinges: dict[Hinge, float] = {}
+    terms: tuple[dict[Any, float], ...] = ({}, {}, {}, {})
     for weight, part in parts:
         constant += weight * part.constant
-        for value, slope in part.slopes.items():
-            slopes[value] = slopes.get(value, 0.0) + weight * slope
-        for hinge, height in part.hinges.items():
-            hinges[hinge] = hinges.get(hinge, 0.0) + weight * height
-    return Additive(float(constant), slopes, hinges)
+        for sums, added in zip(terms, part.terms()):
+            for term, number in added.items():
+                sums[term] = sums.get(term, 0.0) + weight * number
+    return Additive(float(constant), *terms)
 
 
 def check_finite(score: Additive) -> None:
     """Raise for numbers that no format can hold."""
-    numbers = [score.constant, *score.slopes.values(), *score.hinges.values()]
+    numbers = [score.constant, *chain.from_iterable(each.values() for each in score.terms())]
     numbers += [end for hinge in score.hinges for end in (hinge.start, hinge.end)]
     if not all(map(math.isfinite, numbers)):
         raise ValueError(

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
+    OneHotEncoder,
     RobustScaler,
     SplineTransformer,
     StandardScaler,
@@ -22,6 +24,7 @@ from sklearn.preprocessing import (
 from ..preprocessing import QuantileHinges, signed_log1p
 from ..rankers import is_ranker
 from ._additive import Additive, Value, check_finite, combined
+from ._categories import filled, indicators
 from ._reasons import (
     check_exportable,
     is_stack,
@@ -35,7 +38,8 @@ from ._reasons import (
 
 _STEPS = (
     "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, QuantileHinges, "
-    "SplineTransformer(degree=1), FunctionTransformer(signed_log1p), feature selection"
+    "SplineTransformer(degree=1), FunctionTransformer(signed_log1p), SimpleImputer, "
+    "OneHotEncoder, feature selection"
 )
 _OTHERWISE = "to_onnx exports it"
 
@@ -264,4 +268,6 @@ _FOLDS: dict[Any, Callable] = {
     QuantileHinges: _hinges,
     SplineTransformer: _splines,
     FunctionTransformer: _function,
+    SimpleImputer: filled,
+    OneHotEncoder: indicators,
 }

@@ -17,8 +17,9 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
     ----------
     ranker : estimator
         A fitted linear ranker, or pipeline or search around one. Scalers, logarithms
-        (:func:`~skcalrank.preprocessing.signed_log1p`), hinges, splines of degree 1 and feature
-        selection before it are written with it, as functions of the features of the pipeline.
+        (:func:`~skcalrank.preprocessing.signed_log1p`), hinges, splines of degree 1,
+        ``SimpleImputer``, ``OneHotEncoder`` and feature selection before it are written with it,
+        as functions of the features of the pipeline.
     feature_names : list of str, default=None
         Names of the features; None are those of the data frame of `fit`.
 
@@ -26,9 +27,12 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
     -------
     text : str
         An object with `intercept`, `coefficients` by feature, `log_coefficients` by feature, which
-        multiply ``sign(x) * log(1 + abs(x))``, and `hinges`, a list of `feature`, `log`, `start`,
+        multiply ``sign(x) * log(1 + abs(x))``, `hinges`, a list of `feature`, `log`, `start`,
         `end` and `weight`, which multiplies ``clip((v - start) / (end - start), 0, 1)`` for the
-        feature v or, where `log` is true, its logarithm. The score is the sum.
+        feature v or, where `log` is true, its logarithm, and `categories`, a list of `feature`,
+        `value` and `weight`, which is added where the feature has the value. The score is the sum.
+        Where a feature is missing, the number that `missing` has for it replaces all its terms;
+        a feature that `missing` does not name must have a value.
 
     Raises
     ------
@@ -43,7 +47,7 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
     >>> ranker = PrecisionRanker(k=1, alpha=0).fit([[0.0], [4.0]], [0, 1], [0, 0])
     >>> found = json.loads(to_json(ranker, feature_names=["match"]))
     >>> list(found)
-    ['format', 'intercept', 'coefficients', 'log_coefficients', 'hinges']
+    ['format', 'intercept', 'coefficients', 'log_coefficients', 'hinges', 'categories', 'missing']
     >>> round(found["coefficients"]["match"], 6)
     0.25
     """
@@ -64,6 +68,11 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
                 }
                 for hinge, weight in score.hinges.items()
             ],
+            "categories": [
+                {"feature": category.feature, "value": category.value, "weight": weight}
+                for category, weight in score.categories.items()
+            ],
+            "missing": dict(score.missing),
         },
         indent=2,
         allow_nan=False,
@@ -85,7 +94,8 @@ def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
     -------
     expression : str
         To be ordered by, descending. It is made of numbers, columns, ``+``, ``-``, ``*``, ``/``,
-        ``CASE`` and, for logarithms, ``LN``. NULL where a column is NULL.
+        ``CASE`` and, for logarithms, ``LN``. Where a column is NULL the score is NULL, unless a
+        step of the pipeline fills or encodes missing values.
 
     Raises
     ------
@@ -103,12 +113,50 @@ def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
     if not isinstance(quote, str) or len(quote) != 1:
         raise ValueError(f"quote must be one character, got {quote!r}.")
     score = folded(ranker, feature_names)
-    terms = [_number(score.constant)]
+    terms: dict[str, list[str]] = {}
     for value, weight in score.slopes.items():
-        terms.append(f"{_number(weight)} * {_value(value, quote)}")
+        term = f"{_number(weight)} * {_value(value, quote)}"
+        terms.setdefault(value.feature, []).append(term)
     for hinge, weight in score.hinges.items():
-        terms.append(_hinge(hinge, weight, _value(hinge.value, quote)))
-    return " + ".join(terms)
+        term = _hinge(hinge, weight, _value(hinge.value, quote))
+        terms.setdefault(hinge.value.feature, []).append(term)
+    for feature, weights in _by_feature(score.categories).items():
+        terms.setdefault(feature, []).append(_cases(_name(feature, quote), weights))
+    features = dict.fromkeys([*terms, *score.missing])
+    parts = [_part(_name(f, quote), terms.get(f, []), score.missing.get(f)) for f in features]
+    return " + ".join([_number(score.constant), *parts])
+
+
+def _by_feature(categories) -> dict[str, dict[Any, float]]:
+    found: dict[str, dict[Any, float]] = {}
+    for category, weight in categories.items():
+        found.setdefault(category.feature, {})[category.value] = weight
+    return found
+
+
+def _cases(column, weights) -> str:
+    """Return the weight of the category of a column, NULL where the column is NULL."""
+    # A comparison with NULL is not true, and the last branch is for the other categories.
+    cases = " ".join(f"WHEN {_literal(c)} THEN {_number(w)}" for c, w in weights.items())
+    return f"(CASE WHEN {column} IS NULL THEN NULL ELSE CASE {column} {cases} ELSE 0.0e0 END END)"
+
+
+def _part(column, terms, missing) -> str:
+    """Return what a column adds to the score."""
+    found = " + ".join(terms) or "0.0e0"
+    if missing is None:
+        return found
+    return f"(CASE WHEN {column} IS NULL THEN {_number(missing)} ELSE {found} END)"
+
+
+def _literal(value) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value).upper() if isinstance(value, bool) else _number(value)
+
+
+def _name(feature, quote) -> str:
+    return quote + feature.replace(quote, quote * 2) + quote
 
 
 def _number(value: float) -> str:
@@ -119,7 +167,7 @@ def _number(value: float) -> str:
 
 
 def _value(value, quote) -> str:
-    column = quote + value.feature.replace(quote, quote * 2) + quote
+    column = _name(value.feature, quote)
     if not value.log:
         return column
     return f"(CASE WHEN {column} < 0 THEN -LN(1.0e0 - {column}) ELSE LN(1.0e0 + {column}) END)"

@@ -128,7 +128,25 @@ def _weights(ranker, names) -> dict[str, float]:
             "number for each feature: let features of the plugin compute the columns and export a "
             "ranker of these, or use to_sql, to_json or to_onnx."
         )
+    _check_plain(score)
     return {value.feature: weight for value, weight in score.slopes.items()}
+
+
+def _check_plain(score) -> None:
+    """Raise for categories, and for missing values that do not count as 0."""
+    if score.categories:
+        names = sorted({category.feature for category in score.categories})
+        raise ValueError(
+            f"{', '.join(names)} must be numbers in model/linear, got categories: let features of "
+            "the plugin be 1 where a document has a category and export a ranker of these, or use "
+            "to_sql, to_json or to_onnx."
+        )
+    if names := sorted(feature for feature, term in score.missing.items() if term):
+        raise ValueError(
+            f"{', '.join(names)} must count as 0 where missing, as the plugin takes them, got "
+            "another value of SimpleImputer: use SimpleImputer(strategy='constant', fill_value=0) "
+            "as the first step, or to_sql, to_json or to_onnx."
+        )
 
 
 def _features(tree: Tree):

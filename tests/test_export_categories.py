@@ -1,0 +1,222 @@
+"""Exported rankers of tables: categories and missing values count as they do in predict."""
+
+import json
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    OneHotEncoder,
+    SplineTransformer,
+    StandardScaler,
+)
+
+from skcalrank import NDCGRanker, tabular_ranker
+from skcalrank.export import to_elasticsearch, to_json, to_sql
+from skcalrank.pipeline import make_query_pipeline
+from skcalrank.preprocessing import QuantileHinges, signed_log1p
+
+NUMBERS, CATEGORIES = ["a b", "price"], ["bra'nd", "size"]
+
+
+@pytest.fixture
+def problem(rng):
+    n = 200
+    X = pd.DataFrame({name: np.round(rng.normal(2, 3, n), 3) for name in NUMBERS})
+    X[CATEGORIES[0]] = rng.choice(["x", "it's", "rare", "z"], n, p=[0.4, 0.3, 0.02, 0.28])
+    X[CATEGORIES[1]] = rng.choice([1, 2, 5], n).astype(float)
+    y = rng.integers(0, 3, n) + (X[CATEGORIES[0]] == "x")
+    return X, y, np.repeat(np.arange(20), 10)
+
+
+def with_gaps(X, rng):
+    """Return the table with missing values in all columns."""
+    return X.mask(rng.random(X.shape) < 0.2, other=np.nan)
+
+
+def one_hot(**options):
+    return OneHotEncoder(sparse_output=False, **{"handle_unknown": "ignore", **options})
+
+
+def encoded(numbers, categories):
+    return make_column_transformer((numbers, NUMBERS), (categories, CATEGORIES))
+
+
+def fill(**options):
+    return SimpleImputer(**options)
+
+
+def logs():
+    return FunctionTransformer(signed_log1p, feature_names_out="one-to-one")
+
+
+MOST = {"strategy": "most_frequent"}
+TABLES = {
+    "mean, one hot": encoded(fill(), one_hot()),
+    "scaled, then filled": encoded(make_pipeline(StandardScaler(), fill()), one_hot()),
+    "filled, then scaled": encoded(make_pipeline(fill(), MinMaxScaler()), one_hot()),
+    "flags": encoded(make_pipeline(fill(add_indicator=True), StandardScaler()), one_hot()),
+    "clipped": encoded(make_pipeline(fill(), MinMaxScaler((-1, 2), clip=True)), one_hot()),
+    "logs": encoded(make_pipeline(fill(strategy="median"), logs()), one_hot()),
+    "hinges": encoded(make_pipeline(fill(), QuantileHinges()), one_hot()),
+    "splines": encoded(make_pipeline(fill(), SplineTransformer(4, degree=1)), one_hot()),
+    "first dropped": encoded(fill(), one_hot(drop="first")),
+    "rare ones together": encoded(fill(), one_hot(min_frequency=10)),
+    "rare and unseen together": encoded(
+        fill(), one_hot(min_frequency=10, handle_unknown="infrequent_if_exist")
+    ),
+    "first dropped, rare ones together": encoded(
+        fill(), one_hot(min_frequency=10, drop="first", handle_unknown="infrequent_if_exist")
+    ),
+    "categories filled": encoded(fill(), make_pipeline(fill(**MOST), one_hot())),
+    "text filled with a new category": make_column_transformer(
+        (fill(strategy="constant", fill_value=-1.5), NUMBERS),
+        (make_pipeline(fill(strategy="constant", fill_value="none"), one_hot()), CATEGORIES[:1]),
+        (one_hot(), CATEGORIES[1:]),
+    ),
+}
+
+
+def score_of_json(text, X):
+    """Return scores by what the documentation says of the format."""
+    found = json.loads(text)
+    return np.array([_score(found, row) for row in X.to_dict("records")])
+
+
+def _score(found, row):
+    score = found["intercept"]
+    missing = {name for name, value in row.items() if value is None or value != value}
+    score += sum(found["missing"].get(name, 0) for name in missing)
+    row = {name: value for name, value in row.items() if name not in missing}
+    log = lambda v: np.sign(v) * np.log(1 + abs(v))  # noqa: E731
+    for name, weight in found["coefficients"].items():
+        score += weight * row.get(name, 0)
+    for name, weight in found["log_coefficients"].items():
+        score += weight * log(row.get(name, 0))
+    for hinge in found["hinges"]:
+        if hinge["feature"] in row:
+            v = row[hinge["feature"]]
+            v = log(v) if hinge["log"] else v
+            part = (v - hinge["start"]) / (hinge["end"] - hinge["start"])
+            score += hinge["weight"] * np.clip(part, 0, 1)
+    for case in found["categories"]:
+        score += case["weight"] * (row.get(case["feature"]) == case["value"])
+    return score
+
+
+def score_of_sql(expression, X):
+    connection = sqlite3.connect(":memory:")
+    names = ", ".join(f'"{name}"' for name in X)
+    connection.execute(f"CREATE TABLE documents ({names})")
+    rows = [
+        [None if value is None or value != value else value for value in row]
+        for row in X.itertuples(index=False)
+    ]
+    marks = ", ".join("?" * X.shape[1])
+    connection.executemany(f"INSERT INTO documents VALUES ({marks})", rows)
+    found = connection.execute(f"SELECT {expression} FROM documents ORDER BY rowid").fetchall()
+    return np.array(found, dtype=float).ravel()
+
+
+@pytest.mark.parametrize("gaps_in_fit", [True, False], ids=["gaps", "no gaps"])
+@pytest.mark.parametrize("columns", TABLES.values(), ids=TABLES)
+@pytest.mark.filterwarnings("ignore:Found unknown categories")
+def test_encoded_tables(columns, gaps_in_fit, problem, rng):
+    X, y, qid = problem
+    ranker = make_query_pipeline(columns, NDCGRanker())
+    ranker.fit(with_gaps(X, rng) if gaps_in_fit else X, y, qid)
+    X = with_gaps(X, rng)
+    X.loc[:4, CATEGORIES[0]], X.loc[3:7, CATEGORIES[1]] = "unseen", 9.0
+    expected = ranker.predict(X)
+    assert np.ptp(expected) > 0.01
+    for found in (score_of_json(to_json(ranker), X), score_of_sql(to_sql(ranker), X)):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_linear_view_of_a_table(problem, rng):
+    X, y, qid = problem
+    views = tabular_ranker("ndcg@10", trees=None).fit(with_gaps(X, rng), y, qid)
+    for name in ("hinges", "logs"):
+        view, rows = views.named_rankers_[name], with_gaps(X, rng)
+        found = score_of_sql(to_sql(view), rows)
+        np.testing.assert_allclose(found, view.predict(rows, qid), atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
+def test_column_without_a_value(problem, rng):
+    X, y, qid = problem
+    X = X[NUMBERS].assign(empty=np.nan)
+    for keep in (False, True):
+        ranker = make_query_pipeline(fill(keep_empty_features=keep), NDCGRanker()).fit(X, y, qid)
+        rows = with_gaps(X, rng)
+        np.testing.assert_allclose(score_of_json(to_json(ranker), rows), ranker.predict(rows))
+
+
+def test_features_that_must_have_a_value(problem):
+    X, y, qid = problem
+    columns = encoded("passthrough", one_hot(handle_unknown="error"))
+    ranker = make_query_pipeline(columns, NDCGRanker()).fit(X, y, qid)
+    assert json.loads(to_json(ranker))["missing"] == {}
+    rows = X.mask(np.eye(len(X), 4, dtype=bool))
+    assert np.isnan(score_of_sql(to_sql(ranker), rows[:4])).all()
+
+
+def test_truth_values(problem):
+    X, y, qid = problem
+    X = X[["price"]].assign(new=np.arange(len(X)) % 3 == 0)
+    columns = make_column_transformer((one_hot(), ["new"]), remainder="passthrough")
+    ranker = make_query_pipeline(columns, NDCGRanker()).fit(X, y, qid)
+    rows = [case["value"] for case in json.loads(to_json(ranker))["categories"]]
+    assert rows == [False, True]
+    np.testing.assert_allclose(score_of_sql(to_sql(ranker), X), ranker.predict(X))
+
+
+def test_plugin_takes_what_is_missing_for_zero(problem, rng):
+    X, y, qid = with_gaps(problem[0][NUMBERS], rng), *problem[1:]
+    zero = make_query_pipeline(fill(strategy="constant", fill_value=0), NDCGRanker())
+    text = to_elasticsearch(zero.fit(X, y, qid), "mine")
+    weights = json.loads(json.loads(text)["model"]["model"]["definition"])
+    found = X.fillna(0) @ [weights[name] for name in NUMBERS]
+    assert np.ptp(found - zero.predict(X)) < 1e-12
+    mean = make_query_pipeline(fill(), NDCGRanker()).fit(X, y, qid)
+    with pytest.raises(ValueError, match="a b, price must count as 0 where missing"):
+        to_elasticsearch(mean, "mine")
+
+
+def test_what_cannot_be_written(problem):
+    X, y, qid = problem
+    fits = {
+        "bra'nd, size must be numbers in model/linear": encoded("passthrough", one_hot()),
+        "SimpleImputer must replace NaN or None .* missing_values=-1": encoded(
+            fill(missing_values=-1), one_hot()
+        ),
+        "OneHotEncoder must encode features as they are": make_column_transformer(
+            (make_pipeline(MinMaxScaler(), one_hot()), ["size"])
+        ),
+    }
+    for message, columns in fits.items():
+        ranker = make_query_pipeline(columns, NDCGRanker()).fit(X, y, qid)
+        with pytest.raises(ValueError, match=message):
+            to_elasticsearch(ranker, "mine")
+
+
+def test_categories_that_no_format_holds(problem):
+    X, y, qid = problem
+    days = X[["price"]].assign(
+        day=pd.Series([0, 1] * 100).astype(object).map([b"a", b"b"].__getitem__)
+    )
+    columns = make_column_transformer((one_hot(), ["day"]), remainder="passthrough")
+    ranker = make_query_pipeline(columns, NDCGRanker()).fit(days, y, qid)
+    with pytest.raises(ValueError, match="Categories must be text, truth values or numbers"):
+        to_json(ranker)
+    both = X[["price"]].assign(kind=pd.Series([None, np.nan, "a", "b"] * 50, dtype=object))
+    columns = make_column_transformer((one_hot(), ["kind"]), remainder="passthrough")
+    ranker = make_query_pipeline(columns, NDCGRanker()).fit(both, y, qid)
+    with pytest.raises(ValueError, match="kind has both None and NaN"):
+        to_json(ranker)
