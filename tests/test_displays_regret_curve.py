@@ -210,7 +210,7 @@ def test_regret_curve_of_estimators_says_what_is_wrong():
         make([NDCGRanker()], data)
     with pytest.raises(ValueError, match=r"map is not positional.*quantity='value' needs none"):
         make({"a": NDCGRanker()}, data, measure="map")
-    with pytest.raises(ValueError, match="n_repeats=0"):
+    with pytest.raises(ValueError, match=r"n_repeats must .* got 0"):
         make({"a": NDCGRanker()}, data, n_repeats=0)
     assert make({"a": NDCGRanker()}, data, measure="map", quantity="value").values["a"] > 0
     with pytest.raises(ValueError, match="There is no law"):

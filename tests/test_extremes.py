@@ -134,7 +134,7 @@ def test_extreme_weights(size, data):
     value = pairwise_disagreement_loss(target, scores, sample_weight=weight * size)
     assert value == pytest.approx(expected, rel=1e-12)
     for ranker in (NDCGRanker(), PairwiseLogisticRanker(), LeastSquaresRankerCV()):
-        with pytest.raises(ValueError, match=r"largest sample_weight is .*divide the weights"):
+        with pytest.raises(ValueError, match=r"largest sample_weight must .*Divide the weights"):
             ranker.fit(X, y, QID, weight * size)
     with pytest.raises(ValueError, match="largest sample_weight"):
         GramRidge().fit(X, y, weight * size)

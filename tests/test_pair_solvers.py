@@ -284,7 +284,7 @@ def test_a_bilinear_fit_that_rounding_ends_says_so_and_is_finite(rng):
 
 def test_unknown_features_and_estimator_beside_bilinear(rng):
     problem = Problem(QID["ragged"], rng)
-    with pytest.raises(ValueError, match="pair_features='outer': choose one of 'bilinear', "):
+    with pytest.raises(ValueError, match="pair_features must be one of 'bilinear', "):
         problem.fit("outer", None)
     with pytest.raises(ValueError, match="estimator is not used by pair_features='bilinear'"):
         problem.fit("bilinear", Ridge())

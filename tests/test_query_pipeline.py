@@ -83,7 +83,7 @@ def test_the_target_carries_the_qid(data, scaled):
     series = pandas.Series(y, index=pandas.Index(qid, name="qid"))
     pipe = pipeline().fit(X, series)
     np.testing.assert_array_equal(pipe.predict(X, qid), expected.predict(scaled))
-    with pytest.raises(ValueError, match="qid differs"):
+    with pytest.raises(ValueError, match="qid must equal"):
         pipe.fit(X, RankingTarget(y, qid), qid[::-1])
 
 

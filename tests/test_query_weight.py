@@ -329,5 +329,5 @@ def test_objectives_keep_what_a_query_counts(objective):
     made = objective("dcg", query_weight="equal")
     assert pickled(made) == made != objective("dcg")
     assert "query_weight='equal'" in repr(made)
-    with pytest.raises(ValueError, match=r"query_weight='n': choose one of 'pairs', 'documents'"):
+    with pytest.raises(ValueError, match=r"query_weight must be one of 'pairs', 'documents'"):
         objective("dcg", query_weight="n")
