@@ -342,11 +342,11 @@ def test_measures_with_targets_are_boosted(name, labels, scores):
 
 
 def test_errors_about_targets(way, labels, scores):
-    with pytest.raises(ValueError, match="Negative relevance: y holds -2"):
+    with pytest.raises(ValueError, match="non-negative for ndcg, got the relevance -2"):
         way(-labels, scores)
     with pytest.raises(ValueError, match=r"y must hold 0 and 1.*got 2.*relevance_level"):
         way(labels, scores, measure="precision")
-    with pytest.raises(ValueError, match=r"eta=0\.5 is below the largest target, 3"):
+    with pytest.raises(ValueError, match=r"eta must be at least 3, the largest target, got 0\.5"):
         way(labels, scores, measure="dcg", loss="exponential", eta=0.5)
 
 

@@ -127,7 +127,7 @@ def test_frames(data):
         ),
         ({"cv": [(np.arange(6), np.arange(6, 15))]}, "cv must make two splits or more"),
         ({"cv": 0.5}, "cv must be a number of folds, a splitter or splits, got 0.5"),
-        ({"cv": 11}, "n_splits=11 is more than the number of queries, 10"),
+        ({"cv": 11}, "n_splits must be at most the number of queries, 10, got 11"),
         ({"qid": None}, "cross_compare needs the queries of the rows"),
         ({"measures": "ndcg"}, "measures must be a list or a dict"),
         ({"correction": "none"}, "correction must .* got 'none'"),

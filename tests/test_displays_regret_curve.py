@@ -191,7 +191,7 @@ def test_made_data_of_one_seed_are_of_one_problem(make):
         (([1, 10], {"a": [1, np.nan]}), {}, "NaN"),
         (([1, 10], {}), {}, "give a dict"),
         (([1, 10], [[1, 2]]), {}, "give a dict"),
-        (([1, 10], {"a": [1, 2]}), {"quantity": "loss"}, "quantity='loss'"),
+        (([1, 10], {"a": [1, 2]}), {"quantity": "loss"}, "quantity must .* got 'loss'"),
         (([1, 10], {"a": [1, 2]}), {"name": "a"}, "give a list of 1"),
         (([1, 10], {"a": [1, 2]}), {"curve_kwargs": [{}, {}]}, "curve_kwargs=.* a list of 1"),
     ],

@@ -147,7 +147,7 @@ TABLE = {
     "weights for a regressor without": (
         lambda: fit(NDCGRanker(Lars(), loss="squared"), sample_weight=np.ones(6)),
         ValueError,
-        "sample_weight or query_weight weighs rows, but Lars",
+        "query_weight must be None, because Lars",
     ),
     # -- labels
     "negative relevance for dcg": (

@@ -157,7 +157,7 @@ def test_weights_go_to_the_ranker(data, scaled, rng):
     np.testing.assert_allclose(pipe.predict(X, qid), expected.predict(scaled), rtol=1e-8)
     found = pipe.score(X, y, qid, sample_weight=weight)
     assert found == pytest.approx(expected.score(scaled, y, qid, sample_weight=weight))
-    with pytest.raises(TypeError, match="the last step 'selectfrommodel' takes none"):
+    with pytest.raises(TypeError, match="the last step 'selectfrommodel' does not accept it"):
         make_query_pipeline(SelectFromModel(Lasso())).fit(X, y, qid, weight)
 
 
