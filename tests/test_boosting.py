@@ -314,7 +314,7 @@ def test_objectives_refuse_what_they_do_not_know(make):
         make(loss="hinge")
     with pytest.raises(ValueError, match="Unknown measure 'ndgc@10'"):
         make("ndgc@10")
-    with pytest.raises(ValueError, match="threshold=1: the loss 'squared' has no such option"):
+    with pytest.raises(ValueError, match="threshold must be None for the loss 'squared'"):
         make(loss="squared", threshold=1)
     with pytest.raises(ValueError, match="ndcg has no option 'relevance_level'"):
         make("ndcg", relevance_level=1)

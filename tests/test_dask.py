@@ -234,7 +234,7 @@ def test_what_takes_arrays_only(rng):
             ValueError, match=r"must be an array in memory for LowRankLossClassifier"
         ):
             method(*args)
-    with pytest.raises(ValueError, match=r"LinearScorer|OrderPreservingRanker needs it in memory"):
+    with pytest.raises(ValueError, match=r"in memory for (LinearScorer|OrderPreservingRanker)"):
         OrderPreservingRanker().fit(X, y, qid).decision_function(lazy)
 
 

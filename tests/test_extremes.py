@@ -281,7 +281,7 @@ def test_a_spread_may_be_infinitely_larger_than_its_mean(container, mean):
 def test_curvatures_that_overflow_are_refused(container, size, weight):
     X, y, qid = container(np.full((9, 2), size)), np.arange(9.0) % 3, np.zeros(9)
     ranker = StochasticAggregatedRanker(n_updates=5, random_state=0)
-    with pytest.raises(ValueError, match="Squares of X must be finite"):
+    with pytest.raises(ValueError, match=r"[Ss]quares .*overflow"):
         ranker.fit(X, y, qid, sample_weight=np.full(9, weight))
 
 
@@ -306,7 +306,7 @@ def test_products_of_large_labels_and_weights(ranker):
         scale = 1.0 if "pairwise" in repr(ranker) else 1e150
         found = large.predict(X, np.zeros(4)) / scale
         np.testing.assert_allclose(found - found[2], one - one[2], rtol=1e-5)
-    with pytest.raises(ValueError, match=r"Products of X, y .*overflow"):
+    with pytest.raises(ValueError, match=r"Products of X.* y .*overflow"):
         clone(ranker).fit(1e9 * X, 1e150 * y, np.zeros(4), sample_weight=np.full(4, 1e150))
 
 

@@ -279,6 +279,6 @@ def of_outputs(regressor):
     return MultiOutputRegressor(regressor)
 
 
-def centred_gram(X, queries: Queries):
+def centered_gram(X, queries: Queries):
     """Return ``X_c' X_c`` of X centered within the queries, each weighted by its size."""
     return WithinQueries(X, np.zeros((queries.n_rows, 0)), queries).moments().gram

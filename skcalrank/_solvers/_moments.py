@@ -195,7 +195,7 @@ class WithinQueries:
         weight = self._sizes[self.codes[rows]]
         return weight if self._weight is None else weight * self._weight[rows]
 
-    def centred_targets(self, rows=slice(None)) -> np.ndarray:
+    def centered_targets(self, rows=slice(None)) -> np.ndarray:
         """Return the targets of rows, centered within their queries."""
         return self.targets[rows] - self.levels.take(self.codes[rows], axis=0)
 
@@ -243,16 +243,16 @@ class WithinQueries:
         return out
 
     def _dense_products(self, rows):
-        def centred(pick, chunk):
+        def centered(pick, chunk):
             shift = self.means.take(self.codes[pick], axis=0)
-            return shift, self.centred_targets(pick) / self._unit, np.sqrt(self.weight(pick))
+            return shift, self.centered_targets(pick) / self._unit, np.sqrt(self.weight(pick))
 
         d, t = self.X.shape[1], self.targets.shape[1]
-        products = _products(self.X, rows, t, centred)
+        products = _products(self.X, rows, t, centered)
         return products[:d, :d], _times(products[:d, d:], self._unit)
 
     def _sparse_products(self, rows):
-        targets, weight = self.centred_targets(rows), self.weight(rows)
+        targets, weight = self.centered_targets(rows), self.weight(rows)
         return _sparse_products(self.X[rows], targets, weight, self.means, self.codes[rows])
 
 

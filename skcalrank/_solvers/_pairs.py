@@ -59,7 +59,7 @@ def fit_pairs(
     """
     if not callable(features):
         check_option("pair_features", features, PAIR_FEATURES)
-    # Callables may compare equal to anything, so they are told apart first.
+    # Callables may compare equal to anything, so they are checked first.
     if not callable(features) and features == "bilinear":
         if regressor is not None:
             raise ValueError(

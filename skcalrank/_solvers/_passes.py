@@ -93,7 +93,7 @@ def _fit_linear(regressor, X, targets, queries, weight, held_out, method):
     within = WithinQueries(X, targets[:, None], queries, weight)
     if "fit_intercept" in regressor.get_params():
         regressor.set_params(fit_intercept=False)
-    X, targets = as_dense(X) - within.means[within.codes], within.centred_targets()[:, 0]
+    X, targets = as_dense(X) - within.means[within.codes], within.centered_targets()[:, 0]
     if has_fit_parameter(regressor, "sample_weight"):
         X = with_columns_of(table, X)
         fit_rows(regressor, X, targets, within.weight(), held_out, method=method)

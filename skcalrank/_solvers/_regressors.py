@@ -69,12 +69,15 @@ def why_not_a_mean(regressor: Any) -> str | None:
             loss = getattr(inner, parameter, None)
             if isinstance(loss, str) and _plain(loss) in _NOT_MEANS:
                 return f"{name}({parameter}={loss!r})"
-        if isinstance(inner, TransformedTargetRegressor) and (bent := _bent_by(inner)) is not None:
-            return f"{name} with {bent!r}"
+        if (
+            isinstance(inner, TransformedTargetRegressor)
+            and (part := _not_affine(inner)) is not None
+        ):
+            return f"{name} with {part!r}"
     return None
 
 
-def _bent_by(regressor: TransformedTargetRegressor) -> Any:
+def _not_affine(regressor: TransformedTargetRegressor) -> Any:
     """Return the transformation of targets if it is not affine, so that means change, or None."""
     func, transformer = regressor.func, regressor.transformer
     if func is not None and np.ptp(np.diff(func(np.arange(1.0, 4.0)[:, None]), axis=0)) > 1e-9:

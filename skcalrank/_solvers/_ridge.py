@@ -111,9 +111,9 @@ def _factors(gram, moment):
         # The eigenvalues of these directions are rounding errors. If features are exactly linearly
         # dependent, so are the moments along these directions; if they are only nearly dependent,
         # the moments are larger, and the directions are kept.
-        told = _told_directions(vectors[:, null], moment)
-        vectors = np.hstack([vectors[:, ~null], told])
-        least = np.maximum(np.einsum("ij,ij->j", told, correlation @ told), _EPS)
+        kept = _kept_directions(vectors[:, null], moment)
+        vectors = np.hstack([vectors[:, ~null], kept])
+        least = np.maximum(np.einsum("ij,ij->j", kept, correlation @ kept), _EPS)
         values = np.append(values[~null], least)
     if not len(values):
         return np.zeros((1, len(gram))), np.zeros((1, moment.shape[1]))
@@ -121,7 +121,7 @@ def _factors(gram, moment):
     return (vectors * root).T * scale, (vectors.T @ moment) / root[:, None]
 
 
-def _told_directions(null, moment):
+def _kept_directions(null, moment):
     """Return orthonormal directions in the span of `null` along which a moment is not rounding."""
     largest = np.abs(moment).max(axis=0, initial=0.0)
     unit = moment / np.where(largest > 0.0, largest, 1.0)  # squares of unit cannot overflow

@@ -21,7 +21,7 @@ from scipy.sparse import diags, issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ..data import CACHE_CELLS, PART_CELLS, Queries, each, one_blas_thread, safe_divide, warn
-from ._least_squares import centred_gram
+from ._least_squares import centered_gram
 from ._moments import pooled_moments
 
 # Options of the solver: it stops by the size of the gradient, or at the level of rounding errors.
@@ -184,13 +184,13 @@ def penalty_scale(objective, units: Units, scores, back, shape):
     zero[: len(squares)] = safe_divide(-start[: len(squares)].T, squares).T
     step = units.center(scores(zero))
     furthest = np.abs(step[units.weight > 0.0]).max(initial=0.0)
-    seen = told = 0.0
+    actual = expected = 0.0
     if 0.0 < furthest < np.inf:
         step /= furthest
         slopes = [objective(each)[1] for each in (step.ravel(), flat.ravel())]
-        seen = (slopes[0] - slopes[1]) @ step.ravel()
-        told = float((units.weight @ np.square(step)).sum())
-    curvature = seen / told if told > 0.0 and 0.0 < seen < np.inf else 2.0
+        actual = (slopes[0] - slopes[1]) @ step.ravel()
+        expected = float((units.weight @ np.square(step)).sum())
+    curvature = actual / expected if expected > 0.0 and 0.0 < actual < np.inf else 2.0
     return np.where(squares > 0.0, curvature / 2.0 * squares, 1.0)
 
 
@@ -327,7 +327,7 @@ class _Rows:
             squares = X.multiply(X).sum(axis=0) if issparse(X) else np.einsum("ij,ij->j", X, X)
             return np.asarray(squares, dtype=float).ravel() - n * self.mean**2
         if self.queries is not None:
-            return centred_gram(X, self.queries)
+            return centered_gram(X, self.queries)
         moments = pooled_moments(X, np.zeros((n, 0)))
         if self.fit_intercept:
             self.mean = moments.mean
@@ -383,7 +383,7 @@ def _curvature(rows, objective, at_zero):
     if not 0.0 < furthest < np.inf:
         return 1.0
     step /= furthest
-    seen = (objective(step)[1] - objective(np.zeros_like(step))[1]) @ step
+    actual = (objective(step)[1] - objective(np.zeros_like(step))[1]) @ step
     along = direction / furthest
-    told = np.sum(along * (gram @ along if gram.ndim == 2 else (gram * along.T).T))
-    return float(seen / told) if told > 0 and 0.0 < seen < np.inf else 1.0
+    expected = np.sum(along * (gram @ along if gram.ndim == 2 else (gram * along.T).T))
+    return float(actual / expected) if expected > 0 and 0.0 < actual < np.inf else 1.0

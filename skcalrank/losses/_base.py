@@ -112,8 +112,9 @@ class Loss(ABC):
         queries : Queries
             Documents grouped by query.
         query_weight : {"pairs", "documents", "equal"} or None
-            Weight of a query of n documents: the average loss per pair or document, whichever the
-            loss is a sum over, is multiplied by n ** 2, n, or 1. If None, the sum is not changed.
+            Weight of a query of n documents: its loss, divided by n ** 2 if it is a sum over pairs
+            and by n if it is a sum over documents, is multiplied by n ** 2, n, or 1. If None, the
+            loss is not changed.
         weight : ndarray of shape (n_documents,), default=None
             Other weights of documents, which are multiplied.
 
@@ -267,7 +268,7 @@ class Loss(ABC):
         """
 
 
-def reach(loss: Loss, largest: float, what: str = "target") -> Loss:
+def with_eta(loss: Loss, largest: float, what: str = "target") -> Loss:
     """Return the loss with ``eta=None`` replaced by the largest target, or by 1 if that is 0.
 
     Raise ValueError if ``eta`` is less than `largest`. `what` describes the largest value in the

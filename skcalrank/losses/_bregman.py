@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from ..data import Floats, Queries
-from ._base import Loss, check_eta, reach
+from ._base import Loss, check_eta, with_eta
 from ._parts import in_parts
 from ._pointwise import Logistic
 
@@ -115,7 +115,7 @@ class BregmanKL(Loss):
 
     def scaled_to(self, v: Floats, queries: Queries) -> Loss:
         super().scaled_to(v, queries)
-        return reach(self, queries.sum(v).max(initial=0.0), "sum of the targets of a query")
+        return with_eta(self, queries.sum(v).max(initial=0.0), "sum of the targets of a query")
 
     def _link(self, s, queries):
         """Return the shares ``g_i(s) / eta`` of documents, and ``log(1 + sum_j exp(s_j))``."""

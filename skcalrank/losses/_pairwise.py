@@ -59,7 +59,7 @@ class PairwiseSquared(_PairwiseLoss):
     family: ClassVar[str | None] = "squared"
     _positive_only: ClassVar[bool] = False
 
-    def _centred(self, v, s, queries, weight):
+    def _centered(self, v, s, queries, weight):
         gap = s - v
         if weight is None:
             return gap - queries.repeat(queries.mean(gap))
@@ -70,19 +70,19 @@ class PairwiseSquared(_PairwiseLoss):
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
-        centred = self._centred(v, s, queries, weight)
-        squares = centred**2 if weight is None else weight * centred**2
+        centered = self._centered(v, s, queries, weight)
+        squares = centered**2 if weight is None else weight * centered**2
         return queries.sizes * queries.sum(squares)
 
     @in_parts("sum", "documents")
     def value_and_gradient(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[float, Floats]:
-        centred = self._centred(v, s, queries, weight)
-        slope = queries.repeat(queries.sizes) * centred
+        centered = self._centered(v, s, queries, weight)
+        slope = queries.repeat(queries.sizes) * centered
         if weight is not None:
             slope *= weight
-        return float(slope @ centred), 2.0 * slope
+        return float(slope @ centered), 2.0 * slope
 
     @in_parts("documents", "documents")
     def derivatives(

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, log1p, xlogy
 
 from ..data import Floats, Queries
-from ._base import EXPONENT, Loss, check_eta, reach
+from ._base import EXPONENT, Loss, check_eta, with_eta
 from ._parts import in_parts
 
 
@@ -204,7 +204,7 @@ class _TwoSided(PointwiseLoss):
 
     def scaled_to(self, v: Floats, queries: Queries) -> Loss:
         super().scaled_to(v, queries)
-        return reach(self, v.max(initial=0.0))
+        return with_eta(self, v.max(initial=0.0))
 
 
 @dataclass(frozen=True)

@@ -152,10 +152,10 @@ class PreferenceLoss(ABC):
 
 @dataclass(frozen=True)
 class PreferenceHinge(PreferenceLoss):
-    """Hinge loss ``(1 - x)_+`` of RankSVM [Joa02]_, with a rounded corner.
+    """Hinge loss ``(1 - x)_+`` with a rounded corner.
 
-    It is not consistent for the pairwise disagreement, even on distributions of low noise (DMJ10,
-    Theorems 11 and 12).
+    It is the loss of RankSVM [Joa02]_. It is not consistent for the pairwise disagreement, even on
+    distributions of low noise (DMJ10, Theorems 11 and 12).
 
     Parameters
     ----------
@@ -197,11 +197,12 @@ class PreferenceHinge(PreferenceLoss):
 
 @dataclass(frozen=True)
 class PreferenceLogistic(PreferenceLoss):
-    """Logistic loss ``log(1 + exp(-x))`` of RankNet [BSR05]_.
+    """Logistic loss ``log(1 + exp(-x))``.
 
-    It is not consistent for the pairwise disagreement on all distributions of low noise (DMJ10,
-    Theorems 11 and 12). It is consistent if preferences follow a Bradley-Terry model, whose
-    strengths are its minimizer, and if binary relevances are independent given the query.
+    It is the loss of RankNet [BSR05]_. It is not consistent for the pairwise disagreement on all
+    distributions of low noise (DMJ10, Theorems 11 and 12). It is consistent if preferences follow a
+    Bradley-Terry model, whose strengths are its minimizer, and if binary relevances are independent
+    given the query.
 
     See Also
     --------

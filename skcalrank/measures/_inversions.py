@@ -34,7 +34,7 @@ def disagreement(y: Floats, ranked: Ranked, weights: str) -> tuple[Floats, Float
     return total, lost
 
 
-# -- weighed by their difference -----------------------------------------------------------
+# -- weighted by the difference ------------------------------------------------------------
 
 
 def _differences(labels: Floats, block: Block) -> tuple[Floats, Floats]:
