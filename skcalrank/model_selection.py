@@ -1,4 +1,4 @@
-"""Splitters that keep a query in one piece."""
+"""Splitters that keep the rows of a query together."""
 
 from __future__ import annotations
 
@@ -26,12 +26,17 @@ __all__ = ["QueryKFold", "QueryShuffleSplit", "train_test_query_split"]
 
 
 class _QuerySplitter:
-    """Splits the queries as a splitter of scikit-learn splits rows."""
+    """Base class of splitters that apply a splitter of scikit-learn to queries instead of rows."""
 
     _splitter: Callable[[], Any]
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """What scikit-learn should route here: qid."""
+        """Return the request of ``qid`` for metadata routing.
+
+        Returns
+        -------
+        request : MetadataRequest
+        """
         request = MetadataRequest(owner=self)
         request.split.add_request(param="qid", alias=True)
         return request
@@ -43,27 +48,28 @@ class _QuerySplitter:
         groups: ArrayLike | None = None,
         qid: ArrayLike | None = None,
     ) -> Iterator[tuple[Ints, Ints]]:
-        """Yield row numbers of the training and of the test part.
+        """Yield the row numbers of the training part and of the test part of each split.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, d)
+            Features, of which only the number of rows is used.
         y : array-like, default=None
-            May carry the queries. Two-dimensional: each row is a query.
+            Labels, which may carry the qid. If two-dimensional, each row is a query.
         groups : array-like of shape (n_rows,), default=None
-            Another name for qid, the one that tools pass with routing off.
+            Alias of `qid`, which tools of scikit-learn pass if metadata routing is off.
         qid : array-like of shape (n_rows,), default=None
-            Query of each row, in any order.
+            Query of each row, in any order. If None, `groups`, or the qid that `y` carries.
 
         Yields
         ------
         train, test : ndarray of int
-            Rows of a query stand together.
+            Row numbers. The rows of a query are consecutive.
 
         Raises
         ------
         MissingQidError
-            If nothing says which row belongs to which query.
+            If no qid is given, and `y` carries none.
         ValueError
             If there are fewer queries than folds.
         """
@@ -72,7 +78,8 @@ class _QuerySplitter:
         n_splits = splitter.get_n_splits()
         if isinstance(splitter, KFold) and queries.n_queries < n_splits:
             raise ValueError(
-                f"n_splits={n_splits} is more than the number of queries, {queries.n_queries}."
+                f"n_splits must be at most the number of queries, {queries.n_queries}, got "
+                f"{n_splits}."
             )
         rows = np.arange(queries.n_rows) if queries.order is None else queries.order
         number = np.arange(queries.n_queries)
@@ -85,11 +92,16 @@ class _QuerySplitter:
     def get_n_splits(
         self, X: object = None, y: object = None, groups: object = None, qid: object = None
     ) -> int:
-        """Number of splits.
+        """Return the number of splits.
 
         Parameters
         ----------
-        X, y, groups, qid : ignored
+        X, y, groups, qid : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        n_splits : int
         """
         n_splits: int = self._splitter().get_n_splits()
         return n_splits
@@ -108,27 +120,34 @@ def _queries_of(X, y, qid) -> Queries:
         if is_matrix or (isinstance(y, Target) and y.n_items is not None):
             return Queries.equal(n_rows, 1)
         raise MissingQidError(
-            "A splitter of queries needs the queries: pass y=RankingTarget(y, qid), "
+            "Splitters of queries require a qid, got none. Pass y=RankingTarget(y, qid), "
             "groups=qid, or route qid=qid."
         )
     return check_queries(qid, n_rows)
 
 
 class QueryKFold(_QuerySplitter):
-    """K folds of whole queries.
+    """K-fold cross-validation with whole queries.
 
-    Requests ``qid`` from metadata routing by itself, and reads it from ``groups`` or
-    from a target that carries it with routing off.
+    Every query is in the test part of exactly one split, with all its rows. With metadata routing,
+    the splitter requests ``qid`` without being told to. Without metadata routing, it reads the qid
+    from ``groups``, or from a target that carries it.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds.
     shuffle : bool, default=False
-        Shuffle the queries first; otherwise folds are runs of queries in order of first
-        appearance.
+        Whether to shuffle the queries first. Otherwise, folds are runs of queries in order of
+        first appearance.
     random_state : int, RandomState instance or None, default=None
-        Of the shuffling.
+        Seed for shuffling. Ignored if `shuffle` is false.
+
+    See Also
+    --------
+    QueryShuffleSplit : Random splits of whole queries.
+    train_test_query_split : One random split of arrays.
+    sklearn.model_selection.GroupKFold : Folds of groups, balanced by their numbers of rows.
 
     Examples
     --------
@@ -147,21 +166,28 @@ class QueryKFold(_QuerySplitter):
         self.random_state = random_state
 
     def _splitter(self):
-        # Some tools seed every splitter that they are given, shuffling or not.
+        # KFold refuses a seed without shuffling, but some tools seed every splitter.
         seed = self.random_state if self.shuffle else None
         return KFold(self.n_splits, shuffle=self.shuffle, random_state=seed)
 
 
 class QueryShuffleSplit(_QuerySplitter):
-    """Random splits of whole queries.
+    """Random splits of whole queries into a training part and a test part.
 
     Parameters
     ----------
     n_splits : int, default=10
         Number of splits.
     test_size, train_size : float, int or None, default=None
-        Share or number of queries; with both None, a tenth is for the test.
+        Share (float) or number (int) of queries in each part. If one is None, it is the
+        complement of the other; if both are None, a tenth of the queries is in the test part.
     random_state : int, RandomState instance or None, default=None
+        Seed of the random splits.
+
+    See Also
+    --------
+    QueryKFold : K-fold cross-validation with whole queries.
+    train_test_query_split : One random split of arrays.
 
     Examples
     --------
@@ -195,28 +221,37 @@ def train_test_query_split(
     train_size: float | None = None,
     random_state: Seed = None,
 ) -> list[Any]:
-    """Split arrays into a training and a test part of whole queries.
+    """Split arrays into a training part and a test part of whole queries.
 
     Parameters
     ----------
-    *arrays : sequence of indexables of one length
-        Such as X and y; targets that carry queries keep them.
+    *arrays : sequence of indexables of the same length
+        Arrays such as X and y. Targets that carry a qid keep it.
     qid : array-like of shape (n_rows,), default=None
-        Query of each row; None = the one that an array carries. When it is given, its
-        two parts are returned last.
+        Query of each row. If None, the qid that one of the arrays carries. If given, its two parts
+        are returned last.
     test_size, train_size : float, int or None, default=None
-        Share or number of queries; with both None, a quarter is for the test.
+        Share (float) or number (int) of queries in each part. If one is None, it is the
+        complement of the other; if both are None, a quarter of the queries is in the test part.
     random_state : int, RandomState instance or None, default=None
+        Seed of the random split.
 
     Returns
     -------
     parts : list
-        Training and test part of each array, then of qid if it was given.
+        The training part and the test part of each array, and of `qid` if it is given.
 
     Raises
     ------
     MissingQidError
-        If nothing says which row belongs to which query.
+        If no qid is given, and no array carries one.
+    ValueError
+        If there are no arrays.
+
+    See Also
+    --------
+    QueryShuffleSplit : Several random splits of whole queries.
+    sklearn.model_selection.train_test_split : The same for single rows.
 
     Examples
     --------
@@ -226,9 +261,9 @@ def train_test_query_split(
     [2, 1, 2, 1]
     """
     if not arrays:
-        raise ValueError("train_test_query_split needs at least one array.")
+        raise ValueError("arrays must hold at least one array, got none.")
     check_consistent_length(*arrays, qid)
-    # The target stands second; a matrix there is the label-ranking form.
+    # By convention the second array is y; if it is a matrix, it is in the label-ranking form.
     second = arrays[1] if len(arrays) > 1 else None
     carrier = next((array for array in arrays if carried_qid(array) is not None), second)
     if test_size is None and train_size is None:

@@ -1,4 +1,4 @@
-"""Pipelines that hand the qid to every step that takes one."""
+"""Pipelines that pass the qid to every step that accepts it."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ __all__ = ["QueryPipeline", "make_query_pipeline"]
 
 
 def handed_to(step: Any, method: str, **given: Any) -> dict[str, Any]:
-    """Return what of the metadata a method of a step takes.
+    """Return the metadata, such as the qid, to pass to a method of a step.
 
-    That is what its signature names, unless it was told not to; a step that holds others, such as
-    a ColumnTransformer, takes what they request.
+    A method is given the parameters that its signature names, unless the step was set not to
+    request them. A step that contains other estimators, such as a ColumnTransformer, is given what
+    these request.
     """
     given = {name: value for name, value in given.items() if value is not None}
     routing = get_routing_for_object(step)
@@ -50,19 +51,19 @@ def handed_to(step: Any, method: str, **given: Any) -> dict[str, Any]:
 
 
 def transform_rows(step: Any, X: Any, qid: ArrayLike | None) -> Any:
-    """Transform rows by a fitted step, with the qid if it takes one."""
+    """Transform rows by a fitted step, with the qid if the step accepts one."""
     return _call_step(step, "transform", X, **handed_to(step, "transform", qid=qid))
 
 
 def _call_step(step, method, *args, **taken):
-    """Call a method of a step, which hands on to steps that it holds what it is handed."""
-    # Without need routing stays as it is: scikit-learn's TargetEncoder does not fit under it.
+    """Call a method of a step, with metadata routing to the estimators inside it if needed."""
+    # Without metadata, routing stays off: scikit-learn's TargetEncoder cannot be fitted with it.
     with config_context(enable_metadata_routing=True) if taken else nullcontext():
         return getattr(step, method)(*args, **taken)
 
 
 def _of_last(method):
-    """Return a decorator of a method that is there if the last step has it."""
+    """Return a decorator that makes a method available if the last step has it."""
     return available_if(lambda self: hasattr(self.steps[-1][1], method))
 
 
@@ -71,33 +72,39 @@ def _is_step(step) -> bool:
 
 
 class QueryPipeline(Pipeline):
-    """A pipeline of scikit-learn that hands the qid to every step that takes one.
+    """Pipeline that passes the qid to every step that accepts it.
 
-    Steps such as :class:`~skcalrank.preprocessing.QueryScaler` see whole queries, in `fit` and in
-    `predict`, with metadata routing off and on. The qid goes to each step whose method has a
-    parameter `qid`, and to those inside a step that request it, such as a transformer of a
-    ``ColumnTransformer``. It may be carried by y.
+    Steps such as :class:`~skcalrank.preprocessing.QueryScaler` need the query of each row, both in
+    `fit` and in `predict`. This pipeline passes the qid to each step whose method has a parameter
+    `qid`, and to estimators inside a step that request it, such as a transformer in a
+    ``ColumnTransformer``. In `fit` and `score`, y may carry the qid. Metadata routing may be off
+    or on.
 
     Parameters
     ----------
     steps : list of (str, estimator)
-        Transformers, and a ranker as the last.
+        Names and estimators of the steps: transformers, followed by a ranker.
     memory : str or object with the joblib.Memory interface, default=None
-        Where fitted transformers are cached.
+        Cache of fitted transformers. If None, nothing is cached.
     verbose : bool, default=False
         Whether to print the time that each step takes.
 
     Attributes
     ----------
     has_qid_ : bool
-        Whether fit had a qid, which steps that need it then require.
+        Whether `fit` was given a qid, which steps that accept one then require.
     named_steps : Bunch
+        Steps by their names.
     n_features_in_ : int
+        Number of features in `fit`.
     feature_names_in_ : ndarray of str
+        Names of the features in `fit`, if X has names.
 
     See Also
     --------
-    make_query_pipeline : Names the steps by their classes.
+    make_query_pipeline : A shorthand that names the steps by their classes.
+    skcalrank.preprocessing.QueryScaler : Scales features within the query.
+    sklearn.pipeline.Pipeline : The pipeline without a qid.
 
     Examples
     --------
@@ -116,6 +123,7 @@ class QueryPipeline(Pipeline):
         super().__init__(steps, memory=memory, verbose=verbose)
 
     def __sklearn_tags__(self):
+        """Return the tags of a pipeline, with the target tags of the last step."""
         tags = super().__sklearn_tags__()
         last = self.steps[-1][1] if self.steps else None
         if _is_step(last):
@@ -131,27 +139,28 @@ class QueryPipeline(Pipeline):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Fit the transformers one after the other, and the ranker.
+        """Fit the transformers, one after the other, and then the ranker.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
-            Documents.
+            Features of the documents.
         y : array-like of shape (n_rows,) or (n, r)
             Relevances, or a target that carries its queries.
         qid : array-like of shape (n_rows,), default=None
-            Query of each row.
+            Query of each row. If None, the qid that `y` carries.
         sample_weight : array-like of shape (n_rows,), default=None
-            Goes to the last step, and to steps that request it.
+            Weights of rows, which are passed to the last step, and to steps that request them.
 
         Returns
         -------
-        self
+        self : QueryPipeline
+            The fitted pipeline.
 
         Raises
         ------
         TypeError
-            If there are weights and the last step takes none.
+            If `sample_weight` is given and the last step does not accept it.
         """
         qid = carried_qid(y, qid)
         X = self._fit_before(X, y, qid, sample_weight)
@@ -168,18 +177,20 @@ class QueryPipeline(Pipeline):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Add queries to those seen.
+        """Add queries to the queries of earlier calls.
 
-        Available if every step has `partial_fit`, or learns nothing and comes before the last.
+        Available if the last step has `partial_fit`, and every other step has `partial_fit` or
+        does not need to be fitted.
 
         Parameters
         ----------
         X, y, qid, sample_weight
-            As in :meth:`fit`; a chunk of whole queries.
+            As in :meth:`fit`, for a chunk of whole queries.
 
         Returns
         -------
-        self
+        self : QueryPipeline
+            The fitted pipeline.
         """
         qid = carried_qid(y, qid)
         given = {"qid": qid, "sample_weight": sample_weight}
@@ -200,13 +211,13 @@ class QueryPipeline(Pipeline):
         )
 
     def _before(self) -> Iterator[tuple[int, str, Any]]:
-        """Steps before the last, but for those that pass rows on."""
+        """Yield number, name and estimator of the steps before the last, without passthrough."""
         for number, (name, step) in enumerate(self.steps[:-1]):
             if _is_step(step):
                 yield number, name, step
 
     def _fit_before(self, X, y, qid, sample_weight):
-        """Fit the steps before the last, and return the rows that they make."""
+        """Fit the steps before the last, and return the transformed rows."""
         self._validate_params()
         self.steps = list(self.steps)
         self._validate_steps()
@@ -216,7 +227,7 @@ class QueryPipeline(Pipeline):
             own = step if getattr(memory, "location", None) is None else clone(step)
             with self._timed(number):
                 X, fitted = fit_step(own, X, y, qid, sample_weight)
-            # One from the cache is another object.
+            # A fitted step from the cache is another object.
             self.steps[number] = (name, fitted)
         return X
 
@@ -227,8 +238,8 @@ class QueryPipeline(Pipeline):
         taken = handed_to(last, method, qid=qid, sample_weight=sample_weight)
         if sample_weight is not None and "sample_weight" not in taken:
             raise TypeError(
-                f"sample_weight was passed, and the last step {name!r} takes none in {method}: "
-                "leave sample_weight=None, or choose a ranker that does."
+                f"sample_weight must be None, because the last step {name!r} does not accept it in "
+                f"{method}. Leave it None, or choose a ranker that accepts weights."
             )
         _call_step(last, method, X, y, **taken)
 
@@ -240,7 +251,7 @@ class QueryPipeline(Pipeline):
             took = perf_counter() - start
             print(f"[{type(self).__name__}] {self._log_message(number)}, total={took:6.1f}s")
 
-    # -- what a user calls --------------------------------------------------------
+    # -- methods of the fitted pipeline ---------------------------------------------
 
     @_of_last("transform")
     def transform(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
@@ -254,11 +265,12 @@ class QueryPipeline(Pipeline):
         Returns
         -------
         X_out : array-like of shape (n_rows, n_features_out)
+            Transformed features.
 
         Raises
         ------
         MissingQidError
-            If a step needs the qid and there is none.
+            If `fit` was given a qid, a step accepts one, and there is none now.
         """
         return transform_rows(self.steps[-1][1], self._rows(X, qid, "transform"), qid)
 
@@ -280,12 +292,13 @@ class QueryPipeline(Pipeline):
         Returns
         -------
         X_out : array-like of shape (n_rows, n_features_out)
+            Transformed features.
         """
         return self.fit(X, y, qid, sample_weight).transform(X, carried_qid(y, qid))
 
     @_of_last("predict")
     def predict(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
-        """Score the documents: sorting by decreasing score is the predicted ranking.
+        """Return scores of the documents, whose decreasing order is the predicted ranking.
 
         Parameters
         ----------
@@ -299,7 +312,7 @@ class QueryPipeline(Pipeline):
         Raises
         ------
         MissingQidError
-            If a step needs the qid and there is none.
+            If `fit` was given a qid, a step accepts one, and there is none now.
         """
         scores: Floats = self._call("predict", X, qid)
         return scores
@@ -332,7 +345,8 @@ class QueryPipeline(Pipeline):
         Returns
         -------
         positions : ndarray of int of shape (n_rows,) or (n, r)
-            As the ranker returns them; of a pandas DataFrame with its index.
+            1-based positions as the ranker returns them; a pandas object with the index of X if X
+            is a pandas DataFrame.
         """
         return with_index_of(X, np.asarray(self._call("rank", X, qid)), "rank")
 
@@ -345,12 +359,12 @@ class QueryPipeline(Pipeline):
         X, qid
             As in :meth:`fit`.
         k : int, default=10
-            How many of each query; all of a smaller one.
+            Number of documents to return per query; queries with fewer documents return all.
 
         Returns
         -------
         rows : ndarray of int
-            As the ranker returns them.
+            Rows of the documents, as the ranker returns them.
         """
         rows: Ints = self._call("top_k", X, qid, k=k)
         return rows
@@ -381,14 +395,17 @@ class QueryPipeline(Pipeline):
         return float(_call_step(last, "score", X, y, **handed_to(last, "score", **given)))
 
     def _call(self, method, X, qid, **options):
-        """Return what a method of the last step makes of the rows."""
+        """Return the result of a method of the last step for the transformed rows."""
         last = self.steps[-1][1]
         X = self._rows(X, qid, method)
         taken = handed_to(last, method, qid=qid)
         return _call_step(last, method, X, **taken, **options)
 
     def _rows(self, X, qid, method):
-        """Return the rows as the last step sees them."""
+        """Return the rows transformed by all steps before the last.
+
+        `method` is the method that the user called, for the error message.
+        """
         check_is_fitted(self)
         for _, name, step in self._before():
             if qid is None and getattr(self, "has_qid_", False):
@@ -398,7 +415,7 @@ class QueryPipeline(Pipeline):
 
 
 def _fit_step(step, X, y, qid, sample_weight):
-    """Fit a transformer; return the rows that it makes, and itself."""
+    """Fit a transformer, and return the transformed rows and the transformer."""
     given = {"qid": qid, "sample_weight": sample_weight}
     if _fits_and_transforms(step, qid):
         taken = _asked_for(step, "fit_transform", given)
@@ -408,9 +425,9 @@ def _fit_step(step, X, y, qid, sample_weight):
 
 
 def _fits_and_transforms(step, qid) -> bool:
-    """Return whether a step has a `fit_transform` of its own that takes what `transform` takes."""
+    """Return whether a step has its own `fit_transform` that accepts what `transform` accepts."""
     own = getattr(type(step), "fit_transform", None)
-    # That of scikit-learn hands the qid to fit alone.
+    # scikit-learn's default fit_transform passes the qid to fit only.
     if own is None or own is TransformerMixin.fit_transform:
         return False
     taken = handed_to(step, "transform", qid=qid).keys()
@@ -418,7 +435,7 @@ def _fits_and_transforms(step, qid) -> bool:
 
 
 def _asked_for(step, method, given):
-    """Return what a step before the last takes: weights if it requests them."""
+    """Return the metadata to pass to a step before the last; weights only if it requests them."""
     taken = handed_to(step, method, **given)
     routing = get_routing_for_object(step)
     requests = getattr(getattr(routing, method, None), "requests", None)
@@ -428,29 +445,33 @@ def _asked_for(step, method, given):
 
 
 def _refuse_missing(name, step, method):
-    """Raise if the qid is missing that a step takes."""
+    """Raise MissingQidError if a step accepts a qid; call it if there is none."""
     if handed_to(step, "transform", qid="any"):
         raise MissingQidError(
             f"QueryPipeline was fitted with a qid, {method} got none, and step {name!r} needs it. "
-            "Pass qid=qid. Tools such as cross_val_predict and GridSearchCV.predict hand no qid to "
-            "predict: loop over the splits of QueryKFold, call predict of best_estimator_, or "
-            "score with skcalrank.metrics.get_scorer."
+            "Pass qid=qid. Tools such as cross_val_predict and GridSearchCV.predict do not pass a "
+            "qid to predict: loop over the splits of QueryKFold, call predict of best_estimator_, "
+            "or score with skcalrank.metrics.get_scorer."
         )
 
 
 def make_query_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) -> QueryPipeline:
-    """Make a :class:`QueryPipeline` of steps that are named by their classes.
+    """Return a :class:`QueryPipeline` whose steps are named by their classes in lower case.
 
     Parameters
     ----------
     *steps : estimators
-        Transformers, and a ranker as the last.
+        Transformers, followed by a ranker.
     memory, verbose
         As in :class:`QueryPipeline`.
 
     Returns
     -------
     pipe : QueryPipeline
+
+    See Also
+    --------
+    QueryPipeline : The pipeline, with custom names of the steps.
 
     Examples
     --------

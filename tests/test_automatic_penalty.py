@@ -274,5 +274,5 @@ def test_what_is_no_penalty(alpha, data):
 
 
 def test_a_penalty_beside_an_estimator(data):
-    with pytest.raises(ValueError, match=r"alpha=1\.0 is not read .* alpha='auto'"):
+    with pytest.raises(ValueError, match=r"alpha=1\.0 has no effect .* alpha='auto'"):
         NDCGRanker(Ridge(), alpha=1.0).fit(*data)

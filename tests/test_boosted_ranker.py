@@ -283,8 +283,8 @@ class Reversed(NDCGRanker):
 
 
 REFUSED = [
-    ({"loss": "lambdarank", "targets": "grades"}, r"targets='grades' is not read by loss='lambda"),
-    ({"loss": "lambdarank", "query_weight": None}, r"query_weight=None is not read by loss="),
+    ({"loss": "lambdarank", "targets": "grades"}, r"targets='grades' has no effect with loss='"),
+    ({"loss": "lambdarank", "query_weight": None}, r"query_weight=None has no effect with loss="),
     ({"loss": "nonsense"}, r"Unknown loss 'nonsense'"),
     ({"measure": "kendall"}, r"kendall has no targets of single documents to boost"),
     ({"start": NDCGRanker}, r"start must be a ranker.*NDCGRanker"),

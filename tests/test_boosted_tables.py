@@ -272,7 +272,7 @@ def test_lazy_collections_are_refused_in_fit_and_ranked():
     da = pytest.importorskip("dask.array")
     X, y, qid = made_queries(30, seed=0)
     lazy = da.from_array(X, chunks=(150, 6))
-    with pytest.raises(ValueError, match="X is a dask collection, and BoostedRanker needs it in"):
+    with pytest.raises(ValueError, match="X must be an array in memory for BoostedRanker"):
         boosted(FIRST).fit(lazy, y, qid)
     ranker = boosted(FIRST).fit(X, y, qid)
     np.testing.assert_array_equal(ranker.predict(lazy).compute(), ranker.predict(X))

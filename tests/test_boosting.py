@@ -314,11 +314,11 @@ def test_objectives_refuse_what_they_do_not_know(make):
         make(loss="hinge")
     with pytest.raises(ValueError, match="Unknown measure 'ndgc@10'"):
         make("ndgc@10")
-    with pytest.raises(ValueError, match="threshold=1: the loss 'squared' has no such option"):
+    with pytest.raises(ValueError, match="threshold must be None for the loss 'squared'"):
         make(loss="squared", threshold=1)
     with pytest.raises(ValueError, match="ndcg has no option 'relevance_level'"):
         make("ndcg", relevance_level=1)
-    with pytest.raises(ValueError, match="eta=-1"):
+    with pytest.raises(ValueError, match=r"eta must .* got -1"):
         make(loss="logistic", eta=-1)
 
 
@@ -342,11 +342,11 @@ def test_measures_with_targets_are_boosted(name, labels, scores):
 
 
 def test_errors_about_targets(way, labels, scores):
-    with pytest.raises(ValueError, match="Negative relevance: y holds -2"):
+    with pytest.raises(ValueError, match="non-negative for ndcg, got the relevance -2"):
         way(-labels, scores)
-    with pytest.raises(ValueError, match=r"y holds 2, and a binary measure .* relevance_level"):
+    with pytest.raises(ValueError, match=r"y must hold 0 and 1.*got 2.*relevance_level"):
         way(labels, scores, measure="precision")
-    with pytest.raises(ValueError, match=r"eta=0\.5 is below the largest target, 3"):
+    with pytest.raises(ValueError, match=r"eta must be at least 3, the largest target, got 0\.5"):
         way(labels, scores, measure="dcg", loss="exponential", eta=0.5)
 
 
@@ -360,9 +360,9 @@ def test_errors_about_rows(labels, scores):
         objective(labels, scores, None, [4, 6])
     with pytest.raises(ValueError, match="14 labels and 3 scores"):
         objective(labels, scores[:3], None, SIZES)
-    with pytest.raises(ValueError, match="sample_weight has shape"):
+    with pytest.raises(ValueError, match="sample_weight must have shape"):
         objective(labels, scores, np.ones(3), SIZES)
-    with pytest.raises(ValueError, match="weights must be non-negative"):
+    with pytest.raises(ValueError, match="sample_weight must be non-negative"):
         objective(labels, scores, -np.ones(ROWS), SIZES)
     with pytest.raises(ValueError, match="y_true contains NaN"):
         objective(np.full(ROWS, np.nan), scores, None, SIZES)
@@ -372,9 +372,9 @@ def test_metrics_refuse_what_they_do_not_know():
     for make in (lightgbm_metric, xgboost_metric):
         with pytest.raises(ValueError, match="Unknown measure 'gain'"):
             make("gain")
-        with pytest.raises(ValueError, match="ties='none': choose one of"):
+        with pytest.raises(ValueError, match="ties must be one of"):
             make(ties="none")
-        with pytest.raises(ValueError, match="empty='two': choose one of"):
+        with pytest.raises(ValueError, match="empty must be one of"):
             make(empty="two")
 
 
@@ -388,5 +388,5 @@ def test_group_sizes():
     np.testing.assert_array_equal(group_sizes(RankingTarget([0.0, 1], ["a", "b"]).qid), [1, 1])
     with pytest.raises(ValueError, match="rows of query 7 do not stand together"):
         group_sizes([5, 7, 7, 3, 7, 3])
-    with pytest.raises(ValueError, match="qid is missing in row 1"):
+    with pytest.raises(ValueError, match=r"missing value .* in row 1"):
         group_sizes([1.0, np.nan])

@@ -113,11 +113,11 @@ def test_rankers_of_other_columns_are_not_merged(data):
 
 def test_only_like_models_are_merged(data):
     X, y, qid = parts(data, FIRST)
-    with pytest.raises(TypeError, match="Only GramRidge can be merged"):
+    with pytest.raises(TypeError, match="others must be GramRidge models"):
         GramRidge().fit(X, y).merge(SGDRegressor().fit(X, y))
     gram = NDCGRanker(GramRidge()).fit(X, y, qid)
     other = NDCGRanker(SGDRegressor(), loss="pairwise_squared").fit(*parts(data, SECOND))
-    with pytest.raises(TypeError, match="Only GramRidge can be merged"):
+    with pytest.raises(TypeError, match="others must be GramRidge models"):
         gram.merge(other)
 
 

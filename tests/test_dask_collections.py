@@ -163,7 +163,7 @@ BAD = {
     "delayed": (lambda X, _y, q: (X, dask.delayed(list)(), q), "y is of type Delayed: give"),
     "NaN": (lambda X, y, q: (X * np.nan, y, q), "NaN"),
     "negative": (lambda X, y, q: (X, -y, q), "label|negative"),
-    "missing": (lambda X, y, q: (X, y, q * np.nan), "qid is missing in row"),
+    "missing": (lambda X, y, q: (X, y, q * np.nan), "missing value .* in row"),
 }
 
 

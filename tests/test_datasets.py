@@ -270,7 +270,7 @@ def test_options_of_chunks(letor_text, tmp_path):
     with pytest.raises(ValueError, match="n_features"):
         list(load_letor(path, n_features=2, chunk_rows=10))
     for bad in (0, 2.5, True):
-        with pytest.raises(ValueError, match=r"chunk_rows=.*integer from 1"):
+        with pytest.raises(ValueError, match=r"chunk_rows must be an integer >= 1"):
             load_letor(path, chunk_rows=bad)
 
 

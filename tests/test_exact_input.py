@@ -101,7 +101,7 @@ def test_identifiers_that_are_not_hashable(value):
         lambda q: RankingTarget([1, 0], q),
         lambda q: NDCGRanker().fit([[1], [2]], [0, 1], q),
     ):
-        with pytest.raises(ValueError, match="not hashable: identify queries by numbers"):
+        with pytest.raises(ValueError, match=r"hashable values.*Identify queries by numbers"):
             check(qid)
 
 
@@ -156,7 +156,7 @@ def test_large_labels_that_differ_are_refused(kind):
         lambda: LabelDistribution([list(y), list(y)]),
         lambda: sample_comparisons(y),
     ):
-        with pytest.raises(ValueError, match=r"equal in double precision.*subtract a common part"):
+        with pytest.raises(ValueError, match=r"distinct in double.*Subtract the smallest"):
             call()
 
 
@@ -236,7 +236,7 @@ MASKED = {
 
 @pytest.mark.parametrize("door", MASKED)
 def test_masked_values_are_refused(door):
-    with pytest.raises(ValueError, match="is a masked array with masked values"):
+    with pytest.raises(ValueError, match="must not have masked values"):
         MASKED[door]()
 
 

@@ -134,7 +134,7 @@ def test_extreme_weights(size, data):
     value = pairwise_disagreement_loss(target, scores, sample_weight=weight * size)
     assert value == pytest.approx(expected, rel=1e-12)
     for ranker in (NDCGRanker(), PairwiseLogisticRanker(), LeastSquaresRankerCV()):
-        with pytest.raises(ValueError, match=r"largest sample_weight is .*divide the weights"):
+        with pytest.raises(ValueError, match=r"largest sample_weight must .*Divide the weights"):
             ranker.fit(X, y, QID, weight * size)
     with pytest.raises(ValueError, match="largest sample_weight"):
         GramRidge().fit(X, y, weight * size)
@@ -241,13 +241,13 @@ def test_squares_out_of_range_are_refused(container, size, what, data):
     X, y = data
     X = container(X * np.array([size, 1, 1]))
     for ranker in (NDCGRanker(), NDCGRanker(GramRidge(0.0)), PairwiseLogisticRanker()):
-        with pytest.raises(ValueError, match=f"squares {what}: scale the features"):
+        with pytest.raises(ValueError, match=rf"Squares of X must .*{what}"):
             ranker.fit(X, y, QID)
-    with pytest.raises(ValueError, match=f"squares {what}: scale the features"):
+    with pytest.raises(ValueError, match=rf"Squares of X must .*{what}"):
         GramRidge().fit(X, y)
     pairs = PairwiseDisagreementRanker(surrogate="pairwise")
     if size > 1:
-        with pytest.raises(ValueError, match="fourth power is out of range: scale the features"):
+        with pytest.raises(ValueError, match=r"fourth power is in range, .* Scale the features"):
             pairs.fit(X, y, QID)
 
 
@@ -281,7 +281,7 @@ def test_a_spread_may_be_infinitely_larger_than_its_mean(container, mean):
 def test_curvatures_that_overflow_are_refused(container, size, weight):
     X, y, qid = container(np.full((9, 2), size)), np.arange(9.0) % 3, np.zeros(9)
     ranker = StochasticAggregatedRanker(n_updates=5, random_state=0)
-    with pytest.raises(ValueError, match="X holds values whose squares overflow"):
+    with pytest.raises(ValueError, match=r"[Ss]quares .*overflow"):
         ranker.fit(X, y, qid, sample_weight=np.full(9, weight))
 
 
@@ -306,7 +306,7 @@ def test_products_of_large_labels_and_weights(ranker):
         scale = 1.0 if "pairwise" in repr(ranker) else 1e150
         found = large.predict(X, np.zeros(4)) / scale
         np.testing.assert_allclose(found - found[2], one - one[2], rtol=1e-5)
-    with pytest.raises(ValueError, match=r"X.* y .*products .*overflow"):
+    with pytest.raises(ValueError, match=r"Products of X.* y .*overflow"):
         clone(ranker).fit(1e9 * X, 1e150 * y, np.zeros(4), sample_weight=np.full(4, 1e150))
 
 

@@ -148,7 +148,7 @@ def test_names_of_queries_are_not_copied_with_every_chunk(rng):
 def test_a_failed_fit_keeps_the_demand_for_a_qid(rng):
     X, y, qid = make_data(rng)
     ranker = NDCGRanker().fit(X, y, qid)
-    with pytest.raises(ValueError, match="Negative relevance"):
+    with pytest.raises(ValueError, match="y must be non-negative"):
         ranker.fit(X, y - 5, np.zeros(len(y)))
     with pytest.raises(MissingQidError):
         ranker.rank(X)

@@ -143,14 +143,14 @@ def test_stop_probabilities_of_their_own_need_no_scale():
 
 
 BAD = {
-    "unknown name": (lambda: DCG(gain="cubic"), "gain='cubic': choose one of 'exponential'"),
-    "name of another family": (lambda: ERR(gain="linear"), "gain='linear': choose one of 'exp"),
+    "unknown name": (lambda: DCG(gain="cubic"), "gain must be one of 'exponential'"),
+    "name of another family": (lambda: ERR(gain="linear"), "gain must be one of 'exp"),
     "number": (lambda: NDCG(gain=3), "gain must be 'exponential' or 'linear', .* got 3"),
     "no gains": (lambda: DCG(gain=[]), r"gain must be .* got \[\]"),
     "words": (lambda: DCG(gain=["a", "b"]), r"gain must be .* got \['a', 'b'\]"),
-    "matrix": (lambda: DCG(gain=np.eye(2)), "gain must be .* as an array"),
-    "negative": (lambda: DCG(gain=[-1, 2]), "from 0, got -1 for grade 0"),
-    "infinite": (lambda: DCG(gain=[0, np.inf]), "a finite number from 0, got inf for grade 1"),
+    "matrix": (lambda: DCG(gain=np.eye(2)), "gain must be .* an array"),
+    "negative": (lambda: DCG(gain=[-1, 2]), "non-negative, got -1 for grade 0"),
+    "infinite": (lambda: DCG(gain=[0, np.inf]), "finite and non-negative, got inf for grade 1"),
     "not a number": (lambda: DCG(gain=[0, np.nan]), "got nan for grade 1"),
     "falling": (lambda: DCG(gain=[0, 2, 1]), "not decrease .* got 1 for grade 2 after 2"),
     "no probability": (lambda: ERR(gain=[0, 2]), "from 0 to 1, got 2 for grade 1"),
@@ -158,12 +158,12 @@ BAD = {
     "discounts": (lambda: NDCG(discount=[1, 0.5]), r"discount must be None .* got \[1, 0.5\]"),
 }
 BAD_ON_USE = {
-    "missing gain": (DCG(gain=[0, 1]), "y holds 4, and gain has 2 values, of the grades 0 to 1"),
-    "missing probability": (ERR(gain=[0, 1]), "y holds 4, and gain has 2 values"),
-    "negative gain": (DCG(gain=lambda g: g - 1), "from 0, got -1 for grade 0"),
+    "missing gain": (DCG(gain=[0, 1]), "grades 0 to 1, because gain has 2 values, got 4"),
+    "missing probability": (ERR(gain=[0, 1]), "gain has 2 values, got 4"),
+    "negative gain": (DCG(gain=lambda g: g - 1), "non-negative, got -1 for grade 0"),
     "falling gain": (NDCG(gain=lambda g: 5 - g), "must not decrease .* got 4 for grade 1 after 5"),
     "infinite gain": (NDCG(gain=lambda g: g / (g < 4)), "gain must be finite, got inf at 4"),
-    "scalar gain": (DCG(gain=np.max), r"same shape, got shape \(\) for \(5,\)"),
+    "scalar gain": (DCG(gain=np.max), r"array of the shape .* got shape \(\) for \(5,\)"),
     "no probability": (ERR(gain=exponential), "from 0 to 1, got 3 for grade 2"),
     "rising discount": (DCG(discount=np.sqrt), "got 1.41421 at position 2, after 1"),
     "discount of zero": (DCG(discount=np.zeros_like), "positive .* got 0 at position 1"),
@@ -194,5 +194,5 @@ def test_functions_of_wrong_values_are_refused(case):
 
 
 def test_an_array_of_gains_takes_integer_grades():
-    with pytest.raises(ValueError, match=r"y holds 0.5, and gain has 5 values"):
+    with pytest.raises(ValueError, match=r"gain has 5 values, got 0.5"):
         measure_score(DCG(gain=GAINS), [0.5, 1], [1, 2])

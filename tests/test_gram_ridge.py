@@ -194,7 +194,7 @@ def test_squares_that_overflow(rng):
     model = GramRidge().fit(far, y)
     expected = Ridge(1e-50, solver="svd").fit(X.astype(np.float32).astype(float), y)
     np.testing.assert_allclose(model.predict(far), expected.predict(X), rtol=1e-3)
-    with pytest.raises(ValueError, match="squares overflow: scale the features"):
+    with pytest.raises(ValueError, match=r"Squares of X .*overflow"):
         GramRidge().fit(X * 1e200, y)
     large = GramRidge().fit(X.astype(np.float32), y * 1e200)
     np.testing.assert_allclose(large.coef_ / 1e200, GramRidge().fit(X, y).coef_, rtol=1e-4)
@@ -202,7 +202,7 @@ def test_squares_that_overflow(rng):
 
 def test_features_by_the_ten_thousand_are_an_error():
     X = csr_matrix((3, 20_000))
-    with pytest.raises(ValueError, match=r"20000 features.*more than 2 GB.*Ridge"):
+    with pytest.raises(ValueError, match=r"16384 features.*2 GB, got 20000.*Ridge"):
         GramRidge().fit(X, [0, 1, 2])
 
 
@@ -252,13 +252,13 @@ def test_chunks_that_do_not_fit(rng):
     model = GramRidge().fit(X, y)
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(X[:, :2], y)
-    with pytest.raises(ValueError, match=r"y has 2 targets, two-dimensional.*before had 1"):
+    with pytest.raises(ValueError, match=r"with 1 target in 1d, got 2 targets in 2d"):
         model.partial_fit(X, np.c_[y, y])
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="shape of earlier calls"):
         model.partial_fit(X, y[:, None])
-    with pytest.raises(ValueError, match="2 features cannot be merged with one of 6"):
+    with pytest.raises(ValueError, match="got 6 and 2 features"):
         model.merge(GramRidge().fit(X[:, :2], y))
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="shape of earlier calls"):
         model.merge(GramRidge().fit(X, np.c_[y, y]))
     with pytest.raises(NotFittedError):
         model.merge(GramRidge())
@@ -298,7 +298,7 @@ def test_pickling_between_chunks(rng):
     [
         (-1.0, "'alpha' .*Got -1.0"),
         (np.inf, "'alpha' .*Got inf"),
-        ([1.0, 2.0], r"shape \(2,\) for 1 targets"),
+        ([1.0, 2.0], r"shape \(1,\), .* got shape \(2,\)"),
     ],
     ids=str,
 )
@@ -340,7 +340,7 @@ def test_bad_paths(rng):
     with pytest.raises(NotFittedError):
         model.path([1.0])
     model.fit(X, y)
-    with pytest.raises(ValueError, match=r"alpha=-2\.0"):
+    with pytest.raises(ValueError, match=r"alpha must .* got -2\.0"):
         model.path([1.0, -2.0])
     with pytest.raises(ValueError, match=r"shape \(\)"):
         model.path(1.0)

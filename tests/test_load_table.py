@@ -90,7 +90,7 @@ def test_chunks_are_the_whole(tmp_path):
         ({"label": [0, 1, np.nan, 0, 1]}, {}, "the frame, row 3, column 'label' has no value"),
         ({"label": list("01x01")}, {}, "the frame, row 3, column 'label' is no number"),
         ({}, {"chunk_rows": 2}, "chunk_rows is for files: a DataFrame is in memory"),
-        ({}, {"chunk_rows": 0}, "chunk_rows=0: choose an integer from 1"),
+        ({}, {"chunk_rows": 0}, "chunk_rows must be an integer >= 1.* got 0"),
     ],
 )
 def test_what_is_no_table(change, options, words):

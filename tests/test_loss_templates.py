@@ -78,7 +78,7 @@ def test_bound_of_a_bregman_template():
         ),
         (
             lambda: BregmanTemplate(SQUARE, (lambda s: -s, lambda s: -1 + 0 * s, lambda v: -v)),
-            "link must increase",
+            "g does not increase",
         ),
         (
             lambda: BregmanTemplate(

@@ -218,14 +218,14 @@ def test_pairs_reach_what_scores_cannot():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_samples": 0}, "n_samples=0"),
-        ({"n_items": 1}, "n_items=1: choose an integer from 2"),
-        ({"n_items": 2, "cyclic": True}, "n_items=2: choose an integer from 3"),
-        ({"n_features": 0}, "n_features=0"),
-        ({"n_types": 0}, "n_types=0"),
-        ({"n_orders": 0}, "n_orders=0"),
-        ({"n_orders": 2.5}, "n_orders=2.5"),
-        ({"n_samples": True}, "n_samples=True"),
+        ({"n_samples": 0}, r"n_samples must .*got 0"),
+        ({"n_items": 1}, "n_items must be an integer >= 2, got 1"),
+        ({"n_items": 2, "cyclic": True}, "n_items must be an integer >= 3, got 2"),
+        ({"n_features": 0}, r"n_features must .*got 0"),
+        ({"n_types": 0}, r"n_types must .*got 0"),
+        ({"n_orders": 0}, r"n_orders must .*got 0"),
+        ({"n_orders": 2.5}, r"n_orders must .*got 2.5"),
+        ({"n_samples": True}, r"n_samples must .*got True"),
         ({"n_orders": 4, "cyclic": True}, "n_orders=4: with cyclic=True"),
     ],
 )

@@ -223,7 +223,7 @@ def test_positive_only_is_true_to_fact(measure):
         with pytest.raises(ValueError, match="relevance_level"):
             measure.labels(y)
     elif measure.positive_only:
-        with pytest.raises(ValueError, match=r"[Nn]egative relevance.*-1"):
+        with pytest.raises(ValueError, match=r"must be non-negative.*-1"):
             measure.labels(y)
     else:
         measure.labels(y)

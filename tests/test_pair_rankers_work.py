@@ -235,7 +235,7 @@ BAD = {
     "estimator": (
         pd_ranker(),
         {"estimator": Ridge()},
-        "estimator is not used by pair_features='bilinear'",
+        "estimator must be None with pair_features='bilinear'",
     ),
     "alpha": (pd_ranker(), {"alpha": -1.0}, "'alpha' .*Got -1.0"),
     "alpha nan": (pd_ranker(), {"alpha": float("nan")}, "'alpha' .*Got nan"),
@@ -244,7 +244,7 @@ BAD = {
     "features of no shape": (
         pd_ranker(),
         {"pair_features": lambda first, _second: first.sum()},
-        r"pair_features returned shape \(\)",
+        r"pair_features must return .* got shape \(\)",
     ),
     "graded": (map_ranker(), {}, "relevance_level"),
 }

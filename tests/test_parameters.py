@@ -194,14 +194,14 @@ def test_partial_fit_refuses_nonsense_too(estimator):
 
 
 UNREAD = [
-    (PairwiseDisagreementRanker(pair_features="concat"), "pair_features='concat' is not read"),
+    (PairwiseDisagreementRanker(pair_features="concat"), "pair_features='concat' has no effect"),
     (PairwiseDisagreementRanker(time_limit=1.0), "time_limit=1.0 .*set surrogate='pairwise'"),
-    (AveragePrecisionRanker(pair_features="concat"), "pair_features='concat' is not read"),
+    (AveragePrecisionRanker(pair_features="concat"), "pair_features='concat' has no effect"),
     (
         PairwiseDisagreementRanker(surrogate="pairwise", score_function=np.sum),
         "score_function=.* set surrogate='score'",
     ),
-    (AveragePrecisionRanker(surrogate="pairwise", loss="squared"), "loss='squared' is not read"),
+    (AveragePrecisionRanker(surrogate="pairwise", loss="squared"), "loss='squared' has no effect"),
     (ValueRegularizedRanker(power=3.0), "power=3.0 .*set regularizer='power'"),
     (NDCGRanker(Ridge(), alpha=2.0), "alpha=2.0 .*set the penalty on the estimator"),
     (AveragePrecisionRanker(Ridge(), alpha=2.0), "alpha=2.0 .*set the penalty on the estimator"),

@@ -153,7 +153,7 @@ def test_weights_of_the_user_need_a_regressor_that_takes_them(data):
     X, y, qid = data
     for loss in ("centered", "pairwise_squared"):
         ranker = NDCGRanker(KNeighborsRegressor(), loss=loss)
-        with pytest.raises(ValueError, match=r"KNeighborsRegressor\.fit takes no weights"):
+        with pytest.raises(ValueError, match=r"KNeighborsRegressor\.fit has no sample_weight"):
             ranker.fit(X, y, qid, sample_weight=np.ones(len(y)))
     assert not has_fit_parameter(KNeighborsRegressor(), "sample_weight")
 

@@ -24,7 +24,7 @@ FUNCTIONS = {"feedback_arc": feedback_arc_positions, "map": map_positions}
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_unknown_methods_are_answered_by_the_known(name):
-    with pytest.raises(ValueError, match=r"method='greedy': choose one of 'exact', .*'auto'"):
+    with pytest.raises(ValueError, match=r"method must be one of 'exact', .*'auto'"):
         FUNCTIONS[name](np.ones((3, 3)), method="greedy")
 
 

@@ -87,14 +87,14 @@ def test_missing_in_a_frame_is_missing(kind, rng):
     codes = list(INTERLEAVED)
     qid = KINDS[kind](codes)
     qid = qid.where(np.arange(12) != 3)
-    with pytest.raises(ValueError, match="qid is missing in row 3"):
+    with pytest.raises(ValueError, match=r"missing value .* in row 3"):
         NDCGRanker().fit(rng.normal(size=(12, 2)), np.zeros(12), qid)
 
 
 def test_null_in_polars_is_missing(rng):
     polars = frames("polars")
     for values in ([1, None, 2], ["a", None, "b"]):
-        with pytest.raises(ValueError, match="qid is missing in row 1"):
+        with pytest.raises(ValueError, match=r"missing value .* in row 1"):
             NDCGRanker().fit(rng.normal(size=(3, 2)), np.zeros(3), polars.Series(values))
 
 

@@ -83,7 +83,7 @@ def test_the_target_carries_the_qid(data, scaled):
     series = pandas.Series(y, index=pandas.Index(qid, name="qid"))
     pipe = pipeline().fit(X, series)
     np.testing.assert_array_equal(pipe.predict(X, qid), expected.predict(scaled))
-    with pytest.raises(ValueError, match="qid differs"):
+    with pytest.raises(ValueError, match="qid must equal"):
         pipe.fit(X, RankingTarget(y, qid), qid[::-1])
 
 
@@ -157,7 +157,7 @@ def test_weights_go_to_the_ranker(data, scaled, rng):
     np.testing.assert_allclose(pipe.predict(X, qid), expected.predict(scaled), rtol=1e-8)
     found = pipe.score(X, y, qid, sample_weight=weight)
     assert found == pytest.approx(expected.score(scaled, y, qid, sample_weight=weight))
-    with pytest.raises(TypeError, match="the last step 'selectfrommodel' takes none"):
+    with pytest.raises(TypeError, match="the last step 'selectfrommodel' does not accept it"):
         make_query_pipeline(SelectFromModel(Lasso())).fit(X, y, qid, weight)
 
 

@@ -109,7 +109,7 @@ def test_what_is_wrong(given):
     X, qid = given
     scaler = QueryScaler().fit(X, RankingTarget(np.zeros(30), qid))
     before = vars(scaler).copy()
-    with pytest.raises(MissingQidError, match="transform got none: pass qid=qid"):
+    with pytest.raises(MissingQidError, match=r"transform got none\. Pass qid=qid"):
         scaler.transform(X)
     with pytest.raises(TypeError, match=r"[Ss]parse"):
         scaler.fit(csr_matrix(np.nan_to_num(X)), qid=qid)

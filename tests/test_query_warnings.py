@@ -149,7 +149,7 @@ def test_a_part_of_a_target_knows_what_is_missing(kind, many):
     whole = np.arange(30)
     assert not warned(lambda: clone(ranker).fit(X[whole], y[whole]).score(X[whole], y[whole]))
     part = np.arange(2, 25)
-    message = "2 of 3 queries cut: 13 of their 20 documents are there"
+    message = "2 of 3 queries cut: 13 of their 20 documents are left"
     with pytest.warns(CutQueriesWarning, match=rf"{type(ranker).__name__} got y with {message}"):
         clone(ranker).fit(X[part], y[part])
     with pytest.warns(CutQueriesWarning, match=message):

@@ -63,9 +63,9 @@ def test_what_cannot_be_ranked(data):
     model = NDCGRanker().fit(X, y, qid)
     by_rows = SpearmanRanker().fit(X[:4], [[1, 2, 3]] * 2 + [[3, 1, 2]] * 2)
     for call, words in [
-        (lambda: rank_frame(model, X, qid[:3]), "qid has 3 entries"),
+        (lambda: rank_frame(model, X, qid[:3]), r"qid must have 32 entries.*got 3"),
         (lambda: rank_frame(model, X, qid, ids=["a"]), r"ids must have one name for each of 32"),
-        (lambda: rank_frame(model, X, qid, k=0), "k=0: choose an integer from 1"),
+        (lambda: rank_frame(model, X, qid, k=0), "k must be an integer >= 1, .* got 0"),
         (lambda: rank_frame(by_rows, X[:4], [1, 2, 3, 4]), "fitted in the label-ranking form"),
         (lambda: rank_frame(Ridge().fit(X, X[:, :2]), X, qid), "model must score one document per"),
     ]:

@@ -369,7 +369,7 @@ def test_bad_parameters(params, message, data):
 
 
 def test_features_by_the_ten_thousand_are_an_error():
-    with pytest.raises(ValueError, match=r"20000 features.*more than 2 GB"):
+    with pytest.raises(ValueError, match=r"2 GB, got 20000"):
         LeastSquaresRankerCV().fit(csr_matrix((4, 20_000)), [0, 1, 2, 0], [1, 1, 2, 2])
 
 

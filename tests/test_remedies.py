@@ -112,7 +112,7 @@ def test_arrays_of_other_libraries_are_refused_by_name():
         (lambda: ndcg_score(Y, other, qid=QID), "y_score"),
         (lambda: QuantileHinges().fit(other), "X"),
     ]:
-        with pytest.raises(TypeError, match=rf"^{name} is an array of test_remedies, .* numpy"):
+        with pytest.raises(TypeError, match=rf"^{name} must be a numpy array, got an array of"):
             call()
 
 

@@ -170,7 +170,7 @@ def test_other_tools_read_them(data):
     found = AggregatedRanker("borda", NDCGRanker(targets="separable")).fit(X, given)
     expected = AggregatedRanker("borda", DCGRanker()).fit(X, given)
     assert np.array_equal(found.targets_, expected.targets_)
-    with pytest.raises(ValueError, match="targets='separable' is not read by surrogate='pairwise'"):
+    with pytest.raises(ValueError, match="'separable' has no effect with surrogate='pairwise'"):
         AveragePrecisionRanker(surrogate="pairwise", targets="separable").fit(X, y > 1, qid)
     assert "targets" not in LeastSquaresRanker().get_params()
 

@@ -109,7 +109,7 @@ class Below(DCG):
 def test_negative_targets_of_positional_measures_are_refused():
     # A shift of each query would make a target depend on more than the label of its document.
     X, y, qid = [[0.0], [1.0]], [0, 1], [0, 0]
-    with pytest.raises(ValueError, match="'logistic' needs targets from 0, and the measure gives"):
+    with pytest.raises(ValueError, match="Targets must be non-negative for the loss 'logistic'"):
         OrderPreservingRanker(Below(), loss="logistic").fit(X, y, qid)
-    with pytest.raises(ValueError, match="'logistic' needs targets from 0, and the measure gives"):
+    with pytest.raises(ValueError, match="Targets must be non-negative for the loss 'logistic'"):
         LabelDistribution([y]).surrogate_minimizer("logistic", Below())

@@ -244,10 +244,10 @@ def test_a_query_can_be_kept_several_times(y):
 Y2 = PreferenceTarget.from_comparisons([0, 0], [1, 1], [0, 0])
 
 ERRORS = [
-    ({"order": 0}, ValueError, "order=0: choose an integer from 1"),
-    ({"order": 1.5}, ValueError, "order=1.5"),
-    ({"order": True}, ValueError, "order=True"),
-    ({"order": 1, "n_draws": 0}, ValueError, "n_draws=0: choose an integer from 1"),
+    ({"order": 0}, ValueError, "order must be an integer >= 1, .* got 0"),
+    ({"order": 1.5}, ValueError, "order must .*got 1.5"),
+    ({"order": True}, ValueError, "order must .*got True"),
+    ({"order": 1, "n_draws": 0}, ValueError, "n_draws must be an integer >= 1, .* got 0"),
     ({"y": RankingTarget([1, 2], [1, 1])}, TypeError, "got RankingTarget"),
     ({"structure": cascade, "order": 1}, TypeError, "cascade aggregates ClickSessions"),
     (

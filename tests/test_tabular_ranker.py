@@ -108,7 +108,7 @@ def test_parts_and_parameters():
         "logs",
         "hinges",
     ]
-    with pytest.raises(ValueError, match="trees='forest': choose one of"):
+    with pytest.raises(ValueError, match="trees must be one of"):
         tabular_ranker(trees="forest")
     with pytest.raises(ValueError, match="measure='map' is not positional"):
         tabular_ranker("map")

@@ -259,7 +259,7 @@ def test_pipeline_hands_qid_to_predict_when_routed(data, routed):
     X, _, qid = data
     pipe = pipeline().fit(X, routed.y, qid=qid)
     assert np.array_equal(pipe.predict(X, qid=qid), pipe.predict(X))
-    with pytest.raises(ValueError, match="qid has 3 entries"):
+    with pytest.raises(ValueError, match=r"qid must have .* got 3"):
         pipe.predict(X, qid=[1, 2, 3])
 
 

@@ -345,5 +345,5 @@ def test_parameters_are_checked(options, message, rng):
 def test_power_of_another_regularizer_is_an_error(rng):
     case = Case("relevances", rng)
     ranker = ValueRegularizedRanker(regularizer="cosh", power=3.0)
-    with pytest.raises(ValueError, match=r"power=3\.0 is not read by regularizer='cosh'"):
+    with pytest.raises(ValueError, match=r"power=3\.0 has no effect with regularizer='cosh'"):
         ranker.fit(case.X, case.y, case.qid)

@@ -1,4 +1,4 @@
-"""How a regressor is fitted to the targets of a surrogate."""
+"""Solvers that fit regressors and linear scorers to the targets of a surrogate."""
 
 from __future__ import annotations
 

@@ -3,10 +3,11 @@ r"""Ridge regression of pair targets on ``x_i' W x_j``, without building the pai
 With :math:`G_q = X_q' X_q` the normal equations of least squares over all ordered pairs of the
 documents of a query are
 
-.. math:: \sum_q G_q W G_q + \alpha W = \sum_q X_q' Y_q X_q ,
+.. math:: \sum_q G_q W G_q + \alpha W = \sum_q X_q' Y_q X_q .
 
-minus :math:`\sum_i (x_i' W x_i) x_i x_i'` where the diagonal pairs are left out. They are solved
-by conjugate gradients, preconditioned by the Kronecker product that stands for the sum.
+If the pairs (i, i) are left out, :math:`\sum_i (x_i' W x_i) x_i x_i'` is subtracted from the left
+side. The equations are solved by conjugate gradients, with a Kronecker product that approximates
+the sum as the preconditioner.
 """
 
 from __future__ import annotations
@@ -20,35 +21,39 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..data import CACHE_CELLS, KEPT_CELLS, Queries, each, one_blas_thread, warn
 
-# Gram matrices that are multiplied at a time.
+# Size of the Gram matrices that are multiplied at a time.
 _BLOCK_CELLS = 2 * CACHE_CELLS
 
-# Targets of the pairs of so many rows are made at a time.
+# Number of rows whose pairs are processed at a time.
 _PART_ROWS = 1 << 10
 
-# The normal equations hold fourth powers of the features.
+# Smallest valid size of features, because the normal equations contain their fourth powers.
 _SMALLEST = 1e-70
 
 
 class BilinearFit(NamedTuple):
-    """Coefficients of shape (d, d), and how the iteration went."""
+    """Result of a bilinear fit: coefficients of shape (d, d), iterations and residual."""
 
     coef: np.ndarray
     n_iter: int
-    residual: float  # of the normal equations, relative to their right side
+    residual: float  # norm of the residual relative to the norm of the right side
 
 
 def fit_bilinear(X, queries: Queries, values, alpha, *, diagonal, weight, tol, max_iter, verbose=0):
-    """Fit W to the targets of all pairs, which `values` returns for broadcasting arrays of rows.
+    """Fit W to the targets of all pairs of documents of each query.
 
-    X and `weight` are in grouped order; a pair weighs ``w_i w_j`` over the mean weight of the
-    query. Where the pairs (i, i) do not count, their targets must be 0. The iteration stops at a
-    residual of `tol`, relative to the right side, in the norm of the preconditioner.
+    `values` maps two arrays of rows that broadcast to the targets of the pairs. X and `weight` are
+    in grouped order; a pair has the weight ``w_i w_j`` divided by the mean weight of the query. If
+    `diagonal` is false, the pairs (i, i) do not count, and their targets must be 0. The iteration
+    stops when the residual, relative to the right side and in the norm of the preconditioner, is
+    at most `tol`.
     """
     largest = float(np.abs(X).max(initial=0.0))
     if largest and not _SMALLEST < largest < 1.0 / _SMALLEST:
         raise ValueError(
-            f"X holds {largest:g} at most, whose fourth power is out of range: scale the features."
+            f"The largest absolute value in X must be between {_SMALLEST:g} and "
+            f"{1.0 / _SMALLEST:g}, so that its fourth power is in range, got {largest:g}. Scale "
+            "the features."
         )
     with one_blas_thread(X.shape[1] ** 2):
         right = _right_side(X, queries, values, weight)
@@ -64,12 +69,12 @@ def fit_bilinear(X, queries: Queries, values, alpha, *, diagonal, weight, tol, m
 
 
 def _query_weights(weight, queries):
-    """Weights over the square root of their mean in the query."""
+    """Return weights divided by the square root of their mean in the query."""
     return weight / queries.repeat(np.sqrt(queries.mean_weight(weight)))
 
 
 def _right_side(X, queries, values, weight):
-    """``sum_q X_q' Y_q X_q``, a few rows of the targets at a time."""
+    """Return ``sum_q X_q' Y_q X_q``, computed from a few rows of the targets at a time."""
     right = np.zeros((X.shape[1], X.shape[1]))
     if weight is not None:
         X = X * _query_weights(weight, queries)[:, None]
@@ -85,14 +90,14 @@ def _right_side(X, queries, values, weight):
                 out += X[rows].T @ (targets @ X[start:stop])
         return out
 
-    with np.errstate(over="ignore", invalid="ignore"):  # Found out by the iteration.
+    with np.errstate(over="ignore", invalid="ignore"):  # _conjugate_gradients checks the result.
         parts = list(queries.parts(_PART_ROWS))
         each(of_part, parts, lambda out: np.add(right, out, out=right))
     return right
 
 
 class _Operator:
-    """``W -> sum_q G_q W G_q + alpha W``, minus the diagonal pairs where they do not count."""
+    """The map ``W -> sum_q G_q W G_q + alpha W``, without diagonal pairs if they do not count."""
 
     def __init__(self, X, queries, alpha, diagonal, weight):
         self.X, self.ptr, self.alpha = X, queries.ptr, alpha
@@ -104,20 +109,20 @@ class _Operator:
         self.kept = list(self._make_blocks()) if keep else None
 
     def _make_blocks(self):
-        """Gram matrices of a few queries at a time, stacked."""
+        """Yield stacks of the Gram matrices of a few queries."""
         d = self.X.shape[1]
         for first in range(0, len(self.ptr) - 1, self.step):
             bounds = self.ptr[first : first + self.step + 1]
             grams = np.empty((len(bounds) - 1, d, d))
             for number, (start, stop) in enumerate(pairwise(bounds)):
-                # Squares of single precision may leave its range.
+                # Squares of values in single precision may overflow in single precision.
                 part = self.X[start:stop].astype(float, copy=False)
                 scaled = part if self.weight is None else part * self.weight[start:stop, None]
                 np.matmul(part.T, scaled, out=grams[number])
             yield grams
 
     def blocks(self):
-        """The stacked Gram matrices, kept or made again."""
+        """Return the stacks of Gram matrices, which are kept or computed again."""
         return self._make_blocks() if self.kept is None else self.kept
 
     def __call__(self, W):
@@ -134,13 +139,13 @@ class _Operator:
             step = max(1, _BLOCK_CELLS // d)
             for start in range(0, len(self.X), step):
                 part, share = self.X[start : start + step], self.excluded[start : start + step]
-                # Weighted pairs (i, i) weigh w_i^2 over the mean.
+                # The weight of the pair (i, i) is w_i^2 divided by the mean weight.
                 values = np.einsum("ij,ij->i", part @ W, part) * share**2
                 out -= part.T @ (values[:, None] * part)
         return out
 
     def preconditioner(self):
-        """Inverse of ``scale * G W G + alpha W`` with the mean Gram matrix G."""
+        """Return the inverse of ``W -> scale * G W G + alpha W``; G is the sum of Gram matrices."""
         total, squares = 0.0, 0.0
         for grams in self.blocks():
             total = total + grams.sum(axis=0)
@@ -155,8 +160,9 @@ class _Operator:
 
 
 def _conjugate_gradients(operator, right, tol, max_iter, verbose):
+    """Return the solution of ``operator(W) = right``, the number of iterations and the residual."""
     if not np.isfinite(right).all():
-        raise ValueError("X or y holds values whose products overflow: scale them.")
+        raise ValueError("Products of X and y must be finite, got an overflow. Scale X or y.")
     W, unit = np.zeros_like(right), float(np.abs(right).max(initial=0.0))
     if not unit:
         return W, 0, 0.0
@@ -170,14 +176,14 @@ def _conjugate_gradients(operator, right, tol, max_iter, verbose):
         image = operator(direction)
         curvature = (direction * image).sum()
         if not curvature > 0:
-            # Pairs of small weight are lost where those of large weight are taken out again.
+            # Rounding: subtracting diagonal pairs of large weight cancels pairs of small weight.
             break
         length = product / curvature
         W += length * direction
         residual -= length * image
         step = precondition(residual)
         new = (residual * step).sum()
-        # Measured with the preconditioner, so that no feature counts more by its scale.
+        # In the norm of the preconditioner, which does not depend on the scales of features.
         relative = np.sqrt(max(new, 0.0) / start)
         if verbose > 1:
             print(f"bilinear fit: iteration {n_iter}, relative residual {relative:.1e}")

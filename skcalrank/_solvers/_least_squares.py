@@ -1,4 +1,4 @@
-"""Squared loss with a regressor of scikit-learn."""
+"""Least squares with regressors of scikit-learn."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ from ._moments import WithinQueries, pooled_moments, product_of_rows
 from ._regressors import fit_with_held_out, held_out_queries, warn_unless_a_mean
 from ._ridge import square_root
 
-# Predictions of equal rows differ by rounding, which is far below this share of the largest.
+# Predictions of equal rows may differ by rounding errors, which are far smaller than this number
+# times the largest prediction.
 _NEAR = 1e-9
 
 SQUARED_LOSSES = ("squared", "centered", "pairwise_squared")
 
 
 def is_closed_form(regressor) -> bool:
-    """Return whether a regressor sees X through X'X and X'y only; None, which is Ridge, does.
+    """Return whether a regressor depends on X and y only through X'X and X'y, as Ridge (None) does.
 
-    `GramRidge` stands above this module, and says so by an attribute.
+    `GramRidge`, which this module cannot import, declares it by an attribute.
     """
     if regressor is None or isinstance(regressor, (Ridge, LinearRegression)):
         return True
@@ -42,17 +43,20 @@ def is_closed_form(regressor) -> bool:
 
 
 def takes_sparse(regressor) -> bool:
-    """Return whether a regressor takes sparse X; None is Ridge, which some versions deny."""
+    """Return whether a regressor accepts sparse X; None means Ridge.
+
+    Closed forms always do, although the tags of Ridge deny it in some versions of scikit-learn.
+    """
     return is_closed_form(regressor) or get_tags(regressor).input_tags.sparse
 
 
 def takes_nan(regressor) -> bool:
-    """Return whether a regressor takes NaN in X; None is Ridge."""
+    """Return whether a regressor accepts NaN in X; None means Ridge, which does not."""
     return regressor is not None and get_tags(regressor).input_tags.allow_nan
 
 
 def effective_loss(loss, regressor) -> str:
-    """Return the loss, by default "pairwise_squared" for closed forms, "squared" for others."""
+    """Return `loss`, or if None, "pairwise_squared" for closed forms and "squared" for others."""
     if loss is not None:
         check_option("loss", loss, SQUARED_LOSSES)
         return loss
@@ -60,11 +64,11 @@ def effective_loss(loss, regressor) -> str:
 
 
 def fit_regressor(regressor, X, targets, sample_weight=None, *, codes=None, method="fit"):
-    """Fit a regressor, or update it by "partial_fit", with weights where there are any.
+    """Fit a regressor, or a pipeline, to targets; with ``method="partial_fit"``, update it.
 
-    Where `Ridge` would center a copy of dense X and square it, it is handed the moments. Targets
-    have shape (n_rows,) or (n_rows, n_targets); the regressor may be a pipeline. `codes` numbers
-    the query of each row; None where no query has several rows.
+    `Ridge` is fitted from moments where it would otherwise center and square a copy of dense X.
+    Targets have shape (n_rows,) or (n_rows, n_targets). `codes` are the query numbers of the rows;
+    None if no query has several rows.
     """
     if method == "fit" and _squares_features(regressor, X):
         columns = targets.reshape(len(targets), -1).astype(float, copy=False)
@@ -75,29 +79,36 @@ def fit_regressor(regressor, X, targets, sample_weight=None, *, codes=None, meth
 
 
 def look_over(regressor, codes):
-    """Warn of a regressor that cannot be calibrated, and return rows to stop early on, or None.
+    """Warn if a regressor does not estimate means, and return rows to hold out for early stopping.
 
-    As :func:`held_out_queries` returns them; `codes` as in :func:`fit_regressor`.
+    The rows are those that :func:`held_out_queries` returns, or None; `codes` are as in
+    :func:`fit_regressor`.
     """
     warn_unless_a_mean(regressor)
     return None if codes is None else held_out_queries(regressor, codes)
 
 
 def fit_rows(regressor, X, targets, sample_weight=None, held_out=None, *, method="fit"):
-    """Fit a regressor to rows as they are."""
+    """Fit a regressor by its own method, without a shortcut through moments.
+
+    `held_out` is what `look_over` returned.
+    """
     params = {}
     if sample_weight is not None:
         params[weight_parameter(regressor)] = sample_weight
     if held_out is not None:
         return fit_with_held_out(regressor, X, targets, sample_weight, *held_out)
-    # What is inside the ranker is not the business of the user's metadata requests.
+    # Metadata requests of the user do not apply to the regressor inside a ranker.
     with config_context(enable_metadata_routing=False):
         getattr(regressor, method)(_in_range(regressor, X), targets, **params)
     return _finite(regressor)
 
 
 def _in_range(regressor, X):
-    """Return X, or a copy in double precision where squares in single precision leave its range."""
+    """Return X, or a copy in double precision if squares of X may overflow or underflow.
+
+    Only X of single precision that is squared by a closed form is copied.
+    """
     values = X.data if issparse(X) else X
     if not is_closed_form(regressor) or getattr(values, "dtype", None) != np.float32:
         return X
@@ -106,28 +117,28 @@ def _in_range(regressor, X):
 
 
 def _finite(regressor):
-    """Return a fitted regressor, or raise where its coefficients are not finite."""
+    """Return a fitted regressor; raise ValueError if its coefficients are not finite."""
     coef = getattr(regressor, "coef_", 0.0)
-    # Those of a support vector machine of sparse rows are sparse.
+    # The coefficients of a support vector machine that is fitted to sparse rows are sparse.
     if not np.isfinite(np.asarray(coef.data if issparse(coef) else coef, dtype=float)).all():
         raise ValueError(
-            f"The coefficients of {type(regressor).__name__} are not finite numbers: scale the "
-            "features, and divide labels or weights by their largest."
+            f"The coefficients of {type(regressor).__name__} are not finite. Scale the features, "
+            "and divide labels or weights by their largest value."
         )
     return regressor
 
 
 def _squares_features(regressor, X) -> bool:
-    """Return whether the regressor is a ridge regression that uses ``X'X``."""
+    """Return whether the regressor is a Ridge that computes ``X'X`` of a dense X."""
     if type(regressor) is not Ridge or regressor.solver != "auto" or regressor.positive:
         return False
     return isinstance(X, np.ndarray) and X.shape[1] <= len(X) and X.shape[1] ** 2 <= MOST_CELLS
 
 
 def predict_rows(regressor, X):
-    """Return predictions in double precision, of linear regressors without a copy of X.
+    """Return predictions in double precision; linear regressors need no copy of X.
 
-    Equal rows have equal predictions to the last bit, so that metrics see that they tie.
+    Equal rows have bitwise equal predictions, so that metrics treat them as ties.
     """
     if type(regressor) in (Ridge, LinearRegression) and isinstance(X, np.ndarray):
         return product_of_rows(X, regressor.coef_.T) + regressor.intercept_
@@ -135,7 +146,7 @@ def predict_rows(regressor, X):
     found = raw.astype(np.float64, copy=False)
     if found.ndim > 1 or getattr(regressor, "_sees_moments_only", False):
         return found
-    # Rounding to single precision may be amplified to any size.
+    # Rounding errors of single precision may be amplified to any size, so compare all rows.
     single = is_single(X) or raw.dtype.itemsize < 8
     near = np.arange(len(found)) if single else _nearly_equal(found)
     if len(near):
@@ -146,7 +157,11 @@ def predict_rows(regressor, X):
 
 
 def _nearly_equal(values):
-    """Places of values that another one is near to, where not all that are near are equal."""
+    """Return the indices of values that are close, but not equal, to some other value.
+
+    Values are close if they are connected by steps of at most `_NEAR` times the largest absolute
+    value. All members of such a group are returned unless all are equal.
+    """
     order = np.argsort(values)
     with np.errstate(invalid="ignore"):
         gap = np.diff(values[order])
@@ -157,32 +172,36 @@ def _nearly_equal(values):
 
 
 def weight_parameter(regressor) -> str:
-    """How the fit of a regressor, the last step of a pipeline too, calls the weights."""
+    """Return the name of the parameter for sample weights in the fit of a regressor or pipeline.
+
+    Raise ValueError if there is none.
+    """
     prefix = ""
     while isinstance(regressor, Pipeline):
         name, regressor = regressor.steps[-1]
         prefix += f"{name}__"
     if not has_fit_parameter(regressor, "sample_weight"):
         raise ValueError(
-            f"sample_weight or query_weight weighs rows, but {type(regressor).__name__}.fit takes "
-            "no weights: choose an estimator that does, or leave both None."
+            "sample_weight and query_weight must be None, because "
+            f"{type(regressor).__name__}.fit has no sample_weight. Choose an estimator that "
+            "accepts weights, or leave both None."
         )
     return f"{prefix}sample_weight"
 
 
 def fit_moments(regressor, moments, one_target, *, fit_intercept=True, method="fit"):
-    """Fit a regressor that sees moments only, without an intercept of its own.
+    """Fit a closed-form regressor to moments, without an intercept of its own.
 
-    Its ``fit_intercept`` must be false; the argument says whether moments are taken about their
-    means. With `one_target`, the targets are one-dimensional.
+    The parameter ``fit_intercept`` of the regressor must be false; the argument determines whether
+    the moments are taken about the means. With `one_target`, the targets are one-dimensional.
     """
     root, right = square_root(moments, fit_intercept)
-    # Of so few rows Ridge by itself inverts the products of rows, in which features of large
-    # values drown the others.
+    # For so few rows, Ridge would invert the matrix of products of rows, in which features of small
+    # values are lost among features of large values.
     free = isinstance(regressor, Ridge) and regressor.solver == "auto" and not regressor.positive
     unit, alpha = 1.0, getattr(regressor, "alpha", None)
     if free:
-        # That solver leaves out singular values below 1e-15.
+        # The solver "svd" ignores singular values below 1e-15.
         unit = _unit_of(root)
         regressor.set_params(solver="svd", alpha=np.divide(alpha, unit) / unit)
     with one_blas_thread(moments.gram.size):
@@ -194,13 +213,13 @@ def fit_moments(regressor, moments, one_target, *, fit_intercept=True, method="f
 
 
 def _unit_of(root):
-    """Return the power of two at the size of features that are tiny, else 1."""
+    """Return a power of two near the largest absolute value if it is tiny, else 1."""
     largest = float(np.abs(root).max(initial=0.0))
     return 2.0 ** np.frexp(largest)[1] if 0.0 < largest < 1e-6 else 1.0
 
 
 def fit_pooled(regressor, moments, one_target):
-    """Fit a regressor that sees moments only, with the intercept that it asks for."""
+    """Fit a closed-form regressor to moments, with an intercept if its ``fit_intercept`` is set."""
     add = getattr(regressor, "_add_moments", None)
     if add is not None:
         return add(moments, one_target, first=True)
@@ -216,7 +235,7 @@ def fit_pooled(regressor, moments, one_target):
 
 
 def is_linear(regressor, X):
-    """Whether a fitted regressor predicts ``X @ coef_`` and an intercept."""
+    """Return whether a fitted regressor predicts ``X @ coef_`` plus an intercept."""
     coef = np.asarray(getattr(regressor, "coef_", 0.0))
     if coef.shape[-1:] != (X.shape[1],):
         return False
@@ -225,7 +244,7 @@ def is_linear(regressor, X):
 
 
 def is_affine(regressor, n_features):
-    """Whether a fitted regressor, a pipeline too, is linear in X and has coefficients."""
+    """Return whether a fitted regressor or pipeline is affine in X and has coefficients."""
     X = np.random.default_rng(0).normal(size=(20, n_features))
     if isinstance(regressor, Pipeline):
         before, regressor = regressor[:-1], regressor[-1]
@@ -237,29 +256,29 @@ def is_affine(regressor, n_features):
 
 
 def as_dense(X):
-    """Return X as an array, or raise if a sparse X has more than ``MOST_CELLS`` cells."""
+    """Return X as an array; raise ValueError if a sparse X has more than ``MOST_CELLS`` cells."""
     if not issparse(X):
         return X
     if X.shape[0] * X.shape[1] > MOST_CELLS:
         raise ValueError(
-            f"This surrogate makes a sparse X dense, and of shape {X.shape} it does not fit: a "
-            "score surrogate with loss='squared' keeps X sparse."
+            f"X must have at most {MOST_CELLS} cells for this surrogate, which makes a sparse X "
+            f"dense, got shape {X.shape}. A score surrogate with loss='squared' keeps X sparse."
         )
     return X.toarray()
 
 
 def fit_outputs(regressor, X, targets, sample_weight=None, *, method="fit"):
-    """Fit a regression with several outputs, one regressor each where it must be."""
+    """Fit a regression with several outputs, by one regressor per output if necessary."""
     return fit_regressor(of_outputs(regressor), X, targets, sample_weight, method=method)
 
 
 def of_outputs(regressor):
-    """Return the regressor, or one of several outputs around it."""
+    """Return the regressor, wrapped in MultiOutputRegressor if it supports one output only."""
     if get_tags(regressor).target_tags.multi_output:
         return regressor
     return MultiOutputRegressor(regressor)
 
 
-def centred_gram(X, queries: Queries):
-    """Return ``X_c' X_c`` of X centered within the queries, each weighed by its size."""
+def centered_gram(X, queries: Queries):
+    """Return ``X_c' X_c`` of X centered within the queries, each weighted by its size."""
     return WithinQueries(X, np.zeros((queries.n_rows, 0)), queries).moments().gram

@@ -1,12 +1,12 @@
-r"""Sufficient statistics of least squares: one pass over the rows, in bounded memory.
+r"""Sufficient statistics of least squares, from one pass over the rows in bounded memory.
 
-Of features x and targets t with weights w, ridge regression sees
+Ridge regression depends on features x, targets t and weights w only through
 
 .. math:: W = \sum w, \quad m = \sum w x / W, \quad l = \sum w t / W, \quad
-    \sum w (x - m)(x - m)', \quad \sum w (x - m)(t - l)'
+    \sum w (x - m)(x - m)', \quad \sum w (x - m)(t - l)' .
 
-and nothing else. Rows are shifted before they are squared, so that features far from zero do
-not cancel, and what is added up is in double precision whatever the precision of X.
+Rows are shifted before they are squared, so that features far from zero do not cancel, and sums
+are accumulated in double precision for any precision of X.
 """
 
 from __future__ import annotations
@@ -20,44 +20,46 @@ from scipy.sparse import diags, issparse
 
 from ..data import CACHE_CELLS, MOST_CELLS, PART_CELLS, Queries, each, safe_divide
 
-# Rows are worked on by the thousand, at which products are fast.
+# Chunks have a multiple of this number of rows, for which products are fast.
 _CHUNK_ROWS = 1024
 
-# Sums of the rows of queries are taken of so many rows at a time.
+# Number of rows that are summed per query at a time.
 _SUM_ROWS = 1 << 14
 
-# A multiple of the rows that BLAS libraries multiply at a time.
+# A multiple of the number of rows that BLAS libraries multiply at a time.
 _BLOCK_ROWS = 64
 
-# One row of so many tells about where the mean of a chunk is.
+# The mean of a chunk is estimated from one row in this many.
 _SAMPLED = 8
 
-# Means of a query are off by a few times the machine precision; this much is taken for nothing.
+# Deviations from a mean of a query up to this multiple of the machine precision are treated as
+# rounding errors of the mean.
 _ROUNDING = 64
 
-# Squares within queries count as this share of all at least, so that divisions stay in range.
+# Units of penalties are at least this share of the squares that are regressed, so that divisions
+# stay in range.
 _LEAST_SQUARES = 1e-6
 
-# Where centering leaves less than this share of a feature's squares, it is done before squaring.
+# If centering leaves less than this share of the squares of a feature, center before squaring.
 _CANCELLED = 1e-6
 
 
 class Moments(NamedTuple):
     """Sufficient statistics of weighted least squares with an intercept.
 
-    Products are weighted, and taken about the means.
+    Products are weighted sums of products of deviations from the means.
     """
 
     total: float  # sum of the weights
-    mean: np.ndarray  # of the features, (d,)
+    mean: np.ndarray  # mean of the features, (d,)
     level: np.ndarray  # mean of the targets, (n_targets,)
     gram: np.ndarray  # products of the features, (d, d)
     moment: np.ndarray  # products of features and targets, (d, n_targets)
-    # Squares of the features that penalties are counted in, (d,); None are those of the gram.
+    # Squares of the features as units of penalties, (d,); None means the diagonal of the gram.
     squares: np.ndarray | None = None
 
     def merge(self, other: Moments) -> Moments:
-        """Return the moments of the rows of both, by sums only (Chan, Golub and LeVeque 1983)."""
+        """Return the moments of all rows of both parts (Chan, Golub and LeVeque 1983)."""
         if self.total == 0.0 or other.total == 0.0:
             return other if self.total == 0.0 else self
         total = self.total + other.total
@@ -73,10 +75,10 @@ class Moments(NamedTuple):
         )
 
     def penalty_scale(self, fit_intercept: bool = True) -> np.ndarray:
-        """Return units of the penalties of features, so that their own units do not matter.
+        """Return units for the penalties of features, so that units of features do not matter.
 
-        They are sums of squares. One that is nothing beside the squares that are regressed is
-        raised a little, and of a feature without any it is 1: its coefficient is zero anyway.
+        The units are sums of squares. They are raised to at least a small share of the squares
+        that are regressed, and are 1 for constant features, whose coefficients are zero anyway.
         """
         diagonal = self.normal(fit_intercept)[0].diagonal()
         squares = diagonal if self.squares is None else self.squares
@@ -84,7 +86,7 @@ class Moments(NamedTuple):
         return np.where(diagonal > 0.0, np.maximum(squares, least), 1.0)
 
     def normal(self, fit_intercept: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """Return both sides of the normal equations, about the means or about zero."""
+        """Return both sides of the normal equations, with or without an intercept."""
         if fit_intercept:
             return self.gram, self.moment
         weighted = self.total * self.mean
@@ -94,28 +96,28 @@ class Moments(NamedTuple):
         )
 
     def of_targets(self, columns) -> Moments:
-        """Return the moments of some of the targets."""
+        """Return the moments for a selection of the targets."""
         return self._replace(level=self.level[columns], moment=self.moment[:, columns])
 
 
 def check_features(X):
-    """Raise if X has so many features that a d x d matrix exceeds ``MOST_CELLS``."""
+    """Raise ValueError if a d x d matrix of the features of X exceeds ``MOST_CELLS``."""
     if X.shape[1] ** 2 > MOST_CELLS:
         raise ValueError(
-            f"X has {X.shape[1]} features, and a d x d matrix of them takes more than 2 GB: "
-            "sklearn.linear_model.Ridge has solvers without one."
+            f"X must have at most {int(MOST_CELLS**0.5)} features, whose d x d matrix takes 2 GB, "
+            f"got {X.shape[1]}. sklearn.linear_model.Ridge has solvers without such a matrix."
         )
 
 
 def merge_all(parts) -> Moments:
-    """Return the moments of the rows of all parts, at least one."""
+    """Return the moments of the rows of all parts, of which there must be at least one."""
     return reduce(Moments.merge, parts)
 
 
 def pooled_moments(X, targets, weight=None, rows=None) -> Moments:
-    """Return moments about the common mean, of some rows or of all.
+    """Return the moments of the given rows (default: all rows) about their common mean.
 
-    X is an array or a CSR matrix, and targets have shape (n_rows, n_targets). Raises ValueError if
+    X is an array or a CSR matrix, and targets have shape (n_rows, n_targets). Raise ValueError if
     squares of X overflow.
     """
     pick = slice(None) if rows is None else rows
@@ -126,9 +128,9 @@ def pooled_moments(X, targets, weight=None, rows=None) -> Moments:
         return _pooled_sparse(X[pick], targets[pick] - level, weights[pick], level)
     unit = _largest(targets)
 
-    # About the mean, by some of the rows; from one row on, so that nothing at all is left of a
-    # constant feature, and from that of the largest weight, which is near the others if any is.
-    # A last column of ones tells how far from the mean that was.
+    # Shift a chunk by about its mean, estimated from some rows. The estimate is relative to one
+    # row, so that constant features become exactly 0; the row of the largest weight is near the
+    # weighted mean if any row is. A last column of ones records the deviation from the mean.
     def shifted(pick, chunk):
         w, some = weights[pick], slice(None, None, _SAMPLED)
         first = chunk[w.argmax()]
@@ -151,12 +153,16 @@ def pooled_moments(X, targets, weight=None, rows=None) -> Moments:
 
 
 def _about_the_mean(within, ends, shifts):
-    """Mean and products about it, from those of chunks that each were shifted on their own."""
+    """Return the mean and the products about it, from chunks that were shifted differently.
+
+    `within` is the sum of the products of the shifted chunks, `ends` are the last rows of these
+    products (weighted sums, and the weight), and `shifts` are the shifts of the chunks.
+    """
     totals = np.maximum(ends[:, -1:], np.finfo(float).tiny)
     means = ends[:, :-1] / totals
     products = within[:-1, :-1] - means.T @ (totals * means)
     means[:, : shifts.shape[1]] += shifts
-    # From one of them on, again so that a constant stays what it is.
+    # Compute relative to one of the means, so that constant features stay exactly constant.
     start = means[totals.argmax()].copy()
     means -= start
     mean = (totals * means).sum(axis=0) / totals.sum()
@@ -165,10 +171,11 @@ def _about_the_mean(within, ends, shifts):
 
 
 class WithinQueries:
-    """Features and targets centered within their queries, each query weighed by its size.
+    """Features and targets centered within their queries, with queries weighted by their sizes.
 
-    This is what the pairwise squared loss regresses. X, an array or a CSR matrix, is not copied to
-    center it. All arrays of rows are in row order; the targets have shape (n_rows, n_targets).
+    The least-squares fit of these targets to these features minimizes the pairwise squared loss.
+    X, an array or a CSR matrix, is not copied. All arrays are in row order; the targets have shape
+    (n_rows, n_targets).
     """
 
     def __init__(self, X, targets, queries: Queries, weight=None):
@@ -184,16 +191,16 @@ class WithinQueries:
         self._totals, self._unit = total * self._sizes, _largest(targets)
 
     def weight(self, rows=slice(None)) -> np.ndarray:
-        """Return the weights of rows, times the sizes of their queries."""
+        """Return the weights of rows times the sizes of their queries."""
         weight = self._sizes[self.codes[rows]]
         return weight if self._weight is None else weight * self._weight[rows]
 
-    def centred_targets(self, rows=slice(None)) -> np.ndarray:
+    def centered_targets(self, rows=slice(None)) -> np.ndarray:
         """Return the targets of rows, centered within their queries."""
         return self.targets[rows] - self.levels.take(self.codes[rows], axis=0)
 
     def moments(self, rows=None) -> Moments:
-        """Return moments about zero, of the rows of whole queries or of all."""
+        """Return the moments of all rows, or of the rows of some whole queries, about zero."""
         totals = self._totals
         if rows is not None:
             totals = np.bincount(self.codes[rows], self.weight(rows), len(totals))
@@ -204,7 +211,7 @@ class WithinQueries:
         return Moments(float(totals.sum()), *zeros, gram, moment)
 
     def squares(self, weight=None, rows=None) -> np.ndarray:
-        """Return sums of squares of the centered features over rows, with weights or 1."""
+        """Return weighted sums of squares of the centered features; by default, weights are 1."""
         with np.errstate(over="ignore", invalid="ignore"):
             found = self._squares(weight, rows)
         _check_squares(found)
@@ -236,16 +243,16 @@ class WithinQueries:
         return out
 
     def _dense_products(self, rows):
-        def centred(pick, chunk):
+        def centered(pick, chunk):
             shift = self.means.take(self.codes[pick], axis=0)
-            return shift, self.centred_targets(pick) / self._unit, np.sqrt(self.weight(pick))
+            return shift, self.centered_targets(pick) / self._unit, np.sqrt(self.weight(pick))
 
         d, t = self.X.shape[1], self.targets.shape[1]
-        products = _products(self.X, rows, t, centred)
+        products = _products(self.X, rows, t, centered)
         return products[:d, :d], _times(products[:d, d:], self._unit)
 
     def _sparse_products(self, rows):
-        targets, weight = self.centred_targets(rows), self.weight(rows)
+        targets, weight = self.centered_targets(rows), self.weight(rows)
         return _sparse_products(self.X[rows], targets, weight, self.means, self.codes[rows])
 
 
@@ -264,23 +271,25 @@ def _sums(X, queries, weight) -> np.ndarray:
 
 
 def _largest(targets) -> float:
-    """Largest size of a target: divided by it, the squares of large gains do not overflow."""
+    """Return the largest absolute target, or 1, as a divisor that keeps squares in range."""
     return float(max(targets.max(initial=0.0), -targets.min(initial=0.0)) or 1.0)
 
 
 def _times(moment, unit=1.0):
-    """Products of features and targets in their own units, or an error where they overflow."""
+    """Return products of features and targets times `unit`; raise ValueError if they overflow."""
     with np.errstate(over="ignore"):
         moment = moment * unit
     if not np.isfinite(moment).all():
-        raise ValueError("X, y and sample_weight have products that overflow: scale one of them.")
+        raise ValueError(
+            "Products of X, y and sample_weight must be finite, got an overflow. Scale one of them."
+        )
     return moment
 
 
 def _drop_constants(gram, moment, totals, means, dtype):
-    """Clear what the rounding of their means leaves of features that are constant in a group.
+    """Set the products of constant features, which are rounding errors of their means, to 0.
 
-    Returns which they are.
+    A feature is constant if it is constant within each group. Return which features are.
     """
     constant = _are_constant(gram.diagonal(), totals, means, dtype)
     gram[constant] = gram[:, constant] = moment[constant] = 0.0
@@ -288,13 +297,13 @@ def _drop_constants(gram, moment, totals, means, dtype):
 
 
 def _are_constant(squares, totals, means, dtype):
-    """Return whether squares about the means of groups are nothing but rounding of these."""
+    """Return for each feature whether its squares about group means are only rounding errors."""
     rounding = _ROUNDING * np.finfo(dtype).eps
-    # Squares of large means are out of range where those of the spread are not, times weights too.
+    # Weighted squares of large means may overflow although those of the spread do not.
     largest = np.abs(means).max(axis=0, initial=0.0)
     unit, weight = np.where(largest > 0, largest, 1.0), totals.max(initial=0.0) or 1.0
     mean = np.sqrt(totals / weight @ np.square(means / unit, dtype=float))
-    with np.errstate(over="ignore"):  # A spread infinitely above the mean is none of rounding.
+    with np.errstate(over="ignore"):  # An infinite ratio of spread and mean is not rounding.
         spread = np.sqrt(np.maximum(squares, 0.0)) / unit
     return spread <= rounding * mean * np.sqrt(weight)
 
@@ -305,13 +314,13 @@ def _pooled_sparse(X, targets, weight, level) -> Moments:
     one_group = np.zeros(len(weight), dtype=int)
     gram, moment = _sparse_products(X, targets, weight, mean[None, :], one_group)
     constant = _drop_constants(gram, moment, total[None], mean[None, :], X.dtype)
-    # Their value itself, so that means of several chunks are the same.
+    # Use the constant value itself, so that the means of several chunks are the same.
     mean[constant] = X[[weight.argmax()]].toarray()[0, constant]
     return Moments(float(total), mean, level, gram, moment)
 
 
 def _sparse_products(X, targets, weight, means, codes):
-    """Products about the means of groups of rows, of sparse X and centered targets."""
+    """Return products about the means of groups of rows, for sparse X and centered targets."""
     scaled = diags(weight) @ X
     gram, moment = (X.T @ scaled).toarray().astype(float, copy=False), scaled.T @ targets
     raw = gram.diagonal().copy()
@@ -322,7 +331,7 @@ def _sparse_products(X, targets, weight, means, codes):
     lost = np.flatnonzero(gram.diagonal() < _CANCELLED * raw)
     if not len(lost):
         return gram, _times(moment)
-    # Little but rounding is left of some features: these are centered first, as a few columns.
+    # For some features mostly rounding errors are left: center these few columns before squaring.
     gram[:, lost] = moment[lost] = 0.0
     columns, among = X[:, lost], np.zeros((len(lost),) * 2)
     step = max(CACHE_CELLS // len(lost), 1)
@@ -339,16 +348,16 @@ def _sparse_products(X, targets, weight, means, codes):
 
 
 def _products(X, rows, n_columns, prepare, note=None) -> np.ndarray:
-    """Return the sum over chunks of ``Z'Z``, of rows ``z = root * [x - shift, columns]``.
+    """Return the sum over chunks of ``Z'Z``, with rows ``z = root * [x - shift, columns]`` of Z.
 
-    Features and targets stand side by side: one product gives both, at the speed of a large one.
-    A slice for `rows` is all of them. From the row numbers of a chunk and the chunk of X, `prepare`
-    returns shift, columns, and root (square roots of the weights, or None). `note` is called with
-    the product and the shift of each chunk, in their order.
+    Features and targets are columns of one matrix, because one large product is faster than two.
+    `rows` is an array of row numbers, or a slice for all rows. `prepare` maps the row numbers of a
+    chunk and the chunk of X to shift, columns, and root (square roots of the weights, or None).
+    `note` is called with the product and the shift of each chunk, in order.
     """
     width, n_rows = X.shape[1] + n_columns, X.shape[0] if isinstance(rows, slice) else len(rows)
     step = max(CACHE_CELLS // width // _CHUNK_ROWS, 1) * _CHUNK_ROWS
-    # At least as many rows as columns, or adding up the products would cost most.
+    # Use at least as many rows as columns; otherwise adding up the products would dominate.
     step = max(step, width)
     total = _Total(X, rows, prepare, note, (min(step, n_rows), width))
     starts = range(0, n_rows, step)
@@ -358,7 +367,7 @@ def _products(X, rows, n_columns, prepare, note=None) -> np.ndarray:
 
 
 class _Total:
-    """Sum of the products of chunks, which several threads may form; see `_products`."""
+    """Sum of the products of chunks, which several threads may compute; see `_products`."""
 
     def __init__(self, X, rows, prepare, note, shape):
         self.X, self.rows, self.prepare, self.note, self.shape = X, rows, prepare, note, shape
@@ -368,11 +377,11 @@ class _Total:
         self._of_thread = local()
 
     def products_of(self, start):
-        """Products of a chunk, its shift, and features of small squares that are not zero."""
+        """Return the products and the shift of a chunk, and nonzero features of tiny squares."""
         pick = slice(start, start + self.shape[0])
         pick = pick if isinstance(self.rows, slice) else _as_slice(self.rows[pick])
         chunk = self.X[pick]
-        # Squares that leave the range of single precision may not leave that of double.
+        # Squares that overflow or underflow in single precision may not do so in double precision.
         for dtype in (self.X.dtype, np.dtype(float)):
             part, shift = self._part(pick, chunk.astype(dtype, copy=False))
             with np.errstate(over="ignore", invalid="ignore"):
@@ -385,7 +394,7 @@ class _Total:
         return products.astype(float, copy=False), shift, small
 
     def _part(self, pick, chunk):
-        """Rows to be squared, and their shift."""
+        """Return the rows of Z of a chunk, and their shift."""
         d = chunk.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
             shift, columns, root = self.prepare(pick, chunk)
@@ -402,7 +411,7 @@ class _Total:
         return self._of_thread.buffer
 
     def add(self, found):
-        """Add what `products_of` returned for the next chunk."""
+        """Add the result of `products_of` for the next chunk."""
         products, shift, small = found
         squares = products.diagonal()
         self.squares += squares[: len(self.squares)]
@@ -414,26 +423,26 @@ class _Total:
 
 
 def _least_squares_of(dtype):
-    """Sums of squares below have lost digits to underflow."""
+    """Return the bound below which sums of squares have lost digits to underflow."""
     return np.finfo(dtype).tiny / np.finfo(dtype).eps
 
 
 def _check_squares(squares, of_nonzero=()):
-    """Raise if sums of squares overflow, or underflow where features are not zero."""
+    """Raise ValueError if sums of squares overflow, or underflow for features that are not zero."""
     if not np.isfinite(squares).all():
-        raise ValueError("X holds values whose squares overflow: scale the features.")
+        raise ValueError("Squares of X must be finite, got an overflow. Scale the features.")
     if (np.asarray(of_nonzero) < _least_squares_of(np.float64)).any():
-        raise ValueError("X has a feature whose squares underflow: scale the features.")
+        raise ValueError("Squares of X must not underflow, got a tiny feature. Scale the features.")
 
 
 def product_of_rows(X, coefs, rows=None) -> np.ndarray:
-    """Return ``X[rows] @ coefs`` in double precision, without a copy of those rows.
+    """Return ``X[rows] @ coefs`` in double precision, without a copy of these rows.
 
-    Equal rows have equal products, to the last bit.
+    Equal rows have bitwise equal products.
     """
     if issparse(X):
         return np.asarray((X if rows is None else X[rows]) @ coefs, dtype=float)
-    # Outputs side by side in memory: whoever asks for many looks at one after the other.
+    # Each output is contiguous in memory, because callers read one output after the other.
     out = np.empty((X.shape[0] if rows is None else len(rows), *coefs.shape[1:]), order="F")
     step = max(CACHE_CELLS // X.shape[1] // _CHUNK_ROWS, 1) * _CHUNK_ROWS
 
@@ -447,7 +456,10 @@ def product_of_rows(X, coefs, rows=None) -> np.ndarray:
 
 
 def _product_of_chunk(chunk, coefs, out):
-    """Write ``chunk @ coefs``; BLAS may round rows that do not fill a block in another way."""
+    """Write ``chunk @ coefs`` to `out`, with every row multiplied in a full block.
+
+    BLAS may round the rows of an incomplete block differently.
+    """
     if chunk.itemsize not in chunk.strides:
         chunk = np.ascontiguousarray(chunk)
     whole = len(chunk) // _BLOCK_ROWS * _BLOCK_ROWS
@@ -460,7 +472,7 @@ def _product_of_chunk(chunk, coefs, out):
 
 
 def _as_slice(rows):
-    """Consecutive rows as a slice, which copies nothing."""
+    """Return row numbers as a slice if they are consecutive, so that indexing does not copy."""
     first, last = int(rows[0]), int(rows[-1])
     consecutive = last - first == len(rows) - 1 and (np.diff(rows) == 1).all()
     return slice(first, last + 1) if consecutive else rows

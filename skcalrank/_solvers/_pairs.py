@@ -1,7 +1,7 @@
-"""Regressions on pairs of documents: features of two documents in, one number out.
+"""Regressions on pairs of documents, from the features of both to one number.
 
-Pairs are streamed: a chunk of documents is paired with all documents of its query, so that
-memory stays bounded whatever the number of pairs.
+Pairs are processed in chunks, each of which pairs some documents with all documents of their
+query, so that memory is bounded for any number of pairs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ._least_squares import fit_pooled, fit_regressor, is_closed_form
 from ._moments import merge_all, pooled_moments
 from ._regressors import warn_unless_a_mean
 
-# Features of all pairs that a regressor may be given at once: 4 GB.
+# Largest array of features of all pairs that a regressor is fitted to at once (4 GB).
 _ALL_CELLS = 2 * MOST_CELLS
 
 Values = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -51,20 +51,21 @@ def fit_pairs(
     tol=1e-10,
     max_iter=300,
 ):
-    """Regress the targets of all ordered pairs of documents of a query.
+    """Regress the targets of all ordered pairs of documents of each query.
 
-    The parameters are those of `fit_bilinear`. `features` is a name in ``PAIR_FEATURES``, or a
-    function of two (m, d) arrays that returns (m, p); `regressor` is for features that are built,
-    and None is Ridge with `alpha`.
+    `features` is a name in ``PAIR_FEATURES``, or a function of two (m, d) arrays that returns an
+    (m, p) array. `regressor` is fitted to these features; None means Ridge with penalty `alpha`.
+    It must be None for bilinear features. The other parameters are those of `fit_bilinear`.
     """
     if not callable(features):
         check_option("pair_features", features, PAIR_FEATURES)
-    # Callables may compare equal to anything, so they are told apart first.
+    # Callables may compare equal to anything, so they are checked first.
     if not callable(features) and features == "bilinear":
         if regressor is not None:
             raise ValueError(
-                "estimator is not used by pair_features='bilinear', a ridge regression with "
-                "penalty alpha: leave it None, or choose 'concat', 'difference' or a callable."
+                "estimator must be None with pair_features='bilinear', which is a ridge regression "
+                f"with penalty alpha, got {regressor!r}. Set pair_features to 'concat', "
+                "'difference' or a callable to use it."
             )
         pairs = {"diagonal": diagonal, "weight": weight}
         solver = {"tol": tol, "max_iter": max_iter, "verbose": verbose}
@@ -75,7 +76,7 @@ def fit_pairs(
 
 
 class BilinearModel:
-    """``u_ij = x_i' W x_j``."""
+    """A fitted bilinear model of pair targets, ``u_ij = x_i' W x_j``."""
 
     def __init__(self, coef, n_iter, residual):
         self.coef_ = coef
@@ -83,24 +84,24 @@ class BilinearModel:
         self.residual_ = residual
 
     def matrices(self, X, queries: Queries) -> Iterator[np.ndarray]:
-        """The (r, r) matrix of each query; X in grouped order."""
+        """Yield the (r, r) matrix of predictions for each query; X is in grouped order."""
         for start, stop in pairwise(queries.ptr):
             part = X[start:stop]
             yield part @ self.coef_ @ part.T
 
 
 class PairRegression:
-    """A regressor on features of pairs."""
+    """A regressor of pair targets on features of pairs."""
 
     def __init__(self, regressor, features):
         self.regressor = regressor
         self.features = features
 
     def fit(self, X, queries, values, diagonal, weight):
-        """Fit to all ordered pairs, without building them all where the regressor allows it."""
+        """Fit the regressor to all ordered pairs, chunk by chunk if the regressor allows it."""
         chunks = _Chunks(X, queries, self.features, values, diagonal, weight)
         if not _has_pairs(queries, diagonal, weight):
-            # Nothing to learn from: all pairs get 0.
+            # Without any pair, predict 0 for all pairs.
             self.regressor = None
         elif is_closed_form(self.regressor):
             _fit_closed_form(self.regressor, chunks)
@@ -114,8 +115,10 @@ class PairRegression:
                 self.regressor.partial_fit(features, targets, **extra)
         else:
             raise ValueError(
-                "The features of all pairs do not fit: choose pair_features='bilinear', a "
-                "regressor with partial_fit, or Ridge, which sees the pairs in chunks."
+                "The features of all pairs must have at most "
+                f"{_ALL_CELLS} cells for {type(self.regressor).__name__}. Choose "
+                "pair_features='bilinear', a regressor with partial_fit, or Ridge, which reads the "
+                "pairs in chunks."
             )
         return self
 
@@ -125,7 +128,7 @@ class PairRegression:
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
 
     def matrices(self, X, queries: Queries) -> Iterator[np.ndarray]:
-        """The (r, r) matrix of each query; X in grouped order."""
+        """Yield the (r, r) matrix of predictions for each query; X is in grouped order."""
         if self.regressor is None:
             yield from (np.zeros((r, r)) for r in queries.sizes)
             return
@@ -141,7 +144,10 @@ class PairRegression:
 
 
 def _pairs(queries):
-    """Rows of the documents of all ordered pairs, chunk by chunk, in the order of matrices."""
+    """Yield the rows of both documents of all ordered pairs, in chunks.
+
+    The pairs are in the order of the entries of the matrices of the queries.
+    """
     partners = queries.repeat(queries.sizes)
     start_of_query = queries.repeat(queries.ptr[:-1])
     total = np.append(0, np.cumsum(partners))
@@ -156,7 +162,10 @@ def _pairs(queries):
 
 
 def _has_pairs(queries, diagonal, weight):
-    """Whether any pair counts; a small weight beside large ones does, and a sum would lose it."""
+    """Return whether any pair has a positive weight.
+
+    Positive weights are counted, because small weights would be lost in a sum with large ones.
+    """
     counted = queries.sizes if weight is None else queries.sum((weight > 0) * 1.0)
     return (counted >= (1 if diagonal else 2)).any()
 
@@ -165,14 +174,14 @@ def _build(function, X, first, second):
     features = np.asarray(function(X[first], X[second]))
     if features.ndim != 2 or len(features) != len(first):
         raise ValueError(
-            f"pair_features returned shape {features.shape} for {len(first)} pairs: it must "
-            f"return one row of features per pair, ({len(first)}, p)."
+            f"pair_features must return an array of shape ({len(first)}, p), one row of features "
+            f"per pair, got shape {features.shape}."
         )
     return features
 
 
 class _Chunks:
-    """Features, targets, weights and queries of the pairs, chunk by chunk."""
+    """Iterable over chunks of pairs: their features, targets, weights and query numbers."""
 
     def __init__(self, X, queries, function, values, diagonal, weight):
         self.X, self.queries, self.function, self.values = X, queries, function, values
@@ -193,19 +202,19 @@ class _Chunks:
             yield features, self.values(first, second), weights, self.codes[first]
 
     def fit_together(self):
-        """Whether the features of all pairs can be built at once."""
+        """Return whether the features of all pairs may be built at once."""
         width = next(iter(self))[0].shape[1]
         return width * (self.queries.sizes.astype(float) ** 2).sum() <= _ALL_CELLS
 
     def together(self):
-        """All of them at once, for a regressor that must see them so."""
+        """Return the features, targets, weights and query numbers of all pairs, concatenated."""
         features, targets, weights, codes = zip(*self)
         weights = None if self.weight is None else np.concatenate(weights)
         return np.concatenate(features), np.concatenate(targets), weights, np.concatenate(codes)
 
 
 def _fit_closed_form(regressor, chunks):
-    """Ridge or LinearRegression from the moments of the pairs, chunk by chunk."""
+    """Fit Ridge or LinearRegression from the moments of the pairs, added up over the chunks."""
     checks = {"dtype": (np.float64, np.float32), "input_name": "pair_features"}
     moments = merge_all(
         pooled_moments(check_array(features, **checks), targets[:, None], weights)

@@ -1,18 +1,19 @@
-r"""Pairwise squared loss with a regressor of scikit-learn: targets up to a constant of each query.
+r"""Pairwise squared loss with regressors of scikit-learn, for targets up to a constant per query.
 
-It is squared on scores and targets centered within the query, the query weighted by its number r
-of documents, and so squared with a free constant for each query:
+The loss of a query of r documents is r times the squared loss of scores and targets that are
+centered within the query, and so the squared loss with a free constant for each query:
 
 .. math:: \sum_{i<j} (v_i - v_j - (s_i - s_j))^2
     = r \sum_i (v_i - \bar v - (s_i - \bar s))^2 = \min_c r \sum_i (v_i - c - s_i)^2 .
 
-With weights on the rows, the pair (i, j) has the weight :math:`w_i w_j / \bar w`, which
-keeps that identity with weighted means, and a constant weight c counts c.
+With weights of rows, the pair (i, j) has the weight :math:`w_i w_j / \bar w`. The identity then
+holds with weighted means, and a constant weight c multiplies the loss by c.
 
-Where s is linear in X, centering X as well leaves nothing to search for. Any other regressor is
-fitted in turn with the constants: each pass is a fit to the targets less the mean that the fit
-before left over in the query. The first pass, from s = 0, fits centered targets, and by itself it
-is another loss: the mean of a query that a row is in depends on the documents beside it.
+If s is linear in X, the minimizer is the least-squares fit of centered targets to centered X. Any
+other regressor is fitted in several passes that alternate with the constants: in each pass, the
+targets minus the mean residual of the query in the previous pass are fitted. The first pass, which
+starts at s = 0, fits centered targets. By itself, the first pass minimizes another loss, because
+the mean of a query depends on the other documents of a row's query.
 """
 
 from __future__ import annotations
@@ -37,16 +38,16 @@ from ._least_squares import (
 )
 from ._moments import WithinQueries
 
-# Rows by which a fitted regressor is told to be linear.
+# Number of rows on which a fitted regressor is checked to be linear.
 _FEW_ROWS = 100
 
 
 def fit_centered(regressor, X, targets, queries: Queries, weight=None, *, named, method="fit"):
-    """Fit a regressor to targets centered within the query: the first pass by itself.
+    """Fit a regressor to targets centered within the query, which is the first pass by itself.
 
-    Arrays are in row order. `named` tells whether the queries have names.
+    Arrays are in row order. `named` is whether the queries have identifiers.
     """
-    # A closed form holds out nothing, and needs no array more.
+    # A closed form does not stop early, so it needs no query numbers.
     codes = queries.codes if named and not is_closed_form(regressor) else None
     centered = targets - level(targets, queries, weight)
     weight = _weights_taken(regressor, queries, weight)
@@ -56,12 +57,12 @@ def fit_centered(regressor, X, targets, queries: Queries, weight=None, *, named,
 def fit_pairwise(
     regressor, X, targets, queries: Queries, weight=None, *, n_passes, named, method="fit"
 ):
-    """Fit a regressor to targets up to a constant of each query.
+    """Fit a regressor to targets up to a constant per query, and return it.
 
-    Arrays are in row order. `Ridge` and `LinearRegression` are handed the square root of the d x d
-    centered Gram matrix, on which the regression is the same; others that are linear in X get a
-    centered copy, and all others `n_passes` fits. A regressor that is linear in X is returned
-    without an intercept: ranking needs none.
+    Arrays are in row order. `Ridge` and `LinearRegression` are fitted to a square root of the
+    centered d x d Gram matrix, which is the same regression. Other regressors that are linear in X
+    are fitted to a centered copy of X, and all others are fitted `n_passes` times. A regressor
+    that is linear in X has no intercept, which does not affect the ranking.
     """
     d = X.shape[1]
     if is_closed_form(regressor) and d <= max(X.shape[0], 1000) and d * d <= MOST_CELLS:
@@ -87,12 +88,12 @@ def fit_pairwise(
 
 
 def _fit_linear(regressor, X, targets, queries, weight, held_out, method):
-    """Fit a regressor that is linear in X on a centered copy of X."""
+    """Fit a regressor that is linear in X to a centered copy of X."""
     table, X = X, as_numbers(X)
     within = WithinQueries(X, targets[:, None], queries, weight)
     if "fit_intercept" in regressor.get_params():
         regressor.set_params(fit_intercept=False)
-    X, targets = as_dense(X) - within.means[within.codes], within.centred_targets()[:, 0]
+    X, targets = as_dense(X) - within.means[within.codes], within.centered_targets()[:, 0]
     if has_fit_parameter(regressor, "sample_weight"):
         X = with_columns_of(table, X)
         fit_rows(regressor, X, targets, within.weight(), held_out, method=method)
@@ -102,16 +103,16 @@ def _fit_linear(regressor, X, targets, queries, weight, held_out, method):
         fit_rows(regressor, X, targets * root, None, held_out, method=method)
     if not is_linear(regressor, X[:_FEW_ROWS]):
         raise ValueError(
-            f"partial_fit with loss='pairwise_squared' needs a regressor linear in X, and "
-            f"{type(regressor).__name__} is not: call fit with all rows, or set loss='squared'."
+            "estimator must be linear in X for partial_fit with loss='pairwise_squared', got "
+            f"{type(regressor).__name__}. Call fit with all rows, or set loss='squared'."
         )
     return regressor
 
 
 def fit_pairwise_outputs(regressor, X, targets, weight=None, *, n_passes, method="fit"):
-    """Fit a regression with several outputs, up to a constant of each row of X.
+    """Fit a regression with several outputs, for targets up to a constant per row.
 
-    One pass in closed form, where it leaves nothing over, and of a chunk.
+    Closed forms, whose first pass is exact, and ``method="partial_fit"`` make one pass.
     """
     centered = targets - targets.mean(axis=1, keepdims=True)
     if is_closed_form(regressor) or method == "partial_fit":
@@ -127,7 +128,7 @@ def fit_pairwise_outputs(regressor, X, targets, weight=None, *, n_passes, method
 
 
 def level(values, queries: Queries, weight):
-    """Return the mean of each query, by the weights of its rows, for every row."""
+    """Return, for every row, the weighted mean of the values of its query."""
     values = queries.group(values)
     weight = np.ones(len(values)) if weight is None else queries.group(weight)
     mean = safe_divide(queries.sum(weight * values), queries.sum(weight))
@@ -142,9 +143,9 @@ def _takes_weights(regressor) -> bool:
 
 
 def _weights_taken(regressor, queries: Queries, weight):
-    """Weights of rows, times the sizes of their queries.
+    """Return the weights of rows times the sizes of their queries.
 
-    None where the regressor takes none, which is an error beside weights of the user.
+    If the regressor does not accept weights, return None, or raise ValueError if `weight` is given.
     """
     if weight is None and not _takes_weights(regressor):
         return None
@@ -153,6 +154,6 @@ def _weights_taken(regressor, queries: Queries, weight):
 
 
 def pair_weights(queries: Queries, weight):
-    """Return the weights of rows, times the sizes of their queries."""
+    """Return the weights of rows times the sizes of their queries."""
     sizes = queries.sizes[queries.codes].astype(float)
     return sizes if weight is None else sizes * weight

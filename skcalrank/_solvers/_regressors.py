@@ -1,4 +1,4 @@
-"""What a regressor says of itself: whether it estimates means, and on what it stops early."""
+"""Properties of regressors: whether they estimate means, and which rows they stop early on."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..data import CutQueriesWarning, Ints, NotAMeanWarning, warn
 
-# Parameters that name the loss of a regressor, here and in libraries of boosted trees.
+# Names of the parameter for the loss, in scikit-learn and in libraries of boosted trees.
 _LOSSES = ("loss", "criterion", "objective", "loss_function", "application", "app")
-# Losses whose minimizer is not the conditional mean, without what separates their words.
+# Losses whose minimizer is not the conditional mean, in lower case without separators.
 _NOT_MEANS = {
     "absoluteerror",
     "quantile",
@@ -51,16 +51,16 @@ _NOT_MEAN_CLASSES = {
     "SVR",
     "TheilSenRegressor",
 }
-# Transformers of targets under which means stay means.
+# Affine transformers of targets, which preserve means.
 _LINEAR = {"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"}
-# Losses of targets that are not negative.
+# Losses that require non-negative targets.
 _NON_NEGATIVE = {"poisson", "gamma", "tweedie", "count", "reggamma", "regtweedie"}
-# What holds the regressor of a pipeline, of a search, or of an ensemble.
+# Names of the parameter for the inner regressor of a search or an ensemble.
 _HOLDERS = ("estimator", "regressor", "base_estimator", "final_estimator")
 
 
 def why_not_a_mean(regressor: Any) -> str | None:
-    """Return what in a regressor estimates something else than means, or None."""
+    """Return a description of the part of a regressor that does not estimate means, or None."""
     for inner in _inside(regressor):
         name = type(inner).__name__
         if name in _NOT_MEAN_CLASSES:
@@ -69,13 +69,16 @@ def why_not_a_mean(regressor: Any) -> str | None:
             loss = getattr(inner, parameter, None)
             if isinstance(loss, str) and _plain(loss) in _NOT_MEANS:
                 return f"{name}({parameter}={loss!r})"
-        if isinstance(inner, TransformedTargetRegressor) and (bent := _bent_by(inner)) is not None:
-            return f"{name} with {bent!r}"
+        if (
+            isinstance(inner, TransformedTargetRegressor)
+            and (part := _not_affine(inner)) is not None
+        ):
+            return f"{name} with {part!r}"
     return None
 
 
-def _bent_by(regressor: TransformedTargetRegressor) -> Any:
-    """Return what transforms targets so that their mean is another's, or None."""
+def _not_affine(regressor: TransformedTargetRegressor) -> Any:
+    """Return the transformation of targets if it is not affine, so that means change, or None."""
     func, transformer = regressor.func, regressor.transformer
     if func is not None and np.ptp(np.diff(func(np.arange(1.0, 4.0)[:, None]), axis=0)) > 1e-9:
         return func
@@ -83,17 +86,17 @@ def _bent_by(regressor: TransformedTargetRegressor) -> Any:
 
 
 def _plain(loss: str) -> str:
-    """Return the name of a loss, without its options: "Quantile:alpha=0.3" is "quantile"."""
+    """Return the plain name of a loss without options: "quantile" for "Quantile:alpha=0.3"."""
     head = loss if loss.startswith("reg:") else loss.split(":")[0]
     return "".join(letter for letter in head.lower() if letter.isalnum())
 
 
 def _inside(regressor: Any) -> Iterator[Any]:
-    """Yield the regressor, and those inside it that predict."""
+    """Yield the regressor (the last step of a pipeline), and the regressors inside it."""
     while isinstance(regressor, Pipeline):
         regressor = regressor.steps[-1][1]
     yield regressor
-    # An ensemble that is combined by a final estimator predicts what that estimates.
+    # If an ensemble has a final estimator, only this one determines what is estimated.
     held = (getattr(regressor, name, None) for name in _HOLDERS)
     members = [each for each in held if hasattr(each, "fit")]
     if "final_estimator" not in vars(regressor):
@@ -104,7 +107,7 @@ def _inside(regressor: Any) -> Iterator[Any]:
 
 
 def needs_non_negative(regressor: Any) -> bool:
-    """Return whether a regressor refuses targets below zero; None, which is Ridge, does not."""
+    """Return whether a regressor refuses negative targets; None means Ridge, which does not."""
     return regressor is not None and any(
         get_tags(inner).target_tags.positive_only
         or any(_plain(str(getattr(inner, name, ""))) in _NON_NEGATIVE for name in _LOSSES)
@@ -117,17 +120,17 @@ def warn_unless_a_mean(regressor: Any) -> None:
     culprit = why_not_a_mean(regressor)
     if culprit is not None:
         warn(
-            f"{culprit} does not estimate the conditional mean of its targets, so no ranker around "
-            "it is calibrated: choose a regressor of squared errors.",
+            f"{culprit} does not estimate the conditional mean of its targets, so that rankers "
+            "that use it are not calibrated. Choose a regressor trained by squared error.",
             NotAMeanWarning,
         )
 
 
 def held_out_queries(regressor: Any, codes: Ints) -> tuple[Ints, Ints] | None:
-    """Return rows to train on and rows to stop early on, in whole queries.
+    """Return rows to train on and rows to hold out for early stopping, in whole queries.
 
-    None where the regressor does not stop early on rows of its own choice. Where it does and
-    cannot be handed other rows, a warning says so.
+    Return None if the regressor does not hold out rows for early stopping. If it does, but does
+    not accept rows held out by the caller, warn and return None.
     """
     shares = [(inner, _validation_share(inner, len(codes))) for inner in _inside(regressor)]
     name, share = next(((type(e).__name__, s) for e, s in shares if s is not None), ("", None))
@@ -137,17 +140,17 @@ def held_out_queries(regressor: Any, codes: Ints) -> tuple[Ints, Ints] | None:
         splitter = GroupShuffleSplit(1, test_size=share, random_state=regressor.random_state)
         return next(splitter.split(codes, groups=codes))
     warn(
-        f"{name} stops early on rows of its own choice, which cuts queries: set "
-        "early_stopping=False (n_iter_no_change=None where there is no such parameter), or use "
-        "HistGradientBoostingRegressor of scikit-learn 1.7 or later by itself, which is handed "
-        "whole queries.",
+        f"{name} stops early on rows of its own choice, which cuts queries. Set "
+        "early_stopping=False (or n_iter_no_change=None if there is no such parameter), or use "
+        "HistGradientBoostingRegressor of scikit-learn 1.7 or later without a wrapper, for which "
+        "whole queries are held out.",
         CutQueriesWarning,
     )
     return None
 
 
 def _validation_share(regressor: Any, n_rows: int) -> float | int | None:
-    """Return the share of the rows on which a regressor decides when to stop, or None."""
+    """Return the share of rows that a regressor holds out for early stopping, or None."""
     params = vars(regressor)
     stops = params.get("early_stopping", params.get("n_iter_no_change") is not None)
     # scikit-learn's rule for "auto".
@@ -164,12 +167,12 @@ def _takes_validation_rows(regressor: Any) -> bool:
 def fit_with_held_out(
     regressor: Any, X: Any, targets: Any, weight: Any, train: Ints, held_out: Ints
 ) -> Any:
-    """Fit boosted trees that stop early on the rows held out."""
+    """Fit boosted trees on the rows `train`, with early stopping on the rows `held_out`."""
     arrays = {"X": X, "y": targets, "sample_weight": weight}
     arrays = {name: values for name, values in arrays.items() if values is not None}
     given = {name: _safe_indexing(values, train) for name, values in arrays.items()}
     given |= {f"{name}_val": _safe_indexing(values, held_out) for name, values in arrays.items()}
-    # "auto" would count the rows that are left.
+    # "auto" would depend on the number of training rows only.
     asked = regressor.early_stopping
     regressor.set_params(early_stopping=True).fit(**given)
     return regressor.set_params(early_stopping=asked)

@@ -1,4 +1,4 @@
-"""Ridge regression from moments."""
+"""Ridge regression computed from moments."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ._moments import Moments
 
 _EPS = np.finfo(float).eps
 
-# Products of unit vectors below this are taken for rounding.
+# Products of unit vectors below this are treated as rounding errors.
 _ROUNDING = 1e-12
 
-# Where equations of features on one scale have a smaller reciprocal condition, singular
+# If the normal equations of scaled features have a smaller reciprocal condition number, singular
 # directions are left out instead of solved for.
 _WELL_CONDITIONED = 1e-8
 
 
 def _of_moments(function):
-    """Make a function of moments use one thread where there are few features."""
+    """Decorate a function of moments to use one BLAS thread if there are few features."""
 
     @wraps(function)
     def call(moments, *args, **kwargs):
@@ -34,10 +34,11 @@ def _of_moments(function):
 
 @_of_moments
 def ridge(moments: Moments, alpha, fit_intercept=True, scale=None) -> np.ndarray:
-    """Return coefficients of ridge regression, of shape (d, n_targets).
+    """Return the coefficients of ridge regression, of shape (d, n_targets).
 
-    The penalty is one number or one for each target, in units of `scale`, a positive number for
-    each feature; None are ones. The norm is the least where several coefficients are best.
+    The penalty is one number, or one per target, in units of `scale`, a positive number per
+    feature; None means 1 for all features. If several coefficients are optimal, those of the
+    smallest norm are returned.
     """
     coef = None
     if np.ndim(alpha) == 0:
@@ -48,11 +49,11 @@ def ridge(moments: Moments, alpha, fit_intercept=True, scale=None) -> np.ndarray
 
 
 def _solve(gram, moment, penalty):
-    """By Cholesky's factors; None where that is not safe."""
+    """Solve the normal equations by Cholesky factors; return None if they are ill-conditioned."""
     scale = np.sqrt(gram.diagonal() + penalty)
     if not (scale > 0.0).all():
         return None
-    # On columns of one scale, so that the condition is not one of units.
+    # Scale the columns to one size, so that the condition number does not depend on units.
     matrix = gram / scale
     matrix /= scale[:, None]
     np.fill_diagonal(matrix, 1.0)
@@ -65,7 +66,7 @@ def _solve(gram, moment, penalty):
 
 @_of_moments
 def ridge_path(moments: Moments, alphas, fit_intercept=True, scale=None) -> np.ndarray:
-    """Return coefficients (n_alphas, d, n_targets) of many penalties from one decomposition.
+    """Return the coefficients for many penalties, (n_alphas, d, n_targets), from one decomposition.
 
     Penalties have shape (n_alphas,) or (n_alphas, n_targets), in units of `scale` as in `ridge`.
     """
@@ -74,7 +75,7 @@ def ridge_path(moments: Moments, alphas, fit_intercept=True, scale=None) -> np.n
     left, values, directions = svd(root / unit, full_matrices=False)
     values = values[:, None]
     penalty = np.reshape(alphas, (len(alphas), 1, -1))
-    # What is left out is nothing but rounding.
+    # Smaller singular values are rounding errors.
     kept = values > max(root.shape) * _EPS * values.max()
     squares = np.where(kept, values**2, np.inf)
     coefs = directions.T @ (values / (squares + penalty) * (left.T @ right))
@@ -83,32 +84,36 @@ def ridge_path(moments: Moments, alphas, fit_intercept=True, scale=None) -> np.n
 
 @_of_moments
 def square_root(moments: Moments, fit_intercept=True) -> tuple[np.ndarray, np.ndarray]:
-    """A and b with ``A'A`` and ``A'b`` the two sides of the normal equations.
+    """Return A and b such that ``A'A`` and ``A'b`` are the two sides of the normal equations.
 
-    Least squares on (A, b) without an intercept, with any penalty, is the regression that the
-    moments stand for. A has about as many rows as their rank.
+    Least squares on (A, b) without an intercept, with any penalty, is the same regression as that
+    of the rows that the moments are computed from. A has about as many rows as the rank of the
+    Gram matrix.
     """
     root, right = _factors(moments.gram, moments.moment)
     if fit_intercept:
         return root, right
-    # A row more instead of adding its square, in which a mean far from zero drowns the others.
+    # Append a row instead of adding its square, whose large entries would swamp the others if a
+    # mean is far from zero.
     weight = np.sqrt(moments.total)
     return np.vstack([root, weight * moments.mean]), np.vstack([right, weight * moments.level])
 
 
 def _factors(gram, moment):
-    # On columns of one scale, so that a feature of large values does not drown the others.
+    """Return A and b with ``A'A`` the Gram matrix and ``A'b`` the moment; see `square_root`."""
+    # Scale the columns to one size, so that features of small values do not vanish in rounding.
     scale = np.sqrt(np.maximum(gram.diagonal(), 0.0))
     units = np.where(scale > 0.0, scale, 1.0)[:, None]
     correlation, moment = gram / units / units.T, moment / units
     values, vectors = eigh(correlation)
     null = values <= len(values) * _EPS * max(values[-1], 0.0)
     if null.any():
-        # Of these directions the values are rounding, and so is the moment if features depend on
-        # each other exactly; but features that nearly do are told by it.
-        told = _told_directions(vectors[:, null], moment)
-        vectors = np.hstack([vectors[:, ~null], told])
-        least = np.maximum(np.einsum("ij,ij->j", told, correlation @ told), _EPS)
+        # The eigenvalues of these directions are rounding errors. If features are exactly linearly
+        # dependent, so are the moments along these directions; if they are only nearly dependent,
+        # the moments are larger, and the directions are kept.
+        kept = _kept_directions(vectors[:, null], moment)
+        vectors = np.hstack([vectors[:, ~null], kept])
+        least = np.maximum(np.einsum("ij,ij->j", kept, correlation @ kept), _EPS)
         values = np.append(values[~null], least)
     if not len(values):
         return np.zeros((1, len(gram))), np.zeros((1, moment.shape[1]))
@@ -116,10 +121,10 @@ def _factors(gram, moment):
     return (vectors * root).T * scale, (vectors.T @ moment) / root[:, None]
 
 
-def _told_directions(null, moment):
-    """Orthonormal directions among `null` along which a moment is more than rounding."""
+def _kept_directions(null, moment):
+    """Return orthonormal directions in the span of `null` along which a moment is not rounding."""
     largest = np.abs(moment).max(axis=0, initial=0.0)
-    unit = moment / np.where(largest > 0.0, largest, 1.0)  # of which squares are in range
+    unit = moment / np.where(largest > 0.0, largest, 1.0)  # squares of unit cannot overflow
     size = np.sqrt((unit**2).sum(axis=0))
     left, values, _ = svd(null.T @ (unit / np.where(size > 0.0, size, 1.0)), full_matrices=False)
     return null @ left[:, values > _ROUNDING]

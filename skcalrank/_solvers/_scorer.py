@@ -1,9 +1,10 @@
-r"""Linear scorers of any differentiable objective of the scores.
+r"""Linear scorers that minimize a differentiable objective of the scores.
 
 .. math:: \min_{w, b} \; f(Xw + b) + \alpha \|w\|^2
 
-by scipy's L-BFGS, in coordinates in which a quadratic with the Gram matrix of X would be a
-sphere: features of any scale, and correlated ones, take few iterations.
+The solver is scipy's L-BFGS, in coordinates in which the level sets of the quadratic form with the
+Gram matrix of X are spheres, so that it takes few iterations for features of any scale, and for
+correlated features.
 """
 
 from __future__ import annotations
@@ -20,26 +21,26 @@ from scipy.sparse import diags, issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ..data import CACHE_CELLS, PART_CELLS, Queries, each, one_blas_thread, safe_divide, warn
-from ._least_squares import centred_gram
+from ._least_squares import centered_gram
 from ._moments import pooled_moments
 
-# Of the solver: it stops by the gradient, or where rounding does.
+# Options of the solver: it stops by the size of the gradient, or at the level of rounding errors.
 _OPTIONS = {"ftol": 8 * np.finfo(float).eps, "maxcor": 20}
 
-# Features whose squared mean is so many times their variance are far from zero.
+# Features are far from zero if their squared mean is more than this multiple of their variance.
 _FAR = 1e6
 
-# Gradients below have squares that underflow.
+# Squares of smaller gradients underflow.
 _SMALLEST = 1e-150
 
-# With more features only their scales are evened out.
+# With more features, only their scales are equalized, not their correlations.
 _MOST_FEATURES = 2000
 
 
 class ScorerFit(NamedTuple):
-    """A linear scorer; coefficients of shape (d,) or (n_outputs, d).
+    """Result of a fit: coefficients of shape (d,) or (n_outputs, d), and the intercept.
 
-    The penalty of each feature is in units of `penalty_scale`.
+    The penalty of each feature is ``alpha * penalty_scale``.
     """
 
     coef: np.ndarray
@@ -49,10 +50,17 @@ class ScorerFit(NamedTuple):
 
 
 class Units(NamedTuple):
-    """What penalties are counted in.
+    """Units of the penalties of features.
 
-    The squares of the features; weights of the rows in them, and the function that centers scores
-    of shape (n_rows, n_outputs) as these squares center features.
+    Attributes
+    ----------
+    squares : ndarray of shape (d,)
+        Weighted sums of squares of the centered features.
+    weight : ndarray of shape (n_rows,)
+        Weights of the rows in these sums.
+    center : callable
+        Function that centers scores of shape (n_rows, n_outputs) in the way in which the features
+        are centered.
     """
 
     squares: np.ndarray
@@ -61,9 +69,9 @@ class Units(NamedTuple):
 
 
 def _in_range(fit):
-    """Raise where numbers overflow, of which the solver would make anything.
+    """Decorate a fit to raise ValueError on overflow, after which results would be arbitrary.
 
-    Its steps are products with small matrices.
+    BLAS uses one thread, because the steps of the solver are products with small matrices.
     """
 
     @wraps(fit)
@@ -73,8 +81,8 @@ def _in_range(fit):
                 return fit(objective, X, **kwargs)
         except FloatingPointError as error:
             raise ValueError(
-                f"Products of X, y and sample_weight are out of range ({error}): scale the "
-                "features, and divide labels and weights by their largest."
+                f"Products of X, y and sample_weight must be finite, got an {error}. Scale the "
+                "features, and divide labels and weights by their largest value."
             ) from error
 
     return call
@@ -98,15 +106,16 @@ def fit_scorer(
 ):
     """Minimize a differentiable objective of linear scores, with a ridge penalty.
 
-    `objective` takes the scores in row order, of shape (n_rows,) or (n_rows * n_outputs,), and
-    returns the value and the gradient in them. `queries` are given where it depends on differences
-    within these queries alone, and `n_outputs` is the number of items of the label-ranking form,
-    each with coefficients of its own. The gradient, in the coordinates of the solver, must be `tol`
-    times that of all scores zero. `start` is a pair of coefficients and intercept; None is zero.
+    `objective` maps scores in row order, of shape (n_rows,) or (n_rows * n_outputs,), to the value
+    and its gradient in the scores. Pass `queries` if the objective depends only on differences of
+    scores within queries. `n_outputs` is the number of items of the label-ranking form, each of
+    which has coefficients of its own. The solver stops when the gradient, in its coordinates, is
+    at most `tol` times the gradient at all scores zero. `start` is a pair of coefficients and
+    intercept; None means zeros.
 
-    With `units`, a ``Units``, the penalty is in units of half the curvature along each feature
-    where all scores are zero, as penalties of squared losses are: of the objective, or of another
-    one that is `curved`.
+    With `units`, a ``Units``, penalties are in units of half the curvature along each feature at
+    all scores zero, as penalties of squared losses are. The curvature is that of the objective, or
+    of the function `curved` if it is given.
     """
     rows = _Rows(X, queries, fit_intercept)
     shape = (X.shape[1] + fit_intercept, n_outputs or 1)
@@ -121,7 +130,7 @@ def fit_scorer(
     steepest = basis.T @ at_zero
     size = float(np.linalg.norm(steepest))
     if not _SMALLEST < size < np.inf:
-        # So flat that one step of Newton's method is the solution.
+        # The objective is so flat that one step of Newton's method solves the problem.
         return _result(-(basis @ np.nan_to_num(steepest)), rows, n_outputs, 0, scale)
 
     def scaled(z):
@@ -145,13 +154,13 @@ def fit_scorer(
 
 
 def _value_and_gradient(objective, rows, w):
-    """Value and gradient in the coefficients; the last row is the intercept."""
+    """Return the value, and its gradient in the coefficients; the last row is the intercept."""
     value, slope = objective(rows.scores(w).ravel())
     return value, rows.back(slope.reshape(-1, w.shape[1]))
 
 
 def _penalized(objective, rows, penalty, w):
-    """Value and gradient with a penalty of each feature."""
+    """Return the value and its gradient, both with a penalty for each feature."""
     coef = w[: rows.d]
     value, gradient = _value_and_gradient(objective, rows, w)
     gradient[: rows.d] += 2.0 * penalty * coef
@@ -159,32 +168,34 @@ def _penalized(objective, rows, penalty, w):
 
 
 def penalty_scale(objective, units: Units, scores, back, shape):
-    """Return the units of the penalty of each feature; 1 where it does not vary.
+    """Return the unit of the penalty of each feature, 1 for features that do not vary.
 
-    The curvature is told from one direction, as the same for all features beside their squares.
-    `scores` and `back` take coefficients of a shape to scores, and a slope in these to one in the
-    coefficients.
+    The unit is half the curvature of the objective per square of a feature, times the squares of
+    the feature. The curvature per square is measured along one direction, and used for all
+    features. `scores` maps coefficients of shape `shape` to scores, and `back` maps a gradient in
+    the scores to the gradient in the coefficients.
     """
     squares, zero = units.squares, np.zeros(shape)
     flat = scores(zero)
     slope = objective(flat.ravel())[1].reshape(flat.shape)
-    # What all rows share is left to the intercept.
+    # The intercept accounts for the part of the slope that all rows share.
     slope = slope - np.outer(safe_divide(units.weight, units.weight.sum()), slope.sum(axis=0))
     start = back(slope)
     zero[: len(squares)] = safe_divide(-start[: len(squares)].T, squares).T
     step = units.center(scores(zero))
     furthest = np.abs(step[units.weight > 0.0]).max(initial=0.0)
-    seen = told = 0.0
+    actual = expected = 0.0
     if 0.0 < furthest < np.inf:
         step /= furthest
         slopes = [objective(each)[1] for each in (step.ravel(), flat.ravel())]
-        seen = (slopes[0] - slopes[1]) @ step.ravel()
-        told = float((units.weight @ np.square(step)).sum())
-    curvature = seen / told if told > 0.0 and 0.0 < seen < np.inf else 2.0
+        actual = (slopes[0] - slopes[1]) @ step.ravel()
+        expected = float((units.weight @ np.square(step)).sum())
+    curvature = actual / expected if expected > 0.0 and 0.0 < actual < np.inf else 2.0
     return np.where(squares > 0.0, curvature / 2.0 * squares, 1.0)
 
 
 def _warn_if_unfinished(found, tol):
+    """Warn if the solver stopped early, unless only rounding errors are left."""
     if not found.success and not _is_rounding(found):
         warn(
             f"L-BFGS stopped after {found.nit} iterations without reaching tol={tol:g}: "
@@ -194,7 +205,7 @@ def _warn_if_unfinished(found, tol):
 
 
 def _is_rounding(found):
-    """Whether what is left to gain is below the rounding of the objective."""
+    """Return whether the possible decrease of the objective is below its rounding errors."""
     return np.sum(found.jac**2) / 2 < 1e3 * np.finfo(float).eps * abs(found.fun)
 
 
@@ -230,10 +241,10 @@ def _result(w, rows, n_outputs, n_iter, scale):
 
 
 class _Rows:
-    """Products with X, its columns centered where there is an intercept, in float64.
+    """Products with X in double precision, with centered columns if there is an intercept.
 
-    X of single precision is read a few rows at a time: the objective of a line search must
-    not tremble, and a copy of X would be as large as X.
+    X of single precision is converted a few rows at a time, because a line search needs an
+    objective in double precision, and a converted copy would be larger than X.
     """
 
     def __init__(self, X, queries, fit_intercept):
@@ -241,16 +252,17 @@ class _Rows:
         self.mean = np.zeros(self.d)
         self.gram = self._learn_gram()
         diagonal = self.diagonal()
-        # There scores would be differences of large numbers, unless rows are centered first.
+        # For features far from zero, scores would be differences of large numbers unless rows are
+        # centered first.
         far = (diagonal > 0) & (X.shape[0] * self.mean**2 > _FAR * diagonal)
         self.is_far = bool(far.any()) and not issparse(X)
 
     def diagonal(self):
-        """Sums of squares of the features, centered as the objective sees them."""
+        """Return the sums of squares of the features, which are centered as in `gram`."""
         return self.gram if self.gram.ndim == 1 else self.gram.diagonal()
 
     def _chunks(self):
-        """Slices of rows, which are small where a copy is made of them."""
+        """Return slices of rows, which are shorter if chunks must be copied."""
         copied = self.X.dtype != np.float64 or self.is_far
         step = max(1, (CACHE_CELLS if copied else PART_CELLS // 4) // self.d)
         return [slice(start, start + step) for start in range(0, self.X.shape[0], step)]
@@ -260,7 +272,7 @@ class _Rows:
         return chunk - self.mean if self.is_far else chunk
 
     def scores(self, w):
-        """Scores of the rows, of shape (n_rows, n_outputs)."""
+        """Return the scores of the rows, of shape (n_rows, n_outputs)."""
         coef = w[: self.d]
         if issparse(self.X):
             out = self.X @ coef
@@ -276,7 +288,7 @@ class _Rows:
         return out + (w[-1] if self.is_far else w[-1] - self.mean @ coef)
 
     def back(self, slope):
-        """Gradient in the coefficients and the intercept, from that in the scores."""
+        """Return the gradient in the coefficients and the intercept, given that in the scores."""
         out = np.zeros((self.d + self.fit_intercept, slope.shape[1]))
         if issparse(self.X):
             out[: self.d] = self.X.T @ slope
@@ -295,7 +307,7 @@ class _Rows:
         return out
 
     def stack(self, start, shape):
-        """Coefficients and intercept as the solver has them."""
+        """Return coefficients and intercept as one array in the form used by the solver."""
         w = np.zeros(shape)
         w[: self.d] = np.reshape(start[0], (-1, self.d)).T
         if self.fit_intercept:
@@ -303,7 +315,11 @@ class _Rows:
         return w
 
     def _learn_gram(self):
-        """``X_c' X_c``, centered as the objective sees it; its diagonal for many features."""
+        """Return ``X_c' X_c``, or only its diagonal if there are many features.
+
+        X is centered within the queries if the objective depends on them, else about its mean if
+        there is an intercept.
+        """
         X, n = self.X, self.X.shape[0]
         if self.d > _MOST_FEATURES:
             if self.fit_intercept:
@@ -311,7 +327,7 @@ class _Rows:
             squares = X.multiply(X).sum(axis=0) if issparse(X) else np.einsum("ij,ij->j", X, X)
             return np.asarray(squares, dtype=float).ravel() - n * self.mean**2
         if self.queries is not None:
-            return centred_gram(X, self.queries)
+            return centered_gram(X, self.queries)
         moments = pooled_moments(X, np.zeros((n, 0)))
         if self.fit_intercept:
             self.mean = moments.mean
@@ -319,23 +335,23 @@ class _Rows:
 
 
 def _basis(rows, curvature, penalty):
-    """Columns in which the Hessian of the objective is about the identity.
+    """Return a basis in which the Hessian of the objective is approximately the identity.
 
-    The Hessian is taken for a multiple of the Gram matrix, plus that of the penalty.
+    The Hessian is approximated by a multiple of the Gram matrix, plus the Hessian of the penalty.
     """
     full = curvature * _with_intercept(rows)
     added = np.append(2.0 * penalty, [0.0] * rows.fit_intercept)
     if full.ndim == 1:
         return diags(_inverse_root(full + added))
     full[np.diag_indices_from(full)] += added
-    # On one scale first, so that a feature of large values does not drown the others.
+    # Scale to one size first, so that features of small values do not vanish in rounding.
     scale = _inverse_root(full.diagonal())
     values, vectors = eigh(scale[:, None] * full * scale)
     return scale[:, None] * vectors * _inverse_root(values)
 
 
 def _with_intercept(rows):
-    """The Gram matrix, or its diagonal, with a constant feature behind the others."""
+    """Return the Gram matrix, or its diagonal, with a constant feature appended if needed."""
     gram, n = rows.gram, rows.X.shape[0]
     if not rows.fit_intercept:
         return gram
@@ -348,13 +364,17 @@ def _with_intercept(rows):
 
 
 def _inverse_root(values):
-    """One over the square root; what is nothing but rounding counts as the limit of that."""
+    """Return ``1 / sqrt(values)``, with values below their rounding error raised to it."""
     least = max(values.max(initial=0.0), np.finfo(float).tiny) * len(values) * np.finfo(float).eps
     return 1.0 / np.sqrt(np.maximum(values, least))
 
 
 def _curvature(rows, objective, at_zero):
-    """Mean curvature beside the Gram matrix, over a step that changes one score by 1."""
+    """Return the curvature of the objective divided by that of the Gram matrix's quadratic form.
+
+    Both are measured over a step along the scaled negative gradient that changes no score by more
+    than 1.
+    """
     gram = _with_intercept(rows)
     diagonal = gram if gram.ndim == 1 else gram.diagonal()
     direction = safe_divide(-at_zero.T, np.maximum(diagonal, 0.0)).T
@@ -363,7 +383,7 @@ def _curvature(rows, objective, at_zero):
     if not 0.0 < furthest < np.inf:
         return 1.0
     step /= furthest
-    seen = (objective(step)[1] - objective(np.zeros_like(step))[1]) @ step
+    actual = (objective(step)[1] - objective(np.zeros_like(step))[1]) @ step
     along = direction / furthest
-    told = np.sum(along * (gram @ along if gram.ndim == 2 else (gram * along.T).T))
-    return float(seen / told) if told > 0 and 0.0 < seen < np.inf else 1.0
+    expected = np.sum(along * (gram @ along if gram.ndim == 2 else (gram * along.T).T))
+    return float(actual / expected) if expected > 0 and 0.0 < actual < np.inf else 1.0

@@ -1,10 +1,10 @@
-r"""Stochastic gradients with a penalty that is solved for, and an averaged iterate.
+r"""Stochastic gradient descent with an implicit penalty and an averaged iterate.
 
 .. math:: w_{t+1} = \operatorname{argmin}_w \langle w, g_t \rangle + \lambda \|w\|^2
     + \frac{1}{2\eta_t} \|w - w_t\|^2 = \frac{w_t - \eta_t g_t}{1 + 2 \eta_t \lambda}
 
-(DMJ13, eq. 25). Its error after t updates depends neither on how many terms the objective has, nor
-on what it costs to evaluate all of them.
+(DMJ13, eq. 25). The error after t updates depends neither on the number of terms of the objective
+nor on the cost of evaluating all of them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from scipy.sparse import issparse
 
 @dataclass
 class AveragedDescent:
-    """State of the descent: the iterate, and the average of all, in which the t-th weighs t."""
+    """State of the descent: the iterate, and the mean of all iterates with weights 1, 2, 3, ..."""
 
-    shape: tuple[int, ...]  # of the coefficients, (d,) or (d, n_outputs)
+    shape: tuple[int, ...]  # shape of the coefficients, (d,) or (d, n_outputs)
     fit_intercept: bool
     n_updates: int = 0
     coef: np.ndarray = field(init=False)
@@ -33,10 +33,11 @@ class AveragedDescent:
         self.mean_intercept = np.zeros(self.shape[1:])
 
     def update(self, X, slope_of, step, penalty):
-        """Take a step on some rows.
+        """Take one step with the gradient of some rows.
 
-        From their scores `slope_of` returns the gradient in them, an unbiased estimate of that of
-        the objective; `step` returns the length from the number of updates so far.
+        `slope_of` maps the scores of the rows to the gradient in these scores, an unbiased
+        estimate of the gradient of the objective. `step` maps the number of previous updates to
+        the step length.
         """
         length = step(self.n_updates)
         slope = slope_of(X @ self.coef + self.intercept)
@@ -47,7 +48,7 @@ class AveragedDescent:
         if self.fit_intercept:
             self.intercept = self.intercept - length * slope.sum(axis=0)
         self.n_updates += 1
-        # Weights 1, 2, 3, ...: the first iterates are forgotten soon.
+        # With the weights 1, 2, 3, ..., the influence of the first iterates fades quickly.
         share = 2.0 / (self.n_updates + 1.0)
         self.mean_coef += share * (self.coef - self.mean_coef)
         self.mean_intercept += share * (self.intercept - self.mean_intercept)

@@ -1,7 +1,7 @@
-"""What every other room stands on: rows grouped by query, targets, validation, errors.
+"""Foundations shared by all subpackages: rows grouped by query, targets, validation, errors.
 
-Names in ``__all__`` are public. The others are for the rooms of the package, which import them from
-here and never from a module of this room.
+Names in ``__all__`` are public. The other names are for use within skcalrank: subpackages import
+them from here, and never from a private module of this subpackage.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arithmetic on arrays that several rooms share."""
+"""Conversion, checks and arithmetic of arrays, shared by several subpackages."""
 
 from __future__ import annotations
 
@@ -17,67 +17,69 @@ from ._memory import CACHE_CELLS, PART_CELLS
 from ._threads import each
 from ._types import Array, ArrayLike, Floats, Ints
 
-# Up to here all integers are numbers of double precision.
+# All integers up to this absolute value are exact in double precision.
 _EXACT = 2.0**53
 
 
 def safe_divide(numerator: ArrayLike, denominator: ArrayLike, otherwise: float = 0.0) -> Floats:
-    """Return numerator / denominator, and `otherwise` where the denominator is 0."""
+    """Return ``numerator / denominator``, and `otherwise` where the denominator is 0."""
     out: Floats = np.full(np.broadcast(numerator, denominator).shape, otherwise)
     np.divide(numerator, denominator, out=out, where=denominator != 0)
     return out
 
 
 def along_rows(values: Array, columns: Ints) -> Array:
-    """Take an entry of its row for each column: several times as fast as ``take_along_axis``."""
+    """Return ``np.take_along_axis(values, columns, axis=1)``, several times faster."""
     n, width = values.shape
     first = np.arange(0, n * width, max(width, 1))[:, None]
     return values.ravel().take(columns + first)
 
 
 def refuse_masked(**values: Any) -> None:
-    """Raise for a masked array, whose mask a conversion to an array would drop without a word."""
+    """Raise ValueError for masked values, whose mask ``np.asarray`` would drop silently."""
     for name, value in values.items():
         parts = value if isinstance(value, (list, tuple)) else [value]
         if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
             raise ValueError(
-                f"{name} is a masked array with masked values, which are not supported: pass an "
-                "array without these rows, such as values.compressed(), or with values in their "
-                "place, such as values.filled(0)."
+                f"{name} must not have masked values, got a masked array. Remove the values, as "
+                "values.compressed() does, or fill them in, as values.filled(0) does."
             )
 
 
 def refuse_other_arrays(**values: Any) -> None:
-    """Raise for an array of another library that follows the array API, as on another device."""
+    """Raise TypeError for an array-API array of another library, which may be on another device."""
     for name, value in values.items():
         own = isinstance(value, (np.ndarray, np.generic))
         if hasattr(value, "__array_namespace__") and not own:
             library = type(value).__module__.partition(".")[0]
             raise TypeError(
-                f"{name} is an array of {library}, and skcalrank computes with numpy: pass an "
-                f"array of numpy, such as np.asarray({name}) or what {library} has for it."
+                f"{name} must be a numpy array, got an array of {library}. Convert it with "
+                f"np.asarray({name}), or with the conversion that {library} provides."
             )
 
 
 def as_array(values: ArrayLike, name: str) -> Array:
-    """Return an array of any dtype; masked arrays, dask collections and
-    arrays of other libraries are refused.
+    """Return a numpy array of any dtype.
+
+    Raise an error for masked values, dask collections and arrays of other libraries.
     """
-    refuse_lazy("what reads it", "", **{name: values})
+    refuse_lazy("this call", "", **{name: values})
     refuse_masked(**{name: values})
     refuse_other_arrays(**{name: values})
     try:
         return np.asarray(values)
     except Exception as error:
         kind = type(values).__name__
-        raise ValueError(f"{name} is a {kind} that numpy cannot read: {error}") from error
+        raise ValueError(
+            f"{name} must be convertible to a numpy array, got a {kind}: {error}"
+        ) from error
 
 
 @contextmanager
 def naming(*names: str) -> Iterator[None]:
-    """Name the arguments in what scikit-learn and numpy raise for their values."""
+    """Prefix errors that scikit-learn and numpy raise in this context with argument names."""
     try:
-        # The check for finite values sums them first, and sums of both signs may overflow.
+        # scikit-learn sums values to check that they are finite; the sums may be inf - inf.
         with np.errstate(invalid="ignore"):
             yield
     except (ValueError, TypeError, OverflowError) as error:
@@ -88,12 +90,12 @@ def naming(*names: str) -> Iterator[None]:
 
 
 def checked_array(values: ArrayLike, name: str, **checks: Any) -> Any:
-    """Return finite numbers in double precision, or raise an error that names the argument.
+    """Return an array of finite numbers in double precision; errors name the argument.
 
-    ``checks`` are those of :func:`sklearn.utils.check_array`.
+    ``checks`` are passed to :func:`sklearn.utils.check_array`.
     """
     if issparse(values):
-        raise ValueError(f"{name} is sparse: pass an array, {name}.toarray().")
+        raise ValueError(f"{name} must be dense, got a sparse matrix. Pass {name}.toarray().")
     with naming(name):
         raw = as_array(values, name)
         refuse_no_numbers(**{name: raw})
@@ -101,7 +103,10 @@ def checked_array(values: ArrayLike, name: str, **checks: Any) -> Any:
 
 
 def is_finite(X: object) -> bool:
-    """Return whether numbers in a large array are finite, if their sum is; False tells nothing."""
+    """Return True if a large array of floats is known to be finite; False means unknown.
+
+    The check sums the values: a finite sum has finite terms, and an infinite sum proves nothing.
+    """
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.size < PART_CELLS:
         return False
     if X.dtype not in (np.float64, np.float32):
@@ -110,7 +115,7 @@ def is_finite(X: object) -> bool:
     sums: list[float] = []
 
     def add_up(start: int) -> float:
-        # As fast as memory, which a sum is not.
+        # A product with ones is as fast as memory allows, and np.sum is slower.
         return float((X[start : start + step] @ ones).sum())
 
     with np.errstate(all="ignore"):
@@ -119,29 +124,29 @@ def is_finite(X: object) -> bool:
 
 
 def refuse_no_numbers(**values: Any) -> None:
-    """Raise for dates, durations and records, of which numpy makes numbers without a word."""
+    """Raise ValueError for dates, durations and records, which numpy silently casts to numbers."""
     for name, value in values.items():
-        # Frames tell without their rows.
+        # Frames have the same types without rows.
         some = value.head(0) if hasattr(value, "head") else value
         if not issparse(some) and (dtype := np.asarray(some).dtype).kind in "mMV":
-            raise ValueError(f"{name} holds values of type {dtype}: make numbers of them first.")
+            raise ValueError(f"{name} must hold numbers, got dtype {dtype}. Convert it first.")
 
 
 def refuse_rounding(values: Any, name: str) -> None:
-    """Raise for labels that differ, such as integers above 2**53, but not in double precision."""
+    """Raise ValueError if distinct labels, such as integers above 2**53, are equal as doubles."""
     if exact_ranks(values) is not None:
         raise ValueError(
-            f"{name} holds values that differ, but are equal in double precision, such as integers "
-            "above 2**53: subtract a common part (the smallest value), or pass their ranks."
+            f"{name} must stay distinct in double precision, got different values that become "
+            "equal, such as integers above 2**53. Subtract the smallest value, or pass ranks."
         )
 
 
 def exact_ranks(values: Any) -> Ints | None:
-    """Return the ranks of values of which some are equal in double precision only, else None."""
+    """Return the ranks of values if double precision would make some of them equal, else None."""
     raw = np.asarray(values)
     if isinstance(values, (list, tuple)) and raw.dtype.kind == "f" and raw.size:
-        # Of integers on both sides of 2**63 numpy makes double precision itself.
-        # As a number of Python: half precision cannot be compared with larger ones.
+        # numpy itself casts lists with integers on both sides of 2**63 to double precision.
+        # float(): half precision cannot be compared with larger numbers.
         large = _EXACT <= float(np.abs(raw).max()) < np.inf
         raw = np.asarray(values, dtype=object) if large else raw
     if not raw.size or not _is_rounded(raw):
@@ -152,7 +157,7 @@ def exact_ranks(values: Any) -> Ints | None:
 
 
 def _is_rounded(raw: Array) -> bool:
-    """Return whether some of the numbers are not of double precision."""
+    """Return whether some of the numbers may not be exact in double precision."""
     if raw.dtype.kind in "iu":
         return max(-float(raw.min()), float(raw.max())) > _EXACT
     if raw.dtype == np.longdouble != np.float64:
@@ -174,9 +179,10 @@ def _overflows(raw: Array) -> bool:
 
 
 def scale_of(largest: ArrayLike) -> Floats:
-    """Return powers of two to divide by where values as large leave the range of sums and squares.
+    """Return divisors that keep sums and squares of values in the range of double precision.
 
-    1 in the usual range, also for 0, so that nothing is rounded there.
+    `largest` holds the largest absolute values. The divisors are powers of two, so that dividing
+    does not round; they are 1 in the usual range, 1e-150 to 1e150, and for 0.
     """
     largest = np.asarray(largest, dtype=np.float64)
     outside = (largest > 1e150) | ((largest < 1e-150) & (largest > 0))

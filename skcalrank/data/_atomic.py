@@ -1,4 +1,4 @@
-"""Methods that change an estimator completely or not at all."""
+"""A decorator for methods that leave the estimator unchanged if they fail."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 _STOPS_EARLY = "BoostedRanker has parameters for early stopping, BoostedRanker({})"
 
-# What boosting libraries are told of queries and of early stopping, and what to do instead.
+# Arguments of boosting libraries for queries and early stopping, and what to pass instead.
 _OF_OTHER_LIBRARIES = {
     "group": "pass qid=np.repeat(np.arange(len(group)), group), the query of each row",
     "groups": "pass qid=groups, the query of each row",
@@ -29,11 +29,12 @@ Returned = TypeVar("Returned")
 def all_or_nothing(
     method: Callable[Concatenate[Self, Given], Returned],
 ) -> Callable[Concatenate[Self, Given], Returned]:
-    """Make a method that fits leave the estimator as it was when it raises.
+    """Decorate a fitting method so that it leaves the estimator unchanged when it raises.
 
     scikit-learn's ``validate_data`` writes to the estimator before anything else can fail, so that
     a failed fit would otherwise change how a fitted estimator validates and predicts. Attributes
-    are restored, not copied: the method must not change in place an object that it found in one.
+    are restored, but their values are not copied: the method must not modify the value of an
+    existing attribute in place.
 
     Examples
     --------
@@ -51,7 +52,6 @@ def all_or_nothing(
     ...     print(counter.n)
     0
     """
-
     takes_qid = "qid" in signature(method).parameters
 
     @wraps(method)

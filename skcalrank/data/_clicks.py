@@ -1,4 +1,4 @@
-"""Click sessions, as a target that survives every splitter."""
+"""Click sessions, as a target that is sliced by rows."""
 
 from __future__ import annotations
 
@@ -14,18 +14,11 @@ from ._types import Array, ArrayLike, Bools, Ints
 
 
 class ClickSessions(Judgments):
-    """What users were shown and what they clicked: a list of rows and a position.
+    """Click sessions: for each, the documents that were shown and the position of the click.
 
-    A session shows documents of one query from top to bottom; at most one is clicked. It has a
-    length and can be sliced by rows like an array, so every splitter of scikit-learn takes it
-    as ``y``. It carries its queries.
-
-    Slicing keeps what the sessions say about the rows that are left: a document before the
-    click, or of a session without a click, was examined and not clicked; one below the click was
-    not examined. Where the clicked document itself is cut away, those below it drop out and
-    the session counts as one without a click; a session of which nothing is left drops out.
-    Clicks and examinations of the rows that are left are therefore those of the whole. A row can
-    be chosen once only, for a session does not show a document twice.
+    A session shows documents of one query from top to bottom, and at most one document is
+    clicked. The target carries its queries. It has a length and is sliced by rows like an array,
+    so that every splitter of scikit-learn accepts it as ``y``.
 
     Parameters
     ----------
@@ -34,22 +27,41 @@ class ClickSessions(Judgments):
     shown_rows : sequence of arrays of int, or array-like of shape (n_sessions, n_shown)
         Row numbers in the order shown. In a matrix, -1 fills the end of shorter lists.
     clicked_position : array-like of int of shape (n_sessions,)
-        1 = the document shown first was clicked, 2 = the second, ...; 0 = nothing was clicked.
+        1 if the document shown first was clicked, 2 for the second, and so on; 0 if nothing was
+        clicked.
 
     Attributes
     ----------
     qid : ndarray of shape (n_rows,)
+        Query of each row.
     shown_rows : ndarray of shape (n_shown,)
-        The rows, one session after the other.
+        Row numbers of the documents shown, one session after the other.
     ptr : ndarray of shape (n_sessions + 1,)
         Session ``s`` shows ``shown_rows[ptr[s]:ptr[s + 1]]``.
     clicked_position : ndarray of shape (n_sessions,)
+        Position of the click of each session, 0 if there is none.
 
     Raises
     ------
     ValueError
-        For unknown rows, sessions that are empty, show a document twice or documents of several
-        queries, and clicks outside the list.
+        If a row does not exist, a session is empty, shows a document twice or shows documents of
+        several queries, or a click is outside the list.
+
+    See Also
+    --------
+    skcalrank.aggregation.cascade : Turn click sessions into one score per row.
+    PreferenceTarget : Weighted preferences between documents.
+
+    Notes
+    -----
+    A document above the click, or in a session without a click, was examined and not clicked. A
+    document below the click was not examined.
+
+    Slicing keeps this information for the rows that are left, so that their clicks and
+    examinations are the same as in the whole target. If the clicked document of a session is
+    removed, the documents below it are removed from the session too, and the session becomes
+    one without a click. A session without documents is removed. Each row can be selected only
+    once, because a session cannot show a document twice.
 
     Examples
     --------
@@ -79,12 +91,16 @@ class ClickSessions(Judgments):
     def unchecked(
         cls, qid: Array, shown_rows: Ints, ptr: Ints, clicked_position: Ints
     ) -> ClickSessions:
-        """Return sessions that are known to be valid, from the arrays of the attributes.
+        """Return click sessions built from the arrays of the attributes, without validation.
 
         Parameters
         ----------
         qid, shown_rows, ptr, clicked_position : ndarray
-            As in the attributes. They are not copied.
+            As described in the attributes of the class. They are not copied.
+
+        Returns
+        -------
+        sessions : ClickSessions
         """
         out = cls.__new__(cls)
         out.qid, out.shown_rows, out.ptr = qid, shown_rows, ptr
@@ -100,7 +116,7 @@ class ClickSessions(Judgments):
             raise ValueError(
                 f"Session {session} shows row {first[session]} of query "
                 f"{plain(self.qid[first[session]])!r} and row {row} of query "
-                f"{plain(self.qid[row])!r}: a session belongs to one query."
+                f"{plain(self.qid[row])!r}. A session must show documents of one query."
             )
 
     def _check_shown_once(self) -> None:
@@ -112,7 +128,7 @@ class ClickSessions(Judgments):
                 f"Session {session} shows row {row} twice: keep its first appearance only."
             )
 
-    # -- what a target must be able to do -----------------------------------------
+    # -- interface of targets ------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.qid)
@@ -124,8 +140,8 @@ class ClickSessions(Judgments):
         rows = chosen_rows(key, len(self), "ClickSessions")
         if len(np.unique(rows)) < len(rows):
             raise ValueError(
-                "A row is chosen twice, but a session cannot show a document twice: choose each "
-                "row of ClickSessions at most once (no bootstrap)."
+                "Rows of ClickSessions must be selected at most once, because a session cannot "
+                "show a document twice, got a row twice. Do not use a bootstrap."
             )
         place = np.full(len(self), -1)
         place[rows] = np.arange(len(rows))
@@ -135,7 +151,7 @@ class ClickSessions(Judgments):
         lost = np.zeros(self.n_sessions, dtype=bool)
         lost[session[clicked & ~left]] = True
         left &= self.examined | ~lost[session]
-        # A click stays with its document, at its position among those that are left.
+        # A click stays with its document, at the new position among the documents that are left.
         clicked &= left
         before = np.append(0, np.cumsum(left))[self.ptr[:-1]]
         position = np.zeros(self.n_sessions, dtype=int)
@@ -149,7 +165,7 @@ class ClickSessions(Judgments):
     def _arrays(self) -> tuple[Array, ...]:
         return self.shown_rows, self.ptr, self.clicked_position
 
-    # -- reading it ---------------------------------------------------------------
+    # -- properties of the sessions -------------------------------------------------
 
     @property
     def n_sessions(self) -> int:
@@ -173,7 +189,8 @@ class ClickSessions(Judgments):
     def examined(self) -> Bools:
         """Whether each shown document was examined, of shape (n_shown,).
 
-        In the cascade model a user reads from the top to the click, or all that is shown.
+        In the cascade model, a user reads from the top down to the click, or to the end of the
+        list if nothing is clicked.
         """
         last = np.where(self.clicked_position, self.clicked_position, np.diff(self.ptr))
         return self._position_of_shown <= np.repeat(last, np.diff(self.ptr))
@@ -193,11 +210,14 @@ class ClickSessions(Judgments):
         return np.arange(1, len(self.shown_rows) + 1) - np.repeat(self.ptr[:-1], np.diff(self.ptr))
 
     def counts(self) -> tuple[Ints, Ints]:
-        """Clicks and examinations of each row.
+        """Return the number of clicks and of examinations of each row.
 
         Returns
         -------
-        clicks, examinations : ndarray of int of shape (n_rows,)
+        clicks : ndarray of int of shape (n_rows,)
+            How often each row was clicked.
+        examinations : ndarray of int of shape (n_rows,)
+            How often each row was examined, see :attr:`examined`.
         """
         return (
             np.bincount(self.shown_rows[self._is_click], minlength=len(self)),
@@ -206,26 +226,27 @@ class ClickSessions(Judgments):
 
 
 def _flat_rows(shown_rows: ArrayLike | Iterable[ArrayLike], n_rows: int) -> tuple[Ints, Ints]:
-    """Rows one session after the other, and pointers to the sessions."""
+    """Return the shown rows, one session after the other, and pointers to the sessions."""
     rows, sizes = _concatenated(shown_rows)
     session = np.repeat(np.arange(len(sizes)), sizes)
     bad = (rows < -1) | (rows >= n_rows)
     if bad.any():
         raise ValueError(
-            f"shown_rows[{session[bad][0]}] holds {rows[bad][0]}, but qid has {n_rows} rows, from "
-            "0 (-1 fills the end of a list)."
+            f"shown_rows must hold row numbers from 0 to {n_rows - 1}, or -1 at the end of a "
+            f"list, got {rows[bad][0]} in shown_rows[{session[bad][0]}]."
         )
     shown = rows >= 0
     after = ~shown[:-1] & shown[1:] & (session[:-1] == session[1:])
     if after.any():
         raise ValueError(
-            f"shown_rows[{session[:-1][after][0]}] goes on after -1, which fills the end of a "
-            "list: close the gap."
+            "shown_rows must hold -1 only at the end of a list, got a row number after -1 in "
+            f"shown_rows[{session[:-1][after][0]}]. Close the gap."
         )
     sizes = np.bincount(session[shown], minlength=len(sizes))
     if not sizes.all():
         raise ValueError(
-            f"shown_rows[{np.argmin(sizes)}] is empty: leave out sessions that show nothing."
+            f"shown_rows[{np.argmin(sizes)}] must not be empty. Leave out sessions that show "
+            "nothing."
         )
     return rows[shown], np.append(0, np.cumsum(sizes))
 
@@ -243,7 +264,7 @@ def _concatenated(shown_rows: Any) -> tuple[Ints, Ints]:
         rows = np.concatenate(lists) if lists else np.zeros(0, dtype=int)
     if rows.dtype.kind not in "iu" and rows.size:
         raise ValueError(
-            f"shown_rows must hold integers, the numbers of rows, and holds {rows.dtype}."
+            f"shown_rows must hold row numbers, which are integers, got dtype {rows.dtype}."
         )
     return rows.astype(np.intp), sizes
 
@@ -252,19 +273,20 @@ def _positions(clicked_position: ArrayLike, sizes: Ints) -> Ints:
     position = as_array(clicked_position, "clicked_position")
     if position.shape != sizes.shape:
         raise ValueError(
-            f"clicked_position has shape {position.shape} for {len(sizes)} sessions: give one "
-            "position for each."
+            f"clicked_position must have shape ({len(sizes)},), one position per session, got "
+            f"{position.shape}."
         )
     if position.dtype.kind not in "iu" and position.size:
         raise ValueError(
-            f"clicked_position must hold integers and holds {position.dtype}: 1 is the document "
-            "shown first, and 0 stands for no click (put it in place of None and NaN)."
+            f"clicked_position must hold integers, got dtype {position.dtype}. 1 is the document "
+            "shown first, and 0 means no click: replace None and NaN by 0."
         )
     outside = (position < 0) | (position > sizes)
     if outside.any():
         session = np.flatnonzero(outside)[0]
         raise ValueError(
-            f"clicked_position[{session}] is {position[session]}, but session {session} shows "
-            f"{sizes[session]} documents: positions count from 1, and 0 stands for no click."
+            f"clicked_position[{session}] must be from 0 to {sizes[session]}, the number of "
+            f"documents of session {session}, got {position[session]}. 1 is the document shown "
+            "first, and 0 means no click."
         )
     return position.astype(np.intp)

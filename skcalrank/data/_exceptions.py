@@ -1,4 +1,4 @@
-"""Errors and warnings that have a name of their own."""
+"""Exceptions and warnings of skcalrank."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _PACKAGE = os.path.join(Path(__file__).parents[1], "")
 
 
 class MissingQidError(ValueError):
-    """Rows were to be read as queries, but nothing says which row belongs to which.
+    """Error raised when query identifiers are required but missing.
 
-    Raised by a ranker that was fitted with query identifiers and is asked to rank
-    or score rows without them, and by splitters that get none. A fold is never
-    silently treated as one query.
+    Raised by a ranker that was fitted with a qid and is asked to rank or score rows
+    without one, and by splitters that are called without a qid. A fold is never silently
+    treated as one query.
 
     Examples
     --------
@@ -26,10 +26,11 @@ class MissingQidError(ValueError):
 
 
 class OneQueryWarning(UserWarning):
-    """Rows without a qid count as one query, which is rarely what they are.
+    """Warning that rows without a qid are treated as one query, which is rarely intended.
 
-    Given by ``fit``, ``partial_fit`` and ``score`` of rankers, and by scorers, for one-dimensional
-    y of several rows. A qid silences it, also ``qid=np.zeros(len(y))`` for one query.
+    Issued by ``fit``, ``partial_fit`` and ``score`` of rankers, and by scorers, for
+    one-dimensional y of several rows. Pass a qid to silence it; if all rows are one query, pass
+    ``qid=np.zeros(len(y))``.
 
     Examples
     --------
@@ -40,12 +41,13 @@ class OneQueryWarning(UserWarning):
 
 
 class CutQueriesWarning(UserWarning):
-    """A part of a query was taken for the whole.
+    """Warning that only a part of the rows of a query is used as if it were the whole query.
 
-    Measures of a part are too high where lists are short, and targets of a part differ from those
-    of the query. Given wherever it can be seen: by ``fit`` and scores for a part of a target that
-    carries its queries, by :class:`~skcalrank.LeastSquaresRankerCV` for its `cv`, and for
-    regressors that stop early on rows of their own choice.
+    Measures of a part of a query are too high because its list is shorter, and targets of a part
+    differ from the targets of the whole query. Issued wherever a cut query can be detected: by
+    ``fit`` and ``score`` for a part of a target that carries its queries, by
+    :class:`~skcalrank.LeastSquaresRankerCV` for its `cv`, and for regressors that set rows of
+    their own choice aside for early stopping.
 
     Examples
     --------
@@ -56,10 +58,10 @@ class CutQueriesWarning(UserWarning):
 
 
 class NotAMeanWarning(UserWarning):
-    """A regressor does not estimate the mean of the targets, or predicts a constant.
+    """Warning that a regressor does not estimate the mean of the targets, or predicts a constant.
 
-    Least-squares rankers are calibrated for regressors that estimate conditional means, of which
-    medians and other quantiles are none.
+    Least-squares rankers are calibrated for regressors that estimate conditional means. Medians
+    and other quantiles are not means.
 
     Examples
     --------
@@ -70,7 +72,7 @@ class NotAMeanWarning(UserWarning):
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn of the line outside the package that called it."""
+    """Issue a warning that points to the line outside the package that led to it."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1

@@ -1,4 +1,4 @@
-"""Numbers of 64 bits that stand for the values of arrays: equal values have equal numbers."""
+"""Hashes of 64 bits for the values and rows of arrays: equal values have equal hashes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def hash_cells(values: Array) -> Array:
-    """Return a number for each value, 0 for 0.0 and -0.0."""
+    """Return the hash of each value, which is 0 for 0.0 and -0.0."""
     bits: Array = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
-    # Simple values have zeros in their lower half, where a product looks first.
+    # Round numbers have zeros in their lower half, which a product would leave zero.
     bits ^= bits >> np.uint64(32)
     bits *= _SPREAD
     bits ^= bits >> np.uint64(29)
@@ -24,17 +24,17 @@ def hash_cells(values: Array) -> Array:
 
 
 def hash_keys(n: int) -> Array:
-    """Return factors of n columns, under which rows are summed to their numbers."""
+    """Return fixed random factors of n columns: the hash of a row is a weighted sum of hashes."""
     drawn: Any = np.random.default_rng(0).integers(1 << 63, size=n, dtype=np.uint64)
     keys: Array = 2 * drawn + np.uint64(1)
     return keys
 
 
 def hash_rows(X: Any) -> Array:
-    """Return a number for each row, of an array or a CSR matrix."""
+    """Return the hash of each row of an array or a CSR matrix."""
     keys = hash_keys(X.shape[1])
     if issparse(X):
-        # Zeros add nothing.
+        # Entries that are not stored are zeros, whose hash is 0.
         sums: Array = np.append(np.uint64(0), (hash_cells(X.data) * keys[X.indices]).cumsum())
         found: Array = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
         return found
@@ -47,7 +47,7 @@ def hash_rows(X: Any) -> Array:
 
 
 def first_equal_rows(X: Any) -> Ints:
-    """Return for each row the first one that equals it, which may be itself."""
+    """Return, for each row, the index of the first row that equals it, which may be itself."""
     _, first, number = np.unique(hash_rows(X), return_index=True, return_inverse=True)
     found: Ints = first[number]
     return found

@@ -1,4 +1,4 @@
-"""Properties that are computed when they are first read."""
+"""A lock-free replacement of ``functools.cached_property``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ else:
     class lazy_property(cached_property):
         """A ``cached_property`` without a lock.
 
-        Before Python 3.12 all objects of a class share one, so that threads wait for each other,
-        and for ever where an interrupt came while it was held.
+        Before Python 3.12, all objects of a class share one lock, so that threads wait for each
+        other, and wait forever if an interrupt arrived while the lock was held.
         """
 
         def __get__(self, instance, owner=None):

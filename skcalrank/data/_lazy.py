@@ -1,4 +1,4 @@
-"""How the package recognizes a lazy collection without knowing the library that made it."""
+"""Detection of dask collections without importing dask."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import Any
 
 _LAZY_FITS = (
-    "Least-squares surrogates of scores, such as NDCGRanker(), fit dask collections; score and "
-    "rank, and predict where a document is scored by itself, take them after any fit."
+    "Rankers that learn scores by least squares, such as NDCGRanker(), can be fitted to dask "
+    "collections. After any fit, score and rank accept them, and so does predict of rankers that "
+    "score each document by itself."
 )
 
 
@@ -20,18 +21,21 @@ def is_lazy(*values: object) -> bool:
 
 
 def refuse_lazy(who: str, remedy: str = _LAZY_FITS, **values: object) -> None:
-    """Raise for a dask collection among the arguments of `who`, which needs arrays in memory."""
+    """Raise ValueError if one of `values` is a dask collection.
+
+    `who` is the caller, which needs arrays in memory; `remedy` ends the message.
+    """
     for name, value in values.items():
         if is_lazy(value):
             raise ValueError(
-                f"{name} is a dask collection, and {who} needs it in memory here: pass "
-                f"{name}.compute(), or columns of one frame.compute() where several collections "
-                f"must have their rows in the same order. {remedy}".rstrip()
+                f"{name} must be an array in memory for {who}, got a dask collection. Pass "
+                f"{name}.compute(); where several collections must keep their rows in the same "
+                f"order, pass columns of one frame.compute(). {remedy}".rstrip()
             )
 
 
 def in_memory(**columns: Any) -> tuple[Any, ...]:
-    """Return columns of one table with the dask collections among them computed, by one graph."""
+    """Return columns of one table in memory; all dask collections are computed in one graph."""
     if not is_lazy(*columns.values()):
         return tuple(columns.values())
     computed: dict[str, Any] = import_module("skcalrank.dask._gather").gather(columns)

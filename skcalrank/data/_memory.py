@@ -1,22 +1,22 @@
-"""How much is held in memory at a time; a cell is a number of eight bytes.
+"""Limits on the size of arrays in memory; a cell is a number of eight bytes.
 
-Sums that are taken part by part depend on these sizes in their last bits.
+The last bits of sums that are accumulated part by part depend on these limits.
 """
 
-#: Arrays that are read several times stay in the cache of a processor (1 MB).
+#: Size of arrays that stay in the processor cache while they are read several times (1 MB).
 CACHE_CELLS = 1 << 17
 
-#: Temporary arrays are made part by part (16 MB).
+#: Size of temporary arrays, which are made part by part (16 MB).
 PART_CELLS = 1 << 21
 
-#: Intermediate results of more cells are made again where they are needed again (512 MB).
+#: Largest size of intermediate results that are kept; larger ones are recomputed (512 MB).
 KEPT_CELLS = 1 << 26
 
-#: An array of more cells is not made at all (2 GB).
+#: Largest size of any array that is made (2 GB).
 MOST_CELLS = 1 << 28
 
-#: Rows of long tables are read, or made, so many at a time.
+#: Number of rows of long tables that are read or made at a time.
 CHUNK_ROWS = 1 << 16
 
-#: The command line reads larger files in chunks (256 MB).
+#: Largest file that the command line reads at once; larger files are read in chunks (256 MB).
 WHOLE_BYTES = 1 << 28

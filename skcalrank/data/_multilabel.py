@@ -1,4 +1,4 @@
-"""Several labels of each document."""
+"""A target with several labels of each document."""
 
 from __future__ import annotations
 
@@ -15,31 +15,41 @@ from ._validation import check_labels
 
 
 class MultiLabelTarget(Judgments):
-    """Several labels of each document, such as relevance, margin and freshness, and its query.
+    """Several labels of each document, such as relevance, margin and freshness, with its query.
 
-    A matrix as y is the label-ranking form, in which every row is a query of its own; this class
-    says that columns are labels of documents instead. It is sliced by rows like an array, so that
-    every splitter of scikit-learn takes it as y.
+    A matrix passed as ``y`` is in the label-ranking form, where every row is a query of its own.
+    With this class, every row is a document and the columns are its labels. The target is sliced
+    by rows like an array, so that every splitter of scikit-learn accepts it as ``y``.
 
     Parameters
     ----------
     labels : array-like or data frame of shape (n_rows, n_labels)
-        Higher is better in every column.
+        Labels; higher is better in every column.
     qid : array-like of shape (n_rows,)
         Query of each row, of any hashable type, in any order.
     names : list of str, default=None
-        Names of the labels; None are the columns of a data frame, else ``"label0"`` and so on.
+        Names of the labels. If None, the column names of a data frame, else ``"label0"``,
+        ``"label1"`` and so on.
 
     Attributes
     ----------
     labels : ndarray of shape (n_rows, n_labels)
+        Labels of each document.
     qid : ndarray of shape (n_rows,)
+        Query of each row.
     names : list of str
+        Names of the labels.
 
     Raises
     ------
     ValueError
-        If labels are not finite or not of this shape, or names are not as many, or equal.
+        If `labels` are not finite or not two-dimensional, or if `names` are not distinct or not
+        one per label.
+
+    See Also
+    --------
+    RankingTarget : One label of each document.
+    MultiLabelRanker : A ranker for several labels.
 
     Examples
     --------
@@ -59,23 +69,22 @@ class MultiLabelTarget(Judgments):
         given = getattr(labels, "columns", None) if names is None else names
         self.labels: Floats = check_labels(labels, "labels").copy()
         if self.labels.ndim != 2:
-            raise ValueError(
-                f"labels must have a column for each label, got shape {self.labels.shape}."
-            )
+            raise ValueError(f"labels must have shape (n_rows, n_labels), got {self.labels.shape}.")
         n_rows, n_labels = self.labels.shape
         self.qid: Array = np.array(check_qid(qid, n_rows))
         numbered = [f"label{number}" for number in range(n_labels)]
         self.names: list[str] = numbered if given is None else [str(name) for name in given]
         if len(self.names) != n_labels or len(set(self.names)) < n_labels:
-            raise ValueError(f"names must be {n_labels} that differ, got {self.names}.")
+            raise ValueError(f"names must be {n_labels} distinct names, got {self.names}.")
         self.origin: Origin | None = None
 
     def label(self, name: str) -> Floats:
-        """Return a column of labels.
+        """Return one label of all documents.
 
         Parameters
         ----------
         name : str
+            Name of the label, one of `names`.
 
         Returns
         -------
@@ -84,7 +93,7 @@ class MultiLabelTarget(Judgments):
         Raises
         ------
         ValueError
-            If there is none of this name.
+            If there is no label of this name.
         """
         if name not in self.names:
             raise ValueError(f"name must be one of {', '.join(self.names)}, got {name!r}.")
@@ -105,7 +114,7 @@ class MultiLabelTarget(Judgments):
 
     @property
     def is_silent(self) -> bool:
-        """Whether no label differs between documents of a query."""
+        """Whether all documents of each query have equal labels."""
         queries = self.queries()
         columns = (queries.group(label) for label in self.labels.T)
         return not any((queries.max(one) + queries.max(-one) > 0).any() for one in columns)

@@ -1,4 +1,4 @@
-"""What a part of a target knows of the whole that it was cut from."""
+"""Record of which rows of each query are left after a target was sliced."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from ._types import Ints
 
 
 class Origin(NamedTuple):
-    """Where each row of a target stood in its query, before anything was cut away.
+    """Place of each row in its query, before any rows were removed.
 
     Attributes
     ----------
     place : ndarray of shape (n_rows,)
-        Number of the row within its query, from 0. Tells a row that is there twice from two.
+        0-based number of the row within its query. Distinguishes a row that is there twice from
+        two different rows.
     size : ndarray of shape (n_rows,)
-        How many rows the query had.
+        Number of rows that the query of the row had.
     """
 
     place: Ints
@@ -26,16 +27,16 @@ class Origin(NamedTuple):
 
     @classmethod
     def of(cls, queries: Queries) -> Origin:
-        """Return the origin of whole queries."""
+        """Return the origin of the rows of complete queries."""
         place = np.arange(queries.n_rows) - queries.repeat(queries.ptr[:-1])
         return cls(queries.ungroup(place), queries.ungroup(queries.repeat(queries.sizes)))
 
     def rows(self, rows: Ints) -> Origin:
-        """Return the origin of some of the rows."""
+        """Return the origin of the selected rows."""
         return Origin(self.place[rows], self.size[rows])
 
     def arrived(self, queries: Queries) -> tuple[Ints, Ints]:
-        """Return how many different rows of each query are there, and how many there were."""
+        """Return the number of distinct rows left in each query, and its original size."""
         size = queries.max(queries.group(self.size))
         first = np.cumsum(size) - size
         is_there = np.zeros(int(size.sum()), dtype=np.intp)

@@ -1,7 +1,7 @@
-"""Validity of parameters, declared as data.
+"""Constraints on the parameters of estimators, and their checks.
 
-The only module that imports scikit-learn's constraints, which are private there: an estimator
-declares ``_parameter_constraints`` by the names of this module.
+This is the only module that imports scikit-learn's parameter constraints, which are private API.
+Estimators declare ``_parameter_constraints`` with the names defined here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import Interval as Interval
 
 
 class Integers(Interval):  # type: ignore[misc]
-    """The integers from a least one, or all of them; a bool is none."""
+    """Constraint to integers ``>= least``, or to all integers; a bool is not an integer."""
 
     def __init__(self, least: int | None = None) -> None:
         super().__init__(Integral, least, None, closed="neither" if least is None else "left")
@@ -36,13 +36,14 @@ NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 REGRESSOR = HasMethods(["fit", "predict"])
 
-#: Of a parameter that is validated by what it names: a measure, a loss, a prediction map.
+#: Constraint of a parameter that is validated when its value, the name of a measure, a loss or a
+#: prediction map, is looked up.
 OWN_ERROR = "no_validation"
 
 
 def one_of(*names: str) -> StrOptions:
     """Return the constraint that a parameter is one of these strings."""
-    # A set would list them in another order in every process.
+    # A set would list the names in another order in every process.
     return StrOptions(dict.fromkeys(names).keys())
 
 
@@ -56,17 +57,19 @@ def _validate(cls: Any, params: dict[str, Any]) -> None:
 
 
 class NoRegressorError(NotFittedError):  # type: ignore[misc]
-    """The ``estimator`` of a ranker is neither None nor a regressor.
+    """Error for the ``estimator`` of a ranker that is neither None nor a regressor.
 
-    The tags of a ranker need the regressor, and scikit-learn asks for them before `fit`, even to
-    display an estimator in a notebook: it displays one that is not fitted, and raises elsewhere.
+    It is a NotFittedError because scikit-learn reads the tags of a ranker, which depend on its
+    regressor, even to display the ranker in a notebook: a NotFittedError is ignored there, and
+    raised everywhere else.
     """
 
 
 def check_regressor(owner: Any, regressor: Any) -> Any:
-    """Return the ``estimator`` of the ranker `owner`: None, or an object with fit and predict.
+    """Return `regressor`, the ``estimator`` of the ranker `owner`, if it is valid.
 
-    The NoRegressorError that it raises otherwise names the parameter that was probably meant.
+    Valid are None and objects with ``fit`` and ``predict``. Otherwise raise a NoRegressorError
+    that suggests the parameter that was probably meant.
     """
     is_one = hasattr(regressor, "fit") and hasattr(regressor, "predict")
     if regressor is None or (is_one and not isclass(regressor)):
@@ -78,11 +81,11 @@ def check_regressor(owner: Any, regressor: Any) -> Any:
 
 
 def _meant(cls: Any, value: Any) -> str:
-    """Return which parameter a value was probably meant for, as the end of an error message."""
+    """Return the end of an error message: the parameter that a value was probably meant for."""
     names = (name for name in signature(cls).parameters if _accepts(cls, name, value))
     name = next(names, None)
     if name is None:
-        # A measure, which the name of the ranker says.
+        # The value is a measure, but the class of the ranker already determines its measure.
         of_measure = isinstance(value, str) and "@" in value
         return f": did you mean LeastSquaresRanker(measure={value!r})?" if of_measure else "."
     return f": did you mean {cls.__name__}({name}={value!r})?"
@@ -90,7 +93,7 @@ def _meant(cls: Any, value: Any) -> str:
 
 def _accepts(cls: Any, name: str, value: Any) -> bool:
     if cls._parameter_constraints[name] == OWN_ERROR:
-        # Names of measures have a cutoff, and those of prediction maps none.
+        # Names of measures may contain a cutoff, and names of prediction maps do not.
         return isinstance(value, str) and (name == "measure" or "@" not in value)
     try:
         _validate(cls, {name: value})
@@ -100,24 +103,27 @@ def _accepts(cls: Any, name: str, value: Any) -> bool:
 
 
 def default_of(estimator: Any, name: str) -> Any:
-    """Return the default of a parameter of the constructor."""
+    """Return the default value of a constructor parameter."""
     return signature(type(estimator)).parameters[name].default
 
 
 def refuse_unread(estimator: Any, names: Iterable[str], why: str) -> None:
-    """Raise ValueError for a parameter that is not at its default, but that `why` does not read.
+    """Raise ValueError if one of the parameters `names` is changed although it has no effect.
 
-    The values satisfy their constraints, and `why` ends in the remedy.
+    `why` is the setting under which the parameters have no effect, followed by the remedy, as in
+    ``"loss='squared': set loss='pairwise_squared'"``. The values satisfy their constraints.
     """
     for name in names:
         value, default = getattr(estimator, name), default_of(estimator, name)
         # Callables may compare equal to anything.
         if callable(value) or value != default:
-            raise ValueError(f"{name}={value!r} is not read by {why}, or leave {name}={default!r}.")
+            raise ValueError(
+                f"{name}={value!r} has no effect with {why}, or leave {name}={default!r}."
+            )
 
 
 def refuse_second_penalty(estimator: Any) -> None:
-    """Raise for an ``alpha`` beside a regressor, which has a penalty of its own or none."""
+    """Raise ValueError if both ``alpha`` and ``estimator`` are set: a regressor ignores alpha."""
     if estimator.estimator is not None:
         own = f"estimator={estimator.estimator!r}: set the penalty on the estimator"
         refuse_unread(estimator, ["alpha"], own)

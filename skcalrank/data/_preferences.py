@@ -1,4 +1,4 @@
-"""Weighted preferences between documents, as a target that survives every splitter."""
+"""Weighted preferences between documents, as a target that is sliced by rows."""
 
 from __future__ import annotations
 
@@ -16,39 +16,45 @@ from ._targets import Judgments, Target, chosen_rows
 from ._types import Array, ArrayLike, Bools, Floats, Ints, Matrix
 from ._validation import carried_qid, check_option, check_target
 
-#: How relevances become weights of preferences.
+#: Names of the formulas that turn relevances into weights of preferences.
 PREFERENCE_WEIGHTS = ("difference", "unit")
 
 
 class PreferenceTarget(Judgments):
-    """Weighted preferences between the rows of a query: which row beats which.
+    """Weighted preferences between the documents of a query: which document beats which.
 
-    Build it with one of its constructors: :meth:`from_comparisons`,
-    :meth:`from_relevance`, :meth:`from_orders`, :meth:`from_matrix` or
-    :meth:`from_matrices`, which check what they are given. It has a length and can be sliced by
-    rows like an array, so every splitter of scikit-learn takes it as ``y``; preferences for or
-    against rows that are cut away drop out. It carries its queries.
+    Build a target with one of the constructors :meth:`from_comparisons`, :meth:`from_relevance`,
+    :meth:`from_orders`, :meth:`from_matrix` and :meth:`from_matrices`, which validate their
+    arguments. The target carries its queries. It has a length and is sliced by rows like an
+    array, so that every splitter of scikit-learn accepts it as ``y``; preferences for or against
+    rows that are removed are removed too.
 
     Parameters
     ----------
     winner, loser, weight, judgment, qid, n_items
-        What the attributes hold, unchecked.
+        Values of the attributes, which are not validated.
     n_rows : int
-        Number of rows, its length.
+        Number of rows, the length of the target.
 
     Attributes
     ----------
     winner, loser : ndarray of shape (n_preferences,)
-        Documents. In the subset-ranking form the number of the row; in the
-        label-ranking form ``row * n_items + item``.
+        Documents that win and lose. A document is a row number in the subset-ranking form, and
+        ``row * n_items + item`` in the label-ranking form.
     weight : ndarray of shape (n_preferences,)
-        Non-negative weights.
+        Non-negative weight of each preference.
     judgment : ndarray of shape (n_preferences,)
-        Number of the judgment that a preference belongs to, see :attr:`n_judgments`.
+        Identifier of the judgment that a preference belongs to, see :attr:`n_judgments`.
     qid : ndarray of shape (n_rows,) or None
-        Query of each row; None when all rows are one query, and in the label form.
+        Query of each row; None if all rows are one query, and in the label-ranking form.
     n_items : int or None
         Number of items that every row ranks in the label-ranking form, else None.
+
+    See Also
+    --------
+    RankingTarget : One relevance per document.
+    ClickSessions : Lists of shown documents and clicks.
+    PairwiseDisagreementRanker : A ranker for preferences.
 
     Examples
     --------
@@ -61,8 +67,8 @@ class PreferenceTarget(Judgments):
     """
 
     _remedy = (
-        "it is a target of PairwiseDisagreementRanker and of pairwise_disagreement_loss. Pass "
-        "it as it is."
+        "pass it unchanged to PairwiseDisagreementRanker, pairwise_disagreement_loss or another "
+        "function that accepts preferences."
     )
 
     def __init__(
@@ -96,45 +102,56 @@ class PreferenceTarget(Judgments):
         judgment: ArrayLike | None = None,
         require_dag: bool = False,
     ) -> PreferenceTarget:
-        """Preferences given one by one.
+        """Return a target from preferences given one by one.
 
         Parameters
         ----------
         winner_rows, loser_rows : array-like of int of shape (n_preferences,)
-            Row numbers of the document that wins and of the one that loses.
+            Row numbers of the documents that win and of the documents that lose.
         qid : array-like of shape (n_rows,)
             Query of each row.
         weight : array-like of shape (n_preferences,), default=None
-            Non-negative weights; None = 1.
+            Non-negative weights. If None, all weights are 1.
         judgment : array-like of shape (n_preferences,), default=None
-            Which preferences were stated together; None = each is a judgment of its own.
+            Identifier of the judgment that each preference belongs to; preferences that were
+            stated together share it. If None, each preference is a judgment of its own.
         require_dag : bool, default=False
-            Check that every judgment is a directed acyclic graph.
+            Whether to check that every judgment is a directed acyclic graph.
+
+        Returns
+        -------
+        target : PreferenceTarget
 
         Raises
         ------
         ValueError
-            For unknown rows, preferences across queries or of a row with itself,
-            negative weights, and judgments with a cycle under ``require_dag``.
+            If a row does not exist, a preference is between different queries or of a row over
+            itself, a weight is negative, or, with `require_dag`, a judgment has a cycle.
         """
         qid = check_own_qid(qid)
         winner = _row_numbers(winner_rows, "winner_rows", len(qid))
         loser = _row_numbers(loser_rows, "loser_rows", len(qid))
         if len(winner) != len(loser):
-            raise ValueError(f"winner_rows has {len(winner)} entries, loser_rows has {len(loser)}.")
+            raise ValueError(
+                "winner_rows and loser_rows must have the same length, got "
+                f"{len(winner)} and {len(loser)} entries."
+            )
         if judgment is None:
             judgment = np.arange(len(winner))
         judgment = np.array(as_array(judgment, "judgment"))
         weight = _weights(weight, len(winner))
         if len(judgment) != len(winner):
-            raise ValueError(f"judgment has {len(judgment)} entries for {len(winner)} preferences.")
+            raise ValueError(
+                f"judgment must have {len(winner)} entries, one per preference, got "
+                f"{len(judgment)}."
+            )
         codes = Queries.from_qid(qid).codes
         across = codes[winner] != codes[loser]
         if across.any():
             w, l = winner[across][0], loser[across][0]
             raise ValueError(
-                f"Row {w} of query {plain(qid[w])!r} is preferred to row {l} of query "
-                f"{plain(qid[l])!r}: preferences hold within a query."
+                "Preferences must be between rows of one query, got row "
+                f"{w} of query {plain(qid[w])!r} over row {l} of query {plain(qid[l])!r}."
             )
         out = cls(winner, loser, weight, judgment, len(qid), qid)
         return out._checked(require_dag)
@@ -143,11 +160,12 @@ class PreferenceTarget(Judgments):
     def from_relevance(
         cls, y: ArrayLike, qid: ArrayLike | None = None, *, weights: str = "difference"
     ) -> PreferenceTarget:
-        """Every preference that relevances imply.
+        """Return a target of all preferences that relevances imply.
 
-        ``y_ij = (y_i - y_j)_+`` ("difference") or ``1(y_i > y_j)`` ("unit", as in
-        Kendall's tau). Memory is that of all pairs; the rankers and metrics never
-        build them, so pass ``y`` itself unless you need the pairs.
+        The weight of the preference for document i over document j is ``(y_i - y_j)_+``
+        ("difference") or ``1(y_i > y_j)`` ("unit", as in Kendall's tau). All pairs are held in
+        memory. Rankers and metrics never build the pairs, so pass them `y` itself unless you need
+        the pairs.
 
         Parameters
         ----------
@@ -157,6 +175,10 @@ class PreferenceTarget(Judgments):
             Query of each row.
         weights : {"difference", "unit"}, default="difference"
             Weight of a preference.
+
+        Returns
+        -------
+        target : PreferenceTarget
         """
         check_preference_weights(weights)
         qid = carried_qid(y, qid)
@@ -174,18 +196,23 @@ class PreferenceTarget(Judgments):
         winner, loser, gap = winner[keep], loser[keep], gap[keep]
         weight = gap if weights == "difference" else np.ones_like(gap)
         out = cls(winner, loser, weight, _together(winner), n_rows, qid, n_items)
-        # Preferences of a part of the documents are a part of those of all.
+        # If rows of y were removed, preferences of these rows are missing as well.
         out.origin = y.origin if isinstance(y, Target) else None
         return out
 
     @classmethod
     def from_orders(cls, positions: ArrayLike) -> PreferenceTarget:
-        """Unit preferences from orders, in the label-ranking form.
+        """Return a target of unit preferences from orders, in the label-ranking form.
 
         Parameters
         ----------
         positions : array-like of shape (n, r)
-            1-based position of each item; NaN = unranked (no preference with others).
+            1-based position of each item; NaN if the item is unranked, which implies no
+            preference for or against it.
+
+        Returns
+        -------
+        target : PreferenceTarget
         """
         ranks = exact_ranks(positions)
         positions = as_array(positions if ranks is None else ranks + 1, "positions").astype(float)
@@ -194,7 +221,10 @@ class PreferenceTarget(Judgments):
                 f"positions must have shape (n, r) with r >= 2 items, got {positions.shape}."
             )
         if (positions < 1).any() or np.isinf(positions).any():
-            raise ValueError("positions count from 1, and NaN stands for an unranked item.")
+            raise ValueError(
+                "positions must be finite and >= 1, or NaN for an unranked item, got "
+                f"{positions[(positions < 1) | np.isinf(positions)][0]:g}."
+            )
         n, r = positions.shape
         row, i, j = np.nonzero(positions[:, :, None] < positions[:, None, :])
         return cls(row * r + i, row * r + j, np.ones(len(row)), _together(row), n, None, r)
@@ -203,17 +233,21 @@ class PreferenceTarget(Judgments):
     def from_matrix(
         cls, Y: Matrix, qid: ArrayLike, *, require_dag: bool = False
     ) -> PreferenceTarget:
-        """Preferences as a matrix by local index.
+        """Return a target from a matrix whose columns are local indices within a query.
 
         Parameters
         ----------
         Y : array-like or sparse matrix of shape (n_rows, n_columns)
-            ``Y[i, k] > 0``: row ``i`` is preferred to the ``k``-th row of its query (in
-            the order in which the rows of the query are given), with that weight.
+            If ``Y[i, k] > 0``, row ``i`` is preferred to row ``k`` of its query with this weight.
+            Rows of a query are counted from 0, in the order in which they are given.
         qid : array-like of shape (n_rows,)
             Query of each row.
         require_dag : bool, default=False
-            Check that the preferences of every query form a directed acyclic graph.
+            Whether to check that the preferences of every query form a directed acyclic graph.
+
+        Returns
+        -------
+        target : PreferenceTarget
         """
         matrix = csr_matrix(Y if issparse(Y) else as_array(Y, "Y").astype(float))
         qid = check_qid(qid, matrix.shape[0])
@@ -227,8 +261,8 @@ class PreferenceTarget(Judgments):
         if beyond.any():
             w, k = winner[beyond][0], local[beyond][0]
             raise ValueError(
-                f"Y[{w}, {k}] names document {k} of query {plain(qid[w])!r}, which has only "
-                f"{queries.sizes[codes[w]]}: columns are local indices within the query."
+                f"Columns of Y must be local indices within the query, got Y[{w}, {k}] != 0 for "
+                f"query {plain(qid[w])!r}, which has only {queries.sizes[codes[w]]} documents."
             )
         by_query = np.arange(len(qid)) if queries.order is None else queries.order
         loser = by_query[queries.ptr[codes[winner]] + local]
@@ -238,14 +272,19 @@ class PreferenceTarget(Judgments):
 
     @classmethod
     def from_matrices(cls, Y: ArrayLike, *, require_dag: bool = False) -> PreferenceTarget:
-        """Preferences as one matrix per row, in the label-ranking form.
+        """Return a target from one matrix per row, in the label-ranking form.
 
         Parameters
         ----------
         Y : array-like of shape (n, r, r)
-            ``Y[n, i, j] > 0``: item ``i`` is preferred to item ``j``, with that weight.
+            If ``Y[n, i, j] > 0``, item ``i`` is preferred to item ``j`` in row ``n``, with this
+            weight.
         require_dag : bool, default=False
-            Check that every matrix is the adjacency of a directed acyclic graph.
+            Whether to check that every matrix is the adjacency of a directed acyclic graph.
+
+        Returns
+        -------
+        target : PreferenceTarget
         """
         Y = as_array(Y, "Y").astype(float)
         if Y.ndim != 3 or Y.shape[1] != Y.shape[2] or Y.shape[1] < 2:
@@ -260,14 +299,15 @@ class PreferenceTarget(Judgments):
         itself = self.winner == self.loser
         if itself.any():
             raise ValueError(
-                f"Document {self.winner[itself][0]} is preferred to itself: drop that preference."
+                f"Preferences must be between different documents, got document "
+                f"{self.winner[itself][0]} over itself. Drop this preference."
             )
         if require_dag:
             self._check_dags()
         return self
 
     def _check_dags(self) -> None:
-        """Raise for the first judgment that has a cycle."""
+        """Raise ValueError for the first judgment that has a cycle."""
         queries = self.queries()
         code_of = self._query_of(self.winner)
         order = np.lexsort((self.judgment, code_of))
@@ -276,28 +316,28 @@ class PreferenceTarget(Judgments):
         for edges in np.split(order, new) if len(order) else ():
             if not is_acyclic(self.winner[edges], self.loser[edges]):
                 raise ValueError(
-                    f"Judgment {plain(self.judgment[edges[0]])!r} of query "
-                    f"{queries.name(code_of[edges[0]])!r} has a cycle, so it is not a DAG. Drop "
-                    "require_dag to accept cyclic preferences."
+                    "Judgments must be directed acyclic graphs, got a cycle in judgment "
+                    f"{plain(self.judgment[edges[0]])!r} of query "
+                    f"{queries.name(code_of[edges[0]])!r}. Drop require_dag to accept cycles."
                 )
 
-    # -- what a target must be able to do -----------------------------------------
+    # -- interface of targets ------------------------------------------------------
 
     def __len__(self) -> int:
         return self._n_rows
 
     def check_qid_beside(self, qid: ArrayLike | None) -> None:
-        """Raise ValueError for a qid beside preferences that were built without one."""
+        """Raise ValueError if a qid is passed with preferences that were built without one."""
         if qid is None or self.qid is not None:
             return
         if self.n_items is not None:
             raise ValueError(
-                "qid was given beside preferences in the label-ranking form, where every "
+                "qid was given together with preferences in the label-ranking form, where every "
                 "row is a query of its own: drop qid."
             )
         raise ValueError(
-            "qid was given beside a PreferenceTarget that was built without: build it with "
-            "the qid, which tells whether its preferences hold within queries."
+            "qid was given together with a PreferenceTarget that was built without a qid. Build "
+            "the target with this qid, so that its preferences are checked to be within queries."
         )
 
     def __repr__(self) -> str:
@@ -321,7 +361,7 @@ class PreferenceTarget(Judgments):
     def _arrays(self) -> tuple[Array, ...]:
         return self.winner, self.loser, self.weight, self.judgment
 
-    # -- reading it ---------------------------------------------------------------
+    # -- properties of the preferences ----------------------------------------------
 
     def _query_of(self, documents: Ints) -> Ints:
         return self.queries().codes[documents]
@@ -330,7 +370,7 @@ class PreferenceTarget(Judgments):
     def n_judgments(self) -> Ints:
         """Number of distinct judgments of each query, of shape (n_queries,)."""
         queries, number = self.queries(), _numbers(self.judgment)
-        # One integer for a judgment of a query.
+        # Encode each pair of query and judgment as one integer.
         n_numbers = int(number.max(initial=0)) + 1
         stated = np.unique(self._query_of(self.winner) * n_numbers + number)
         return np.bincount(stated // n_numbers, minlength=queries.n_queries)
@@ -342,24 +382,31 @@ class PreferenceTarget(Judgments):
 
     @property
     def is_of_orders(self) -> bool:
-        """Whether all weights are 1 and no pair of documents is stated twice, as in orders."""
+        """Whether all weights are 1 and no pair of documents occurs twice, as in orders."""
         low, high = np.minimum(self.winner, self.loser), np.maximum(self.winner, self.loser)
         pairs = np.unique(np.column_stack([low, high]), axis=0)
         return bool((self.weight == 1).all()) and len(pairs) == len(self.winner)
 
     def net_preference(self) -> Floats:
-        """``sum_j (y_ij - y_ji)`` of each document: (n_rows,), or (n, r) in label form."""
+        """Return the net preference ``sum_j (y_ij - y_ji)`` of each document i.
+
+        Returns
+        -------
+        net : ndarray of shape (n_rows,) or (n, r)
+            Of shape (n, r) in the label-ranking form.
+        """
         n = len(self) * (self.n_items or 1)
         net: Array = np.bincount(self.winner, self.weight, n)
         net -= np.bincount(self.loser, self.weight, n)
         return net if self.n_items is None else net.reshape(len(self), self.n_items)
 
     def adjacency(self) -> csr_matrix:
-        """Weights ``y_ij`` between documents in grouped order, preferences summed.
+        """Return the weights ``y_ij`` between all documents, in grouped order.
 
         Returns
         -------
         matrix : CSR matrix of shape (n_documents, n_documents)
+            Weights of repeated preferences are summed.
         """
         queries = self.queries()
         place = queries.ungroup(np.arange(queries.n_rows))
@@ -367,26 +414,28 @@ class PreferenceTarget(Judgments):
         return csr_matrix((self.weight, ends), shape=(queries.n_rows, queries.n_rows))
 
     def share_lost_in_ties(self, tied: Bools, breaking: str) -> Floats:
-        """What the preferences between documents of equal score lose.
+        """Return the share of each preference between tied documents that is violated.
 
-        Under the breaking of the ties that is "best" or "worst" for the pairwise
-        disagreement. Where the net preferences among tied documents have a cycle,
-        finding it is a feedback arc set problem, which is left to the caller.
+        Ties are broken in the order of the tied documents that is best or worst for the pairwise
+        disagreement. If the net preferences between tied documents have a cycle, finding this
+        order is a feedback arc set problem, which is not attempted.
 
         Parameters
         ----------
         tied : ndarray of bool of shape (n_preferences,)
+            Whether the two documents of a preference have equal scores.
         breaking : {"best", "worst"}
+            How to break the ties.
 
         Returns
         -------
         share : ndarray of shape (n_tied,)
-            0 or 1, or 1/2 where opposite preferences balance.
+            0 or 1, or 1/2 if the opposite preferences of a pair have equal weight.
 
         Raises
         ------
         ValueError
-            If tied documents have cyclic net preferences.
+            If the net preferences between tied documents have a cycle.
         """
         winner, loser, weight = self.winner[tied], self.loser[tied], self.weight[tied]
         low, high = np.minimum(winner, loser), np.maximum(winner, loser)
@@ -395,17 +444,19 @@ class PreferenceTarget(Judgments):
         net = np.bincount(pair, sign * weight)[pair] * sign
         if not is_acyclic(winner[net > 0], loser[net > 0]):
             raise ValueError(
-                f"ties={breaking!r}: preferences between documents of equal score are cyclic, and "
-                f"the {breaking} order of them is a hard problem. Use ties='average' or 'stable'."
+                f"ties={breaking!r} requires acyclic preferences between documents of equal "
+                f"score, got a cycle, for which finding the {breaking} order is NP-hard. Use "
+                "ties='average' or 'stable'."
             )
-        # Of two opposite preferences of equal weight exactly one is lost in any order.
+        # Any order violates exactly one of two opposite preferences of equal weight.
         worse = net < 0 if breaking == "best" else net > 0
         return np.where(net == 0, 0.5, worse)
 
     def matrices(self) -> Iterator[Floats]:
-        """Yield the dense (r, r) matrix ``y_ij`` of each query, preferences summed.
+        """Yield the dense (r, r) matrix ``y_ij`` of each query of r documents.
 
-        Queries come in order of first appearance, their documents in row order.
+        Weights of repeated preferences are summed. Queries are in order of first appearance, and
+        their documents in row order.
         """
         whole, ptr = self.adjacency(), self.queries().ptr
         for start, stop in pairwise(ptr):
@@ -413,12 +464,12 @@ class PreferenceTarget(Judgments):
 
 
 def check_preference_weights(weights: str) -> None:
-    """Raise for an unknown name of the weights of preferences."""
+    """Raise ValueError unless `weights` is one of PREFERENCE_WEIGHTS."""
     check_option("weights", weights, PREFERENCE_WEIGHTS)
 
 
 def is_acyclic(winner: Ints, loser: Ints) -> bool:
-    """Whether the graph of the edges winner -> loser has no directed cycle."""
+    """Return whether the graph of the edges winner -> loser has no directed cycle."""
     if np.any(winner == loser):
         return False
     ends = _numbers(np.concatenate([winner, loser])).reshape(2, -1)
@@ -428,7 +479,7 @@ def is_acyclic(winner: Ints, loser: Ints) -> bool:
 
 
 def _together(preferences: Array) -> Ints:
-    """Return one judgment per query, of all its preferences."""
+    """Return the same judgment for all preferences, so that each query has one judgment."""
     return np.zeros(len(preferences), dtype=int)
 
 
@@ -439,29 +490,36 @@ def _numbers(values: Array) -> Ints:
 def _row_numbers(rows: ArrayLike, name: str, n_rows: int) -> Ints:
     rows = as_array(rows, name)
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        raise ValueError(f"{name} must be a one-dimensional array of row numbers.")
+        raise ValueError(
+            f"{name} must be a one-dimensional array of row numbers, which are integers, got "
+            f"shape {rows.shape} and dtype {rows.dtype}."
+        )
     rows = rows.astype(np.intp)
     outside = (rows < 0) | (rows >= n_rows)
     if outside.any():
-        raise ValueError(f"{name} holds {rows[outside][0]}, but qid has {n_rows} rows, from 0.")
+        raise ValueError(
+            f"{name} must hold row numbers from 0 to {n_rows - 1}, got {rows[outside][0]}."
+        )
     return rows
 
 
 def _weights(weight: ArrayLike | None, n: int) -> Floats:
     weight = np.ones(n) if weight is None else as_array(weight, "weight").astype(float)
     if weight.shape != (n,):
-        raise ValueError(f"weight has shape {weight.shape} for {n} preferences.")
+        raise ValueError(
+            f"weight must have shape ({n},), one weight per preference, got {weight.shape}."
+        )
     bad = ~np.isfinite(weight) | (weight < 0)
     if bad.any():
         raise ValueError(
-            f"The weight of a preference is {weight[bad][0]}: weights are finite and "
-            "non-negative; turn a negative one round."
+            f"Weights of preferences must be finite and non-negative, got {weight[bad][0]}. "
+            "Instead of a negative weight, swap winner and loser."
         )
     return weight
 
 
 def _pairs_within(queries: Queries) -> tuple[Ints, Ints]:
-    """All unordered pairs of documents of a query, in row numbers."""
+    """Return the row numbers of all unordered pairs of documents of the same query."""
     rows = np.arange(queries.n_rows)
     # Each document is paired with the later ones of its query.
     later = queries.repeat(queries.ptr[1:]) - rows - 1
@@ -475,7 +533,24 @@ def _pairs_within(queries: Queries) -> tuple[Ints, Ints]:
 def _follow(
     winner: Ints, loser: Ints, documents: Ints, n_documents: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Return the edges in a selection, which may repeat documents, and their ends as places."""
+    """Return the edges whose two ends are selected, and the places of their ends.
+
+    Parameters
+    ----------
+    winner, loser : ndarray of shape (n_edges,)
+        Documents at the ends of each edge.
+    documents : ndarray of shape (n_selected,)
+        The selected documents. An edge between repeated documents is repeated for every copy.
+    n_documents : int
+        Number of documents to select from.
+
+    Returns
+    -------
+    edge : ndarray
+        Numbers of the edges.
+    winner_place, loser_place : ndarray
+        Indices into `documents` of the ends of each edge.
+    """
     by_document = np.argsort(documents, kind="stable")
     count = np.bincount(documents, minlength=n_documents)
     begin = np.cumsum(count) - count

@@ -1,16 +1,16 @@
-"""The one data type: rows grouped by query.
+"""The central data type: rows grouped by query.
 
-Everything that is ragged in a ranking problem is expressed with the pointers of a
-:class:`Queries` object: reductions over the documents of a query, spreading a value
-of the query over its documents, and batches of queries of similar size that numpy
-can sort side by side. The two orders of rows that occur are
+Queries differ in size. A :class:`Queries` object holds pointers to the rows of each query and
+offers what ranking needs: reductions over the documents of a query, repeating a value per query
+for its documents, and batches of queries of similar size, which numpy sorts together. There are
+two orders of rows:
 
-* *row order*: as the user gave them, queries possibly interleaved;
+* *row order*: the order given by the user, in which queries may be interleaved;
 * *grouped order*: queries in order of first appearance, and within a query the rows
   in the order given.
 
-``group`` and ``ungroup`` carry an array from one to the other; every other method
-takes and returns arrays in grouped order.
+``group`` and ``ungroup`` convert an array from one order to the other; unless stated otherwise,
+all other methods take and return arrays in grouped order.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ Kind = TypeVar("Kind", bound=np.generic)
 
 
 class Bucket(NamedTuple):
-    """Queries of similar size, side by side.
+    """A batch of queries of similar size, to be padded to one matrix.
 
     Attributes
     ----------
     ids : ndarray of shape (n_bucket,)
-        Which queries.
+        Numbers of the queries.
     first : ndarray of shape (n_bucket, 1)
-        Their first rows, in grouped order.
+        First row of each query, in grouped order.
     sizes : ndarray of shape (n_bucket, 1)
-        Their numbers of documents.
+        Number of documents of each query.
     width : int
         Number of documents of the largest query.
     ragged : bool
-        Whether they differ in size.
+        Whether the queries differ in size.
     """
 
     ids: Ints
@@ -58,20 +58,20 @@ class Bucket(NamedTuple):
 
     @classmethod
     def of(cls, ids: Ints, first: Ints, sizes: Ints) -> Bucket:
-        """Put queries side by side."""
+        """Return a batch of these queries."""
         width = int(sizes.max())
         return cls(ids, first, sizes, width, bool(sizes.min() < width))
 
     def keep(self, which: Array) -> Bucket:
-        """Some of the queries."""
+        """Return a batch of some of the queries, selected by a mask or by index."""
         return self.of(self.ids[which], self.first[which], self.sizes[which])
 
     def pad(self, values: Floats, fill: float) -> Floats:
-        """The values of each query as a row, missing documents filled.
+        """Return a matrix with the values of each query in a row, padded with `fill`.
 
-        ``values`` were made longer by :meth:`Queries.extend`.
+        `values` must come from :meth:`Queries.extend`, which makes them long enough.
         """
-        # Every run of `width` values, without a copy; rows of queries are copied whole.
+        # A view of all runs of `width` values, from which the rows of the queries are copied.
         shape = (len(values) - self.width + 1, self.width)
         windows: Floats = np.ndarray(shape, values.dtype, values, strides=values.strides * 2)
         out: Floats = windows[self.first[:, 0]]
@@ -88,9 +88,9 @@ class Queries:
     ptr : ndarray of shape (n_queries + 1,)
         In grouped order, query ``q`` has the rows ``ptr[q]:ptr[q + 1]``, at least one.
     order : ndarray of shape (n_rows,), default=None
-        The rows in grouped order; None when row order is grouped order.
+        Row numbers in grouped order; None if row order is grouped order.
     names : ndarray of shape (n_queries,), default=None
-        The identifiers of the queries; None when they have none.
+        Identifiers of the queries; None if there are no identifiers.
     """
 
     def __init__(self, ptr: Ints, order: Ints | None = None, names: Array | None = None) -> None:
@@ -123,21 +123,22 @@ class Queries:
 
     @classmethod
     def equal(cls, n_queries: int, size: int) -> Queries:
-        """Queries of one size: the rows of a matrix, or one query of all rows."""
+        """Return queries of one size: the rows of a matrix, or one query of all rows."""
         return cls(np.arange(n_queries + 1) * size)
 
     def __repr__(self) -> str:
         return f"Queries({self.n_queries} queries, {self.n_rows} rows)"
 
     def name(self, query: int) -> Any:
-        """How an error message calls a query."""
+        """Return the identifier of a query, or its number if there is none, for messages."""
         return plain(query if self.names is None else self.names[query])
 
     def parts(self, n_rows: int) -> Iterator[tuple[slice, slice, Queries]]:
-        """Runs of whole queries of about ``n_rows`` rows: queries, rows, and them alone.
+        """Yield parts of whole queries with about `n_rows` rows each.
 
-        Temporary arrays of a part stay in memory that is at hand; those of a million rows are
-        asked of the system, page by page, again and again.
+        A part is a slice of the queries, a slice of the rows in grouped order, and a `Queries`
+        object of these queries only. Working part by part is faster: temporary arrays of a part
+        reuse memory, and temporary arrays of millions of rows are allocated anew each time.
         """
         first = 0
         while first < self.n_queries:
@@ -150,7 +151,7 @@ class Queries:
             first = last
 
     def kept_parts(self, n_rows: int) -> list[tuple[slice, slice, Queries]]:
-        """Return :meth:`parts` in a list, the same one every time: with the batches of each."""
+        """Return a cached list of :meth:`parts`, whose `Queries` objects keep their batches."""
         if n_rows not in self._parts:
             everything = slice(0, self.n_queries), slice(0, self.n_rows), self
             whole = self.n_rows <= n_rows or self.n_queries == 1
@@ -160,11 +161,11 @@ class Queries:
     # -- from row order to grouped order and back ---------------------------------
 
     def group(self, values: NDArray[Kind]) -> NDArray[Kind]:
-        """Take an array from row order to grouped order."""
+        """Return an array in grouped order, given in row order."""
         return values if self.order is None else values[self.order]
 
     def ungroup(self, values: NDArray[Kind]) -> NDArray[Kind]:
-        """Take an array from grouped order to row order."""
+        """Return an array in row order, given in grouped order."""
         if self.order is None:
             return values
         out = np.empty_like(values)
@@ -173,15 +174,26 @@ class Queries:
 
     @property
     def codes(self) -> Ints:
-        """The query of each row, as a number, in row order."""
+        """Number of the query of each row, in row order."""
         return self.ungroup(self.repeat(np.arange(self.n_queries)))
 
     def indicator(self, weights: Floats, part: slice = slice(None)) -> csr_matrix:
-        """Sparse (n_queries, n_rows) matrix that sums rows of a matrix in row order.
+        """Return a CSR matrix whose product with a matrix sums the rows of each query.
 
-        Several times faster than ``np.add.reduceat`` along the rows of a matrix, and
-        the same for a sparse one. ``weights`` are in grouped order; a ``part`` of the queries has
-        as many rows in the matrix.
+        Several times faster than ``np.add.reduceat`` along the rows of a matrix, and valid for
+        sparse matrices too.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_rows,)
+            Factors of the rows, in grouped order.
+        part : slice, default=slice(None)
+            Queries to include.
+
+        Returns
+        -------
+        indicator : CSR matrix of shape (n_part, n_rows)
+            Its columns are in row order.
         """
         first, last, _ = part.indices(self.n_queries)
         ptr = self.ptr[first : last + 1]
@@ -193,42 +205,40 @@ class Queries:
     # -- ragged reductions, in grouped order --------------------------------------
 
     def sum(self, values: NDArray[Kind]) -> NDArray[Kind]:
-        """Sum over the documents of each query."""
+        """Return the sum over the documents of each query."""
         return np.add.reduceat(values, self.ptr[:-1])
 
     def max(self, values: NDArray[Kind]) -> NDArray[Kind]:
-        """Maximum over the documents of each query."""
+        """Return the maximum over the documents of each query."""
         return np.maximum.reduceat(values, self.ptr[:-1])
 
     def mean(self, values: Array) -> Floats:
-        """Mean over the documents of each query."""
+        """Return the mean over the documents of each query."""
         return self.sum(values) / self.sizes
 
     def mean_weight(self, weight: Floats) -> Floats:
-        """Return the mean weight of each query to divide by: 1 where all its weights are 0.
+        """Return the mean weight of each query, or 1 if all its weights are 0, as a divisor.
 
-        A pair of documents weighs ``w_i w_j`` over it, so that a constant weight c counts c.
+        A pair of documents has the weight ``w_i w_j`` divided by this mean, so that documents of
+        constant weight c form pairs of weight c.
         """
         mean = self.mean(weight)
         return np.where(mean > 0, mean, 1.0)
 
     def repeat(self, per_query: NDArray[Kind]) -> NDArray[Kind]:
-        """Give every document the value of its query."""
+        """Return the value of its query for every document."""
         return np.repeat(per_query, self.sizes)
 
     # -- batches ------------------------------------------------------------------
 
     def extend(self, values: Floats, of: Callable[..., Any] = np.positive) -> Floats:
-        """Values, or a function of them, and zeros up to where :meth:`Bucket.pad` reads."""
+        """Return ``of(values)``, extended with the zeros that :meth:`Bucket.pad` needs."""
         out = np.zeros(self.n_rows + int(self.sizes.max(initial=0)))
         of(values, out=out[: self.n_rows])
         return out
 
     def buckets(self) -> list[Bucket]:
-        """Queries in batches of similar size, padded to the largest of the batch.
-
-        Sizes in a batch differ by a factor of at most two.
-        """
+        """Return batches of queries whose sizes differ by a factor of less than two."""
         if self._buckets is None:
             self._buckets = list(self._make_buckets())
         return self._buckets
@@ -244,12 +254,12 @@ class Queries:
                 yield self._bucket(by_class[start : min(start + step, last)])
 
     def pair_buckets(self) -> list[Bucket]:
-        """Queries of nearly one size in batches of so few that all their pairs stay in cache."""
+        """Return batches of queries of nearly one size, whose pairs together fit in the cache."""
         if self._pair_buckets is None:
             by_size = np.argsort(self.sizes, kind="stable")
             sizes, first, out = self.sizes[by_size], 0, []
             while first < self.n_queries:
-                # The last of a batch is its widest.
+                # Queries are sorted by size, so the last query of a batch is its largest.
                 widths = sizes[first : first + max(1, CACHE_CELLS // int(sizes[first]) ** 2)]
                 fits = np.arange(1, len(widths) + 1) * widths**2 <= CACHE_CELLS
                 last = first + max(1, int(fits.sum()))
@@ -263,13 +273,13 @@ class Queries:
 
 
 def _run_starts(values: Array) -> Ints:
-    """Where a run of equal values begins."""
+    """Return the indices at which runs of equal values begin."""
     changes = np.flatnonzero(values[1:] != values[:-1]) + 1
     return np.append(np.arange(min(len(values), 1)), changes)
 
 
 def _factorize(values: Array) -> tuple[Ints, Array]:
-    """Number values in order of first appearance; the numbers and the distinct values."""
+    """Return the number of each value, in order of first appearance, and the distinct values."""
     if values.dtype == object:
         numbers: dict[Any, int] = {}
         codes = np.array([numbers.setdefault(v, len(numbers)) for v in values])
@@ -282,7 +292,10 @@ def _factorize(values: Array) -> tuple[Ints, Array]:
 
 
 def qid_array(qid: ArrayLike) -> Array:
-    """One-dimensional array of identifiers from any container, mixed types kept apart."""
+    """Return an array of identifiers from any container; values of different types stay distinct.
+
+    For example, ``1`` and ``"1"`` are two identifiers. A single column is raveled.
+    """
     if isinstance(qid, Sequence) and not isinstance(qid, (str, bytes)):
         qid = list(qid)
         if all(isinstance(value, list) and len(value) == 1 for value in qid):
@@ -291,33 +304,33 @@ def qid_array(qid: ArrayLike) -> Array:
             return _objects(qid)
     out = as_array(qid, "qid")
     if out.dtype.kind in "SU" and not isinstance(qid, (list, np.ndarray)):
-        # Polars gives them a fixed width, and numpy drops the nulls at their ends.
+        # Polars gives strings a fixed width, and numpy drops null characters at their ends.
         out = np.asarray(qid, dtype=object)
     return out.ravel() if out.ndim == 2 and out.shape[-1] == 1 else out
 
 
 def join_qids(parts: list[Array]) -> Array:
-    """Concatenate arrays of identifiers, those of different types kept apart."""
+    """Concatenate arrays of identifiers; identifiers of different types stay distinct."""
     if len({part.dtype.kind for part in parts}) > 1:
         parts = [part.astype(object) for part in parts]
     return np.concatenate(parts)
 
 
 def _survive_numpy(values: list[Any]) -> bool:
-    """Return whether an array of its own dtype keeps different values different."""
+    """Return whether different values stay different in an array of numpy's choice of dtype."""
     kinds = {type(value) for value in values}
     if len(kinds) > 1:
-        # [1, "a"] would be two strings.
+        # numpy would make two strings of [1, "a"].
         return False
     (kind,) = kinds or {int}
     if issubclass(kind, (str, bytes)):
-        # Trailing ones are dropped.
+        # numpy drops null characters at the end.
         end = "\0" if issubclass(kind, str) else b"\0"
         return not any(value.endswith(end) for value in values)
     if issubclass(kind, int):
-        # In double precision if some are from 2**63 on and others are not.
+        # numpy rounds to double precision if only some integers are >= 2**63.
         return np.asarray(values).dtype.kind != "f"
-    # Tuples, and other objects with entries, would be rows of a matrix.
+    # numpy would make tuples, and other sequences, the rows of a matrix.
     return issubclass(kind, (float, list, np.generic, np.ndarray))
 
 
@@ -329,7 +342,7 @@ def _objects(values: list[Any]) -> Array:
 
 
 def check_qid(qid: ArrayLike, n_rows: int) -> Array:
-    """Identifiers as an array of length ``n_rows``, or an error that says what is wrong."""
+    """Return identifiers as an array of length `n_rows`; raise ValueError if they are invalid."""
     qid = qid_array(qid)
     if qid.ndim != 1:
         raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.")
@@ -337,26 +350,26 @@ def check_qid(qid: ArrayLike, n_rows: int) -> Array:
         hint = ""
         if qid.dtype.kind in "iuf" and qid.sum() == n_rows:
             hint = (
-                " These look like group sizes, they sum to the number of rows: pass "
+                " These look like group sizes, because they sum to the number of rows: pass "
                 "qid=np.repeat(np.arange(len(sizes)), sizes)."
             )
         raise ValueError(
-            f"qid has {len(qid)} entries for {n_rows} rows: give one identifier per row.{hint}"
+            f"qid must have {n_rows} entries, one identifier per row, got {len(qid)}.{hint}"
         )
     missing = _missing(qid)
     if missing.any():
         raise ValueError(
-            f"qid is missing in row {int(np.flatnonzero(missing)[0])} (NaN, None or NaT): "
-            "every row must name its query."
+            "qid must hold an identifier for every row, got a missing value (NaN, None, NaT or "
+            f"infinity) in row {int(np.flatnonzero(missing)[0])}."
         )
     return qid
 
 
 def check_own_qid(qid: ArrayLike) -> Array:
-    """Identifiers that tell themselves how many rows there are."""
+    """Return identifiers as an array whose length determines the number of rows."""
     names = qid_array(qid)
     if names.ndim == 0:
-        raise ValueError(f"qid={qid!r}: give the query of each row.")
+        raise ValueError(f"qid must hold one identifier per row, got {qid!r}.")
     return check_qid(names, len(names))
 
 
@@ -377,8 +390,8 @@ def _is_missing(value: Any) -> bool:
         hash(value)
     except TypeError:
         raise ValueError(
-            f"qid holds {value!r} of type {type(value).__name__}, which is not hashable: identify "
-            "queries by numbers, strings or tuples."
+            f"qid must hold hashable values, got {value!r} of type {type(value).__name__}. "
+            "Identify queries by numbers, strings or tuples."
         ) from None
     is_number = isinstance(value, Number)
     try:
@@ -388,5 +401,5 @@ def _is_missing(value: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A value as an error message shows it, without the type of its array."""
+    """Return a numpy scalar as a Python value, for error messages; other values unchanged."""
     return value.item() if isinstance(value, np.generic) else value

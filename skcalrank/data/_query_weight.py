@@ -1,4 +1,4 @@
-"""What a query of n documents counts in a sum over queries."""
+"""Weight of a query of n documents in a sum over queries."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from ._queries import Queries
 from ._types import Floats
 from ._validation import check_option
 
-#: What a query of n documents counts, as a power of n.
+#: Weight of a query of n documents, as an exponent of n.
 QUERY_WEIGHTS = {"pairs": 2, "documents": 1, "equal": 0}
 
 
 def query_factors(queries: Queries, query_weight: str | None, summed_over: str) -> Floats | None:
-    """Return what the terms of each query are multiplied by; None where by nothing.
+    """Return the factor of the terms of each query; None if all factors are 1.
 
     Parameters
     ----------
     queries : Queries
     query_weight : {"pairs", "documents", "equal"} or None
-        What a query is to count: n ** 2, n, or 1. None is what it counts as it is.
+        Weight that a query of n documents should have: n ** 2, n, or 1. If None, keep the weight
+        that results from summing its terms.
     summed_over : {"pairs", "documents"}
-        What its terms are: their sum counts n ** 2, or n.
+        What the terms of a query belong to: the number of terms grows as n ** 2, or as n.
     """
     if query_weight is None:
         return None

@@ -1,9 +1,8 @@
-"""Scores turned into positions, query by query, under a policy for ties.
+"""Conversion of scores to positions, query by query, under a policy for ties.
 
-A measure reads a :class:`Ranked` batch by batch: in each :class:`Block` the documents
-of a query stand in the order of their positions, and a document that shares its score
-with others knows the positions that it shares. The mean over those positions is the
-exact expectation over random breaking of ties.
+Measures read a :class:`Ranked` in batches. In each :class:`Block` the documents of a query are
+sorted by position, and documents of equal score share a range of positions. The mean over the
+shared positions is the exact expectation over random breaking of ties.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ TIES = ("average", "stable", "reversed", "worst", "best")
 
 @dataclass
 class Block:
-    """Queries side by side, their documents in ranked order.
+    """A batch of queries with their documents in ranked order.
 
     Attributes
     ----------
     ids : ndarray of shape (n_block,)
-        Which queries.
+        Numbers of the queries.
     rows : ndarray of shape (n_block, width)
-        The documents at positions 1, 2, ..., in grouped order; ``n_rows`` where a
-        query has no further document.
+        Row numbers, in grouped order, of the documents at positions 1, 2, ...; ``n_rows`` where
+        a query has no further document.
     sizes : ndarray of shape (n_block, 1)
-        The numbers of documents.
+        Number of documents of each query.
     runs : ndarray of int or None
-        Where runs of equal scores begin in ``rows.ravel()``, each row beginning one. None
-        when no query of the block has ties that matter.
+        Indices into ``rows.ravel()`` at which runs of equal scores begin; each row begins a new
+        run. None if no query of the block has ties that matter.
     """
 
     ids: Ints
@@ -47,57 +46,60 @@ class Block:
 
     @property
     def tied(self) -> bool:
-        """Whether documents share positions."""
+        """Whether some documents share positions."""
         return self.runs is not None
 
     @lazy_property
     def start(self) -> Ints:
-        """A document shares the positions ``start + 1, ..., stop`` with those of equal score."""
+        """Offset of the positions that each document shares, shaped as `rows`.
+
+        A document shares the positions ``start + 1, ..., stop`` with documents of equal score.
+        """
         return np.repeat(self.run_start, self.run_length).reshape(self.rows.shape)
 
     @lazy_property
     def stop(self) -> Ints:
-        """See `start`."""
+        """Last position that a document shares, shaped as `rows`; see `start`."""
         ends = self.run_start + self.run_length
         return np.repeat(ends, self.run_length).reshape(self.rows.shape)
 
     @lazy_property
     def mean_position(self) -> Floats:
-        """The mean of the positions from 1 that each document shares."""
+        """Mean of the 1-based positions that each document shares, shaped as `rows`."""
         means = self.run_start + (self.run_length + 1) / 2
         return np.repeat(means, self.run_length).reshape(self.rows.shape)
 
     @lazy_property
     def run_length(self) -> Ints:
-        """Number of documents of each run."""
-        # As np.diff with append, in a fifth of its time.
+        """Length of each run, in documents."""
+        # Equals np.diff with append, in a fifth of the time.
         lengths: Ints = np.concatenate((self.runs[1:], [self.rows.size])) - self.runs
         return lengths
 
     @lazy_property
     def run_row(self) -> Ints:
-        """Query of the block that each run belongs to."""
+        """Index, within the block, of the query that each run belongs to."""
         # Every query begins a run.
         rows: Ints = self.runs // self.rows.shape[1]
         return rows
 
     @lazy_property
     def run_start(self) -> Ints:
-        """Number of positions before each run."""
+        """Offset of each run: how many positions of its query come before it."""
         starts: Ints = self.runs - self.run_row * self.rows.shape[1]
         return starts
 
     def sum_of_runs(self, values: Floats) -> Floats:
-        """Sum over the documents of each run, of an array shaped as `rows`."""
+        """Return the sum of `values`, shaped as `rows`, over the documents of each run."""
         return np.add.reduceat(values.ravel(), self.runs)
 
     def sum_of_queries(self, of_runs: Floats) -> Floats:
-        """Sum over the runs of each query."""
+        """Return the sum of values per run over the runs of each query."""
         sums: Array = np.bincount(self.run_row, of_runs, len(self.rows))
         return sums
 
     def gather(self, values: Floats) -> Floats:
-        """The values of the documents in ranked order, 0 where there is none."""
+        """Return the values of the documents in ranked order, 0 where there is no document."""
         out = values.take(self.rows, mode="clip")
         width = self.rows.shape[1]
         if self.sizes.min() < width:
@@ -106,7 +108,7 @@ class Block:
 
     @property
     def positions(self) -> Ints:
-        """Positions from 1, of shape (1, width)."""
+        """Positions ``1, ..., width``, of shape (1, width)."""
         return np.arange(1, self.rows.shape[1] + 1)[None, :]
 
 
@@ -119,10 +121,11 @@ class Ranked:
         Finite scores, in grouped order.
     queries : Queries
     ties : {"average", "stable", "reversed", "worst", "best"}, default="average"
-        Equal scores share their positions, stand in row order or its reverse, or in the order of
-        their labels that is worst or best for the measure.
+        Policy for equal scores: documents share their positions ("average"), are sorted in row
+        order ("stable") or in reversed row order ("reversed"), or by their `labels`, lower first
+        ("worst") or higher first ("best").
     labels : ndarray of shape (n_rows,), default=None
-        What "worst" and "best" mean: lower or higher labels first.
+        Labels in grouped order, required for "worst" and "best".
     """
 
     def __init__(
@@ -136,13 +139,13 @@ class Ranked:
         self._done: dict[int | None, list[Block]] = {}
 
     def with_labels(self, labels: Floats) -> Ranked:
-        """The same scores, with another meaning of "worst" and "best"."""
+        """Return the same ranking with other labels, which define "worst" and "best"."""
         return Ranked(self._scores, self.queries, self.ties, labels)
 
     def blocks(self, k: int | None = None) -> list[Block]:
-        """Batches that between them hold every query once.
+        """Return batches that together contain every query once.
 
-        With ``k`` only the first ``k`` positions are asked for; batches may hold more.
+        With `k`, only the first `k` positions are guaranteed; batches may contain more.
         """
         k = None if k is None else int(k)
         if k not in self._done:
@@ -159,7 +162,7 @@ class Ranked:
                 yield self._sort(bucket, k)
                 continue
             block, tied = self._select(bucket, k)
-            # Where ties abound, selecting first is work done twice.
+            # If most queries have ties, selecting the top documents first does the work twice.
             mostly_tied = tied.mean() > 0.5
             if len(block.ids):
                 yield block
@@ -167,7 +170,11 @@ class Ranked:
                 yield self._sort(bucket.keep(tied), k)
 
     def _select(self, bucket: Bucket, k: int) -> tuple[Block, Bools]:
-        """The first k documents, and the queries where ties reach among them."""
+        """Return a block of the first k documents, and a mask of the queries left out.
+
+        Queries with ties among their first k documents, or between positions k and k + 1, are
+        left out.
+        """
         keys = bucket.pad(self._keys, np.inf)
         chosen = np.flatnonzero(keys <= np.partition(keys, k - 1, axis=1)[:, k - 1 : k])
         clear = np.ones(len(keys), dtype=bool)
@@ -206,7 +213,7 @@ class Ranked:
             order = order[:, :k]
         else:
             if k is not None and k < keys.shape[1]:
-                # Positions that documents among the first k share may reach beyond k.
+                # Documents among the first k may share positions beyond k.
                 last = np.take_along_axis(keys, order[:, k - 1 : k], axis=1)
                 reach = np.count_nonzero(keys <= last, axis=1)
                 order = order[:, : reach[np.isfinite(last[:, 0])].max(initial=k)]
@@ -218,24 +225,24 @@ class Ranked:
 
 
 def _first(block: Block, k: int | None) -> Block:
-    """The first k positions; with shared positions, which may reach beyond k, all."""
+    """Return the first k positions of a block; all if it has shared positions, also beyond k."""
     return block if block.tied else replace(block, rows=block.rows[:, :k])
 
 
 def _runs(keys: Floats, sizes: Ints) -> Ints | None:
-    """Where runs of equal keys begin in the raveled keys; None when all runs are single."""
+    """Return where runs of equal keys begin in the raveled keys; None if no keys are equal."""
     new = np.ones(keys.shape, dtype=bool)
     np.not_equal(keys[:, 1:], keys[:, :-1], out=new[:, 1:])
     runs = np.flatnonzero(new)
-    # Missing documents share a key, but nobody looks at them.
+    # Missing documents share a key, which does not count as a tie.
     missing = np.maximum(keys.shape[1] - sizes - 1, 0).sum()
     return None if new.size - len(runs) == missing else runs
 
 
 def positions(scores: Floats, queries: Queries) -> Ints:
-    """1-based positions by decreasing score; equal scores stand in row order.
+    """Return 1-based positions by decreasing score, within queries; ties keep their row order.
 
-    Both arrays are in grouped order.
+    The scores and the positions are in grouped order.
     """
     out = np.empty(queries.n_rows + 1, dtype=np.intp)
     for block in Ranked(scores, queries, ties="stable").blocks():

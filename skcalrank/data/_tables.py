@@ -1,4 +1,4 @@
-"""Tables that are handed to a regressor as they are: frames, and arrays of text or objects."""
+"""Tables that are passed to a regressor unchanged: frames, and arrays of text or objects."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sklearn.utils import _safe_indexing
 
 from ._types import Array, Floats
 
-# What to do about columns that a linear model cannot compute with.
+# Remedies for columns that are not numbers.
 _ENCODE = (
     "Encode them, as make_pipeline(make_column_transformer((OneHotEncoder("
-    "handle_unknown='ignore'), {names}), remainder='passthrough'), ranker) does, or choose a "
-    "regressor that takes them, such as "
+    "handle_unknown='ignore'), {names}), remainder='passthrough'), ranker) does, or use a "
+    "regressor that accepts them, such as "
     "HistGradientBoostingRegressor(categorical_features='from_dtype')."
 )
 
-# Beginnings of the names of types of dates and times.
+# Prefixes of the names of dtypes of dates and times.
 _TIMES = ("date", "time", "duration")
 
 
@@ -32,14 +32,14 @@ def is_frame(X: object) -> bool:
 
 
 def is_table(X: object) -> bool:
-    """Return whether X has columns of its own types, or objects or text as values."""
+    """Return whether X is a frame, or a two-dimensional array of objects or text."""
     if isinstance(X, np.ndarray):
         return X.ndim == 2 and X.dtype.kind in "OSU"
     return is_frame(X)
 
 
 def check_table(X: Any) -> None:
-    """Raise for a table without rows or columns, and for infinite and complex numbers in it."""
+    """Raise ValueError if a table has no rows or columns, or infinite or complex numbers."""
     for n, unit, kind in zip(X.shape, ("sample", "feature"), ("rows", "columns")):
         if not n:
             raise ValueError(
@@ -54,7 +54,7 @@ def check_table(X: Any) -> None:
 
 
 def _floats_of(X: Any) -> Iterator[tuple[Any, Array]]:
-    """Names and values of the columns that hold floating-point or complex numbers."""
+    """Yield the name and the values of each column of floating-point or complex numbers."""
     if isinstance(X, np.ndarray):
         with suppress(ValueError, TypeError):
             yield from enumerate(X.astype(np.float64).T)
@@ -65,7 +65,7 @@ def _floats_of(X: Any) -> Iterator[tuple[Any, Array]]:
 
 
 def _kind(dtype: Any) -> str:
-    """Return the kind of numbers in a column, as numpy calls it; O where there are none."""
+    """Return numpy's one-letter kind of a dtype, "O" for a dtype that is not numeric."""
     if hasattr(dtype, "kind"):
         return "O" if str(dtype) == "category" else str(dtype.kind)
     if dtype.is_float():
@@ -74,7 +74,7 @@ def _kind(dtype: Any) -> str:
 
 
 def _numbers_in(X: Any, number: int, dtype: Any) -> Array:
-    """Return the numbers in a column of a frame, NaN where there are none."""
+    """Return the numbers in a column of a frame, NaN where they are missing."""
     column = _safe_indexing(X, number, axis=1)
     if not hasattr(dtype, "kind"):
         return np.asarray(column.to_numpy())
@@ -83,7 +83,7 @@ def _numbers_in(X: Any, number: int, dtype: Any) -> Array:
 
 
 def refuse_categories(X: Any) -> None:
-    """Raise for columns of a frame that hold no numbers, naming them."""
+    """Raise ValueError if columns of a frame are not numeric; the message names the columns."""
     if not is_frame(X):
         return
     columns = enumerate(zip(X.columns, X.dtypes))
@@ -97,7 +97,7 @@ def refuse_categories(X: Any) -> None:
 
 
 def category_columns(X: Any) -> list[int]:
-    """Return the numbers of the columns of a frame that hold categories or text, not of dates."""
+    """Return the indices of the columns of a frame that hold categories or text, without dates."""
     columns = enumerate(X.dtypes) if is_frame(X) else ()
     return [
         number
@@ -107,13 +107,13 @@ def category_columns(X: Any) -> list[int]:
 
 
 def refuse_dates(X: Any) -> None:
-    """Raise for columns of a frame that hold dates or times, naming them."""
+    """Raise ValueError if columns of a frame hold dates or times; the message names the columns."""
     columns = zip(X.columns, X.dtypes) if is_frame(X) else ()
     found = [name for name, dtype in columns if str(dtype).lower().startswith(_TIMES)]
     if found:
         raise ValueError(
             f"X must hold numbers, categories or text, got dates or times in "
-            f"{', '.join(map(repr, found))}: make numbers of them, such as days before today."
+            f"{', '.join(map(repr, found))}. Convert them to numbers, such as days before today."
         )
 
 
@@ -123,7 +123,7 @@ def _is_no_number(X: Any, number: int, dtype: Any) -> bool:
     if _kind(dtype) in "biufc":
         return False
     try:
-        # Text may be numbers, and objects too.
+        # Columns of text or objects may consist of numbers.
         np.asarray(_safe_indexing(X, number, axis=1), dtype=np.float64)
     except (ValueError, TypeError):
         return True
@@ -131,26 +131,29 @@ def _is_no_number(X: Any, number: int, dtype: Any) -> bool:
 
 
 def as_numbers(X: Any) -> Any:
-    """Return a table as an array of numbers; anything else as it is."""
+    """Return a table as an array of floats, and anything else unchanged."""
     return np.asarray(X, dtype=np.float64, order="C") if is_table(X) else X
 
 
 def with_columns_of(X: Any, values: Floats) -> Any:
-    """Return values of the same shape as a frame with its columns; of anything else as they are."""
+    """Return values as a frame with the columns of X if X is a frame, else unchanged."""
     if not is_frame(X):
         return values
     return type(X)(dict(zip(X.columns, values.T)))
 
 
 def is_single(X: Any) -> bool:
-    """Return whether there are numbers of less than double precision in X."""
+    """Return whether X holds numbers of less than double precision."""
     if is_frame(X):
         return any("float32" in str(dtype).lower() for dtype in X.dtypes)
     return bool(X.dtype.itemsize < 8)
 
 
 def rows_as_numbers(X: Any) -> Any:
-    """Return an array with equal rows where a table has them; anything else as it is."""
+    """Return an array of numbers whose rows are equal where the rows of a table are equal.
+
+    Anything but a table is returned unchanged.
+    """
     if not is_table(X):
         return X
     if isinstance(X, np.ndarray):
@@ -175,16 +178,16 @@ def objects_of(X: Any, columns: list[int]) -> Array:
             column = X.to_series(number)
             values, missing = column.to_list(), column.is_null().to_numpy()
         out[:, place] = values
-        # Of what is missing, None would be a category.
+        # Mark missing values by NaN, because None would be a category.
         out[missing, place] = np.nan
     return out
 
 
 def _codes(X: Any) -> Floats:
-    """Return numbers that are equal where values of a column are."""
+    """Return numbers that are equal where the values of a column are equal."""
     try:
         codes: Floats = OrdinalEncoder().fit_transform(X)
     except (ValueError, TypeError):
-        # Values that cannot be compared: as far as one can tell, all rows differ.
+        # Values that cannot be sorted: treat all rows as different.
         return np.arange(float(X.shape[0]))[:, None]
     return codes

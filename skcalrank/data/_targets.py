@@ -1,4 +1,4 @@
-"""Targets that know their queries, so that they survive every splitter."""
+"""Targets that carry the query of each row through slicing and splitting."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ._types import Array, ArrayLike, Ints
 
 
 class Target:
-    """What every target that carries its queries has.
+    """Base class of targets that carry their queries.
 
     Attributes
     ----------
     qid : ndarray of shape (n_rows,) or None
-        Query of each row; None in the label-ranking form, and where all rows are one query.
+        Query of each row; None in the label-ranking form, and if all rows are one query.
     n_items : int or None
         Number of items that every row ranks in the label-ranking form, else None.
     origin : Origin or None
-        Where the rows stood in the target that they were taken from; None = nothing was cut away.
+        Places of the rows in the target that they were taken from; None if no row was removed.
     """
 
     qid: Array | None
@@ -42,7 +42,10 @@ class Target:
         return Queries.equal(1, len(self)) if self.qid is None else Queries.from_qid(self.qid)
 
     def origin_of(self, rows: Ints) -> Origin | None:
-        """Return the origin of a target of some of these rows; rows of items are never cut."""
+        """Return the origin of the selected rows; None in the label-ranking form.
+
+        There every row is a complete query, which selecting rows cannot cut.
+        """
         if self.n_items is not None or not len(self):
             return None
         if self.origin is None:
@@ -50,39 +53,33 @@ class Target:
         return self.origin.rows(rows)
 
     def check_qid_beside(self, qid: ArrayLike | None) -> None:
-        """Raise where a qid beside this target, or its absence (None), contradicts the target.
+        """Raise if a qid that was passed with this target, or None, contradicts the target.
 
         Parameters
         ----------
         qid : array-like of shape (n_rows,) or None
+            The qid that was passed; None if there was none.
 
         Raises
         ------
         ValueError
-            If the two cannot both hold.
+            If the target cannot be used with this qid.
         """
 
 
-# Functions that write into their first argument.
+# Functions of numpy that write into their first argument.
 _WRITERS = (np.copyto, np.put, np.place, np.putmask)
 
 
 class RankingTarget(Target, np.ndarray):
     """Relevances that carry the query of each row.
 
-    An ndarray that survives row slicing, pickling and every splitter of scikit-learn
-    with metadata routing switched off: pipelines pass ``y`` on untouched, splitters
-    slice it and scorers receive it. Slicing, ``copy``, ``astype``, ``take`` and
-    ``np.concatenate`` keep the queries. What changes values or rows in place or by
-    arithmetic (``y + 1``, sorting, shuffling, assignment, reshaping) loses them, and a
-    ranker or metric then says so. A numpy function that returns a plain array, such as
-    ``np.where``, returns one without queries. A random generator that shuffles in place, and
-    writing through ``flat``, a view or the `out` of arithmetic (also ``y += 1``) go unnoticed:
-    index with a permutation instead.
-    Values and queries are copied.
+    An ndarray that keeps its queries through row slicing, pickling and every splitter of
+    scikit-learn, with metadata routing switched off: pipelines pass ``y`` on untouched, splitters
+    slice it and scorers receive it. The values and the qid are copied.
 
-    A part of a target knows how many rows its queries had, so that rankers and metrics give a
-    :class:`~skcalrank.CutQueriesWarning` where rows of a query are missing.
+    Slices and selections of rows remember how many rows their queries had, so that rankers and
+    metrics issue a :class:`~skcalrank.CutQueriesWarning` if rows of a query are missing.
 
     Parameters
     ----------
@@ -94,12 +91,30 @@ class RankingTarget(Target, np.ndarray):
     Attributes
     ----------
     qid : ndarray of shape (n_rows,) or None
-        The identifiers; None when they were lost.
+        Query identifier of each row; None if the identifiers were lost.
 
     Raises
     ------
     ValueError
         If ``y`` is not one-dimensional, or ``y`` and ``qid`` differ in length.
+
+    See Also
+    --------
+    PreferenceTarget : Weighted preferences between documents.
+    ClickSessions : Lists of shown documents and clicks.
+    MultiLabelTarget : Several labels of each document.
+
+    Notes
+    -----
+    Slicing, ``copy``, ``astype``, ``take`` and ``np.concatenate`` keep the queries. Operations
+    that change values or rows, such as arithmetic (``y + 1``), sorting, assignment and
+    reshaping, lose the queries, and rankers and metrics then raise a
+    :class:`~skcalrank.MissingQidError`. Functions of numpy that return a plain array, such as
+    ``np.where``, return an array without queries.
+
+    Three kinds of changes cannot be detected: a random generator that shuffles in place, writing
+    through ``flat`` or a view, and the `out` of arithmetic, which includes ``y += 1``. Index with
+    a permutation instead of shuffling in place.
 
     Examples
     --------
@@ -118,13 +133,13 @@ class RankingTarget(Target, np.ndarray):
                 "label-ranking form, y of shape (n, r), every row is a query of its own "
                 "and no qid is needed."
             )
-        # Copies: what is done to the target must not change the caller's arrays, nor the reverse.
+        # Copies: changes of the target must not change the caller's arrays, nor the reverse.
         out = values.copy().view(cls)
         out.qid = np.array(check_qid(qid, len(values)))
         return out
 
     def __array_finalize__(self, obj: Any) -> None:
-        # What a numpy function makes of us need not have our rows.
+        # The array that a numpy function makes of this one need not have the same rows.
         self.qid = self.origin = None
 
     def __getitem__(self, key: Any) -> Any:
@@ -140,7 +155,7 @@ class RankingTarget(Target, np.ndarray):
         super().__setitem__(key, value)
 
     def _forget(self) -> None:
-        # Who writes rows may be moving them: shuffling in place does.
+        # Writing to rows may move them, as shuffling in place does.
         self.qid = self.origin = None
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -162,8 +177,8 @@ class RankingTarget(Target, np.ndarray):
         """Raise MissingQidError if the queries were lost and no qid replaces them."""
         if self.qid is None and qid is None:
             raise MissingQidError(
-                "This RankingTarget lost its qid on the way (arithmetic, sorting and "
-                "reshaping drop it). Build it again: RankingTarget(y, qid)."
+                "y must carry the query of each row, got a RankingTarget that lost its qid: "
+                "arithmetic, sorting and reshaping drop it. Build it again: RankingTarget(y, qid)."
             )
 
     def _with_qid(self, out: Any) -> Any:
@@ -172,29 +187,29 @@ class RankingTarget(Target, np.ndarray):
         return out
 
     def copy(self, order: Any = "C") -> Any:
-        """Copy, keeping the queries."""
+        """Return a copy that keeps the queries."""
         return self._with_qid(super().copy(order))
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-        """Convert, keeping the queries."""
+        """Return a copy of another dtype that keeps the queries."""
         return self._with_qid(super().astype(dtype, *args, **kwargs))
 
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
-        """Rows by number, keeping the queries."""
+        """Return rows by their numbers, keeping the queries."""
         return self[np.arange(len(self)).take(indices, mode=mode)]
 
     def sort(self, *args: Any, **kwargs: Any) -> None:
-        """Sort in place, losing the queries."""
+        """Sort in place, which loses the queries."""
         self._forget()
         super().sort(*args, **kwargs)
 
     def partition(self, *args: Any, **kwargs: Any) -> None:
-        """Partition in place, losing the queries."""
+        """Partition in place, which loses the queries."""
         self._forget()
         super().partition(*args, **kwargs)
 
     def put(self, *args: Any, **kwargs: Any) -> None:
-        """Assign to rows, losing the queries."""
+        """Assign to rows, which loses the queries."""
         self._forget()
         super().put(*args, **kwargs)
 
@@ -223,19 +238,19 @@ def _rebuild_ranking_target(
 
 
 def _joined(origins: list[Origin | None]) -> Origin | None:
-    """Return the origin of targets one after the other; empty ones have none."""
+    """Return the origin of concatenated targets; empty targets have None as their origin."""
     known = [origin for origin in origins if origin is not None]
     return Origin(*map(np.concatenate, zip(*known))) if known else None
 
 
 class Judgments(Target, ABC):
-    """Base of targets that hold judgments about rows instead of one label per row.
+    """Base class of targets that hold judgments about rows instead of one label per row.
 
     Such a target has a length and is sliced by rows like an array, so that every splitter of
     scikit-learn accepts it as ``y``.
     """
 
-    # How to get from the judgments to an array, for the error of a conversion.
+    # How to get an array from the judgments, for the error of an implicit conversion.
     _remedy = ""
 
     @abstractmethod
@@ -244,12 +259,12 @@ class Judgments(Target, ABC):
 
     @abstractmethod
     def _arrays(self) -> tuple[Array, ...]:
-        """Return the arrays that two equal targets share, the qid aside."""
+        """Return the arrays that define the judgments; equal targets have equal arrays and qid."""
 
     @property
     @abstractmethod
     def is_silent(self) -> bool:
-        """Whether nothing is preferred to anything: there is nothing to learn from."""
+        """Whether no document is preferred to another one, so that there is nothing to learn."""
 
     @property
     @abstractmethod
@@ -258,12 +273,12 @@ class Judgments(Target, ABC):
 
     @property
     def shape(self) -> tuple[int]:
-        """(n_rows,), so that scikit-learn slices it like an array."""
+        """Shape ``(n_rows,)``, so that scikit-learn slices the target like an array."""
         return (len(self),)
 
     @property
     def ndim(self) -> int:
-        """1: sliced by rows only."""
+        """Number of dimensions, 1: the target is sliced by rows only."""
         return 1
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
@@ -287,13 +302,13 @@ def _as_list(qid: Array | None) -> list[Any] | None:
 
 
 def chosen_rows(key: Any, n_rows: int, kind: str) -> Ints:
-    """Return the row numbers that an index stands for; `kind` names the target in errors."""
+    """Return the row numbers that an index selects; `kind` names the class in errors."""
     if isinstance(key, tuple):
         key = tuple(k for k in key if k is not Ellipsis)
         if len(key) != 1:
-            raise IndexError(f"{kind} is sliced by rows only.")
+            raise IndexError(f"{kind} must be indexed by rows only, got {len(key)} indices.")
         key = key[0]
     rows = np.atleast_1d(np.arange(n_rows)[key])
     if rows.ndim != 1 or key is None:
-        raise IndexError(f"{kind} is sliced by a one-dimensional choice of rows.")
+        raise IndexError(f"{kind} must be indexed by a one-dimensional selection of rows.")
     return rows

@@ -1,7 +1,7 @@
-"""Work on pieces of data side by side: the same result, to the last bit, for any number of threads.
+"""Parallel work on chunks of data, with bitwise identical results for any number of threads.
 
-Products of chunks are too small for the threads of BLAS. Here each thread takes a chunk of its own,
-and BLAS runs on one thread meanwhile.
+Matrix products of chunks are too small for BLAS to gain from several threads. Here each thread
+takes a chunk of its own, and BLAS runs on one thread meanwhile.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ from threadpoolctl import ThreadpoolController
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Up to so many results of each thread wait for one of an earlier item.
+# Number of results per thread that may wait for the result of an earlier item.
 _AHEAD = 4
 
-# Of so many items the first one tells whether all take so long, in seconds, that threads help.
+# With at least _MANY items, the first one is timed: threads are used if all items together are
+# expected to take longer than _WORTH_THREADS seconds.
 _MANY = 8
 _WORTH_THREADS = 3e-3
 
-# After so long a thread that waits looks whether there is still something to wait for.
+# A waiting thread checks after this many seconds whether there is still something to wait for.
 _SECONDS_ASLEEP = 1.0
 
-# As many as no machine has cores: how many there are is told by BLAS.
+# Size of the thread pool: more than any machine has cores. BLAS determines how many are used.
 _MOST_THREADS = 1 << 10
 
-# Matrices with up to so many cells are decomposed on one thread.
+# Matrices with at most this many cells are decomposed on one thread.
 _SMALL = 1 << 18
 
 
@@ -52,13 +53,15 @@ def each(
 ) -> None:
     """Call a function on each item, on several threads where BLAS would use several.
 
-    What it returns is handed to `merge` by one thread at a time, in the order of the items. An
-    exception of the first item that raises one is raised, after the items before are merged.
-    Of many items whose number is known the first one tells whether the others are worth threads,
-    unless each of them is `long` for sure. `most` is the largest number of results held at a time;
-    where it is below 2, items come one by one and BLAS has all threads. Calls may be nested, and
-    made by threads of the user: all of them together add as many threads to those that call as
-    BLAS would.
+    Results are passed to `merge` by one thread at a time, in the order of the items. If calls
+    raise exceptions, the exception of the first such item is raised, after the results of all
+    earlier items are merged.
+
+    If the number of items is known and large, the first item is timed to decide whether threads
+    pay off for the others, unless `long` says that each item takes long. At most `most` results
+    are held at a time; if `most` is below 2, items are processed one by one, and BLAS uses all
+    threads. Calls may be nested, and several threads of the user may call at the same time: all
+    calls together add as many threads as BLAS would use.
     """
     run = _Run(work, items, merge)
     n_items = len(items) if isinstance(items, Sized) else np.inf
@@ -66,7 +69,7 @@ def each(
         n_more = 0 if most < 2 else _BLAS.enter(run, min(n_items, most) - 1)
         run.start(n_more, np.inf if long else n_items, most)
     finally:
-        # Whatever comes in between, no thread waits for ever.
+        # Whatever happens in between, no thread waits forever.
         run.end = 0
         try:
             run.stop()
@@ -76,7 +79,7 @@ def each(
 
 @contextmanager
 def one_blas_thread(n_cells: int) -> Iterator[None]:
-    """Give BLAS one thread for a matrix so small that more of them take longer."""
+    """Limit BLAS to one thread for a matrix that is so small that more threads are slower."""
     if n_cells > _SMALL:
         yield
         return
@@ -89,7 +92,7 @@ def one_blas_thread(n_cells: int) -> Iterator[None]:
 
 
 class _Run(Generic[Item, Result]):
-    """Items that are taken by threads, and results that wait for their turn."""
+    """One call of `each`: items that threads take, and results that wait to be merged."""
 
     def __init__(
         self,
@@ -109,7 +112,7 @@ class _Run(Generic[Item, Result]):
         self.n_helping = 0
 
     def start(self, n_more: int, n_items: float, most: float) -> None:
-        """Work on all items, with so many threads beside the one that calls."""
+        """Process all items, with `n_more` threads in addition to the calling one."""
         if not n_more:
             for item in self.items:
                 result = self.work(item)
@@ -125,11 +128,11 @@ class _Run(Generic[Item, Result]):
             try:
                 raise self.error
             finally:
-                # It holds the frames that hold this.
+                # The traceback of the error refers to this object: break the cycle.
                 self.error = None
 
     def _is_long(self, n_items: float) -> bool:
-        """Work on the first item, and return whether the others are worth more threads."""
+        """Process the first item, and return whether more threads pay off for the others."""
         start = perf_counter()
         self._step()
         return (perf_counter() - start) * n_items > _WORTH_THREADS
@@ -137,27 +140,27 @@ class _Run(Generic[Item, Result]):
     def _ask_for_help(self, n_more: int) -> None:
         settings = {**np.geterr(), "call": np.geterrcall()}, get_config()
         for _ in range(n_more):
-            # numpy keeps its settings in the context, or before version 2.2 beside the thread, as
-            # scikit-learn does.
+            # numpy keeps its error settings in the context, or before version 2.2 per thread, as
+            # scikit-learn keeps its configuration.
             context = copy_context()
             try:
                 self.helpers.append(_pool().submit(context.run, self._help, *settings))
-            except RuntimeError:  # no more threads, or none any more: the others do all
-                # The pool took the call without a thread for it, and would count one as idle.
+            except RuntimeError:  # no thread can be started: the threads there are do all the work
+                # The pool accepted the call without a thread for it, and would count one as idle.
                 _pool.cache_clear()
                 break
 
     def stop(self) -> None:
-        """Begin no more items, and wait for those that were begun."""
+        """Start no more items, and wait for the items that were started."""
         self.end = 0
         if self.helpers:
             self._wait()
-        # A thread that has not begun holds this until it does.
+        # A helper that has not begun yet still refers to this object: free what it holds.
         del self.work, self.items, self.merge
         self.waiting.clear()
 
     def _wait(self) -> None:
-        """Wait for the threads that have begun; others find nothing to do."""
+        """Wait for the helper threads that have begun, and cancel the others."""
         for helper in self.helpers:
             helper.cancel()
         with self.lock:
@@ -181,12 +184,12 @@ class _Run(Generic[Item, Result]):
                 self.changed.notify_all()
 
     def _go_on(self) -> None:
-        """Take items until there are none left, or one before raised an error."""
+        """Process items until there are none left, or an earlier item raised an error."""
         while self._step():
             pass
 
     def _step(self) -> bool:
-        """Work on the next item; return whether there was one."""
+        """Process the next item, and return whether it was there and raised no error."""
         taken = self._take()
         if taken is None:
             return False
@@ -234,28 +237,28 @@ class _Run(Generic[Item, Result]):
         self.changed.notify_all()
 
     def _fail(self, number: int, error: BaseException) -> None:
-        """Raise the error in the end, unless an item before raises one."""
+        """Record an error to raise at the end, unless an earlier item raised one."""
         if number < self.end:
             self.end, self.error = number, error
             self.changed.notify_all()
 
 
 class _Blas:
-    """Number of threads of BLAS: one, as long as anybody runs items.
+    """The number of threads of BLAS, which is one while any `_Run` is active.
 
-    The first one in sets it and the last one out restores it. Were each to restore what it found,
-    one that ends after another would leave one thread for good.
+    The first run that enters sets the number, and the last run that leaves restores it. If every
+    run restored the number that it found, overlapping runs could leave BLAS at one thread.
     """
 
     def __init__(self) -> None:
         self.lock = RLock()
-        # How many threads each run has added. Where an interrupt kept a run from leaving, it is
-        # gone with its frame.
+        # How many threads each run has added. A run that an interrupt kept from leaving is dropped
+        # with its frame.
         self.runs: WeakKeyDictionary[_Run[Any, Any], int] = WeakKeyDictionary()
         self.found: list[tuple[Any, int]] = []
 
     def enter(self, run: _Run[Any, Any], n_wanted: float) -> int:
-        """Return how many threads may be added, at most so many."""
+        """Register a run, and return how many threads it may add, at most `n_wanted`."""
         with self.lock:
             if not self.runs:
                 self._restore()
@@ -264,14 +267,14 @@ class _Blas:
                 if n > 1:
                     _set_threads(lib, 1)
             n_free = n_threads([n for _, n in self.found]) - 1 - sum(self.runs.values())
-            # A thread that limits BLAS for itself may keep others from that.
+            # A thread that limits BLAS for itself may prevent other threads from setting it.
             if any((lib.get_num_threads() or 1) > 1 for lib, _ in self.found):
                 n_free = 0
             self.runs[run] = max(0, int(min(n_free, n_wanted)))
             return self.runs[run]
 
     def leave(self, run: _Run[Any, Any]) -> None:
-        """Forget a run, and restore the threads of BLAS after the last one."""
+        """Remove a run, and restore the number of threads of BLAS after the last run."""
         with self.lock:
             self.runs.pop(run, None)
             if not self.runs:
@@ -284,7 +287,7 @@ class _Blas:
         self.found = []
 
     def after_fork(self) -> None:
-        """Restore in the child, which has no other threads, and in which the lock may be held."""
+        """Reset a forked child, which has no other threads and may inherit a held lock."""
         _pool.cache_clear()
         self.lock = RLock()
         self.runs = WeakKeyDictionary()
@@ -298,33 +301,34 @@ if hasattr(os, "register_at_fork"):
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """Return idle threads, which take less to find than to start; runs say how many are at work."""
+    """Return a pool that is shared by all runs, since starting threads takes time."""
     return ThreadPoolExecutor(_MOST_THREADS, "skcalrank")
 
 
 def _set_threads(lib: Any, n: int) -> None:
     lib.set_num_threads(n)
-    # Since threadpoolctl 3.8 a thread that sets the number is the only one that can.
+    # Since threadpoolctl 3.8, the thread that sets the number becomes the only one that can set it.
     if hasattr(lib, "clear_controlling_thread"):
         lib.clear_controlling_thread()
 
 
 @cache
 def _libraries() -> list[Any]:
-    """Return the BLAS libraries, which take milliseconds to find."""
+    """Return the BLAS libraries; cached because finding them takes milliseconds."""
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 def n_threads(of_blas: list[int]) -> int:
-    """Return the number of threads to use, from that of each BLAS library.
+    """Return the number of threads to use, given the number of threads of each BLAS library.
 
-    Environment variables, threadpoolctl and joblib set the latter. One that threadpoolctl does not
-    know, such as Accelerate, may use threads by itself.
+    Environment variables, threadpoolctl and joblib set the numbers of the libraries. Without a
+    library that threadpoolctl knows the answer is 1, because an unknown one, such as Accelerate,
+    may use threads by itself.
     """
     return min(*of_blas, _n_cores()) if of_blas else 1
 
 
 @cache
 def _n_cores() -> int:
-    """Return the number of cores, of those of the machine that the process may use."""
+    """Return the number of cores that the process may use."""
     return int(cpu_count())

@@ -1,4 +1,4 @@
-"""Names of the types that signatures share."""
+"""Type aliases used in signatures."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Seed: TypeAlias = int | np.random.RandomState | None
 
-#: A target of this package is one too, for numpy's protocol: it has ``__array__``.
+#: Labels of rows. The targets of this package have ``__array__``, which makes them ArrayLike too.
 Labels: TypeAlias = ArrayLike
 
-#: What scikit-learn accepts as X. The lowest supported scipy has no name for sparse arrays.
+#: What scikit-learn accepts as X. The lowest supported scipy has no ``sparray`` to import.
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
 

@@ -1,4 +1,4 @@
-"""The one door: every estimator, metric and splitter validates its input here."""
+"""Input validation shared by estimators, metrics and splitters."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from ._types import Array, ArrayLike, Floats
 
 
 def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
-    """Return the qid given, or the one that the target carries; the two must agree.
+    """Return `qid` if it is given, else the qid that `y` carries; raise if the two differ.
 
-    A pandas Series carries a qid in an index, or a level of it, named ``"qid"``.
+    A pandas Series carries a qid in an index, or in a level of its index, named ``"qid"``.
     """
     if isinstance(y, Target):
         y.check_qid_beside(qid)
@@ -43,25 +43,26 @@ def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
     if carried is None or qid is None:
         return carried if qid is None else qid
     if not _same_groups(check_qid(qid, len(y)), check_qid(carried, len(y))):
-        raise ValueError("qid differs from the qid that y carries: pass one of the two only.")
+        raise ValueError("qid must equal the qid that y carries, got another one. Pass only one.")
     return qid
 
 
 def warn_of_one_query(y: Any, qid: ArrayLike | None, caller: str) -> None:
-    """Warn if rows of relevances count as one query because nothing names their queries."""
+    """Warn if several rows of relevances are treated as one query because no qid is given."""
     if qid is not None or isinstance(y, Target):
         return
     shape = y.shape if hasattr(y, "shape") else np.shape(y)
     if shape[1:] in ((), (1,)) and shape[0] > 1:
         warn(
             f"{caller} got y of {shape[0]} rows and no qid, so all rows count as one query. Pass "
-            "qid=qid, or y=RankingTarget(y, qid); pass qid=np.zeros(len(y)) if they are one query.",
+            "qid=qid, or y=RankingTarget(y, qid). If all rows are one query, pass "
+            "qid=np.zeros(len(y)).",
             OneQueryWarning,
         )
 
 
 def warn_of_cut_queries(y: Any, caller: str) -> None:
-    """Warn if a target is a part of another one and holds queries of which rows are missing."""
+    """Warn if a target was sliced so that some of its queries have lost rows."""
     if not isinstance(y, Target) or y.origin is None:
         return
     found, size = y.origin.arrived(y.queries())
@@ -69,7 +70,7 @@ def warn_of_cut_queries(y: Any, caller: str) -> None:
     if cut.any():
         warn(
             f"{caller} got y with {cut.sum()} of {len(cut)} queries cut: {found[cut].sum()} of "
-            f"their {size[cut].sum()} documents are there. Split whole queries with QueryKFold, "
+            f"their {size[cut].sum()} documents are left. Split whole queries with QueryKFold, "
             "train_test_query_split or GroupKFold. If the other documents were dropped on "
             "purpose, build a new target: RankingTarget(np.asarray(y), y.qid).",
             CutQueriesWarning,
@@ -77,7 +78,7 @@ def warn_of_cut_queries(y: Any, caller: str) -> None:
 
 
 def _qid_of_index(y: Any) -> Any:
-    """Return the level of a pandas index that is named "qid", if there is one."""
+    """Return the level named "qid" of the pandas index of y; None if there is none."""
     index: Any = getattr(y, "index", None)
     return index.get_level_values("qid") if "qid" in getattr(index, "names", ()) else None
 
@@ -89,7 +90,7 @@ def _same_groups(a: Array, b: Array) -> bool:
 
 
 def check_queries(qid: ArrayLike | None, n_rows: int) -> Queries:
-    """Group ``n_rows`` rows by ``qid``; None means one query of all rows."""
+    """Group ``n_rows`` rows by `qid`; if None, all rows are one query."""
     if qid is None:
         return Queries.equal(1, n_rows)
     return Queries.from_qid(check_qid(qid, n_rows))
@@ -98,9 +99,10 @@ def check_queries(qid: ArrayLike | None, n_rows: int) -> Queries:
 def check_target(
     y: ArrayLike, qid: ArrayLike | None = None, *, name: str = "y"
 ) -> tuple[Floats, Queries]:
-    """Return relevances in grouped order, and their queries.
+    """Return validated relevances in grouped order, and their queries.
 
-    One-dimensional y has a query per value of qid, or one query; a matrix has one per row.
+    One-dimensional y has one query per value of qid, or one query if there is no qid. In a matrix,
+    every row is a query.
     """
     qid = carried_qid(y, qid)
     y = check_labels(y, name)
@@ -112,7 +114,10 @@ def check_target(
 
 
 def check_labels(y: ArrayLike, name: str = "y") -> Floats:
-    """Return finite relevances that are different numbers in double precision, too."""
+    """Return relevances in double precision.
+
+    Raise ValueError unless they are finite and distinct labels stay distinct.
+    """
     with naming(name):
         as_array(y, name)
         refuse_rounding(y, name)
@@ -123,26 +128,28 @@ def check_labels(y: ArrayLike, name: str = "y") -> Floats:
 
 
 def check_one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:
-    """Relevances of shape (n_rows,), or (n, r) without a qid; a single column is raveled."""
+    """Return relevances of shape (n_rows,), or (n, r) without a qid; ravel a single column."""
     if y.ndim == 2 and y.shape[1] == 1:
         warn(
-            f"A column-vector {name} was passed when a 1d array was expected; it is ravelled.",
+            f"A column-vector {name} was passed when a 1d array was expected; it is raveled.",
             DataConversionWarning,
         )
         y = y.ravel()
     if y.ndim == 2 and qid is not None:
         raise ValueError(
-            f"qid was given beside {name} of shape {y.shape}. In the label-ranking form every "
-            f"row is a query of its own: drop qid, or pass one-dimensional {name}. Several "
-            "labels of documents are a MultiLabelTarget, for MultiLabelRanker."
+            f"qid was given together with {name} of shape {y.shape}. In the label-ranking form "
+            f"every row is a query of its own: drop qid, or pass one-dimensional {name}. If the "
+            "columns are several labels of each document, use MultiLabelTarget and "
+            "MultiLabelRanker."
         )
     return y
 
 
 def check_scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Finite scores of the shape of the target, in row order and raveled.
+    """Return finite scores, raveled and in row order; raise unless they have the given shape.
 
-    Only their order counts: ranks replace integers that are equal in double precision only.
+    Only the order of scores counts: where rounding to double precision would make distinct
+    scores equal, ranks replace the scores.
     """
     with naming("y_score"):
         as_array(y_score, "y_score")
@@ -152,7 +159,7 @@ def check_scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
         scores = scores.ravel()
     if scores.shape != tuple(shape):
         raise ValueError(
-            f"y_score has shape {scores.shape}, y_true has shape {tuple(shape)}: give one "
+            f"y_score must have the shape {tuple(shape)} of y_true, got {scores.shape}. Pass one "
             "score per document."
         )
     return scores.ravel()
@@ -165,9 +172,10 @@ def check_sample_weight(
     *,
     only_shares: bool = False,
 ) -> Floats | None:
-    """Weights of the rows, or an error that says what is wrong; None stays None.
+    """Return one weight per row; None if `sample_weight` is None.
 
-    With ``only_shares`` a factor of all weights changes nothing, so that they may have any scale.
+    Raise ValueError unless the weights are finite and non-negative, and some are positive. With
+    ``only_shares`` the caller depends on the ratios of weights only, so that any scale is valid.
     """
     if sample_weight is None:
         return None
@@ -180,25 +188,24 @@ def check_sample_weight(
         hint = ""
         if queries is not None and weight.shape == (queries.n_queries,):
             hint = (
-                " There is one per query: spread them over the rows with w[codes], where "
+                " This is one weight per query: repeat them for the rows with w[codes], where "
                 "codes = np.unique(qid, return_inverse=True)[1]."
             )
         raise ValueError(
-            f"sample_weight has shape {weight.shape} for {n_rows} rows: give one weight "
-            f"per row.{hint}"
+            f"sample_weight must have shape ({n_rows},), one weight per row, got "
+            f"{weight.shape}.{hint}"
         )
     if (weight < 0).any():
-        raise ValueError(
-            f"sample_weight holds {weight[weight < 0][0]}: weights must be non-negative."
-        )
+        raise ValueError(f"sample_weight must be non-negative, got {weight[weight < 0][0]}.")
     if not weight.any():
-        raise ValueError("sample_weight is zero on every row: nothing is left.")
+        raise ValueError("sample_weight must be positive for some row, got zeros only.")
     if only_shares:
         return weight / scale_of(weight.max())
     if not 1e-290 < weight.max() < 1e290:
         raise ValueError(
-            f"The largest sample_weight is {weight.max():g}, and sums of products with it leave "
-            "the range of double precision: divide the weights by it."
+            "The largest sample_weight must be between 1e-290 and 1e290, so that sums of products "
+            f"stay in the range of double precision, got {weight.max():g}. Divide the weights by "
+            "it."
         )
     return weight
 
@@ -206,16 +213,16 @@ def check_sample_weight(
 def query_weights(
     sample_weight: Floats | None, queries: Queries, label_form: bool
 ) -> Floats | None:
-    """Weight of each query: the mean of the weights of its rows."""
+    """Return the weight of each query: the mean of the weights of its rows."""
     if sample_weight is None or label_form:
         return sample_weight
     return queries.mean(queries.group(sample_weight))
 
 
 def checked_features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **checks: Any) -> Any:
-    """Return X, and y if given, as ``validate_data`` does, or an error that names them.
+    """Return X, and y if given, validated by ``validate_data``; errors name the argument.
 
-    With ``as_it_is`` a table is checked, and returned unchanged for a regressor to read.
+    With ``as_it_is``, a table is checked and returned unchanged, for a regressor that reads tables.
     """
     refuse_masked(X=X)
     refuse_other_arrays(X=X)
@@ -232,7 +239,7 @@ def checked_features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **
 def _checked_table(
     estimator: Any, X: Any, *y: Any, reset: bool = True, multi_output: bool = False, **_: Any
 ) -> Any:
-    """Return X unchanged, and y if given as ``validate_data`` returns it."""
+    """Return a table X unchanged, and y, if given, as ``validate_data`` returns it."""
     check_table(X)
     found = validate_data(estimator, X, *y, reset=reset, skip_check_array=True)
     if not y:
@@ -244,7 +251,7 @@ def _checked_table(
 
 
 def x_checks(estimator: Any) -> dict[str, Any]:
-    """How ``validate_data`` checks X for an estimator: what its regressor takes, it takes."""
+    """Return the options of ``validate_data`` for X, from the input tags of an estimator."""
     tags = get_tags(estimator).input_tags
     return {
         "accept_sparse": "csr" if tags.sparse else False,
@@ -254,7 +261,7 @@ def x_checks(estimator: Any) -> dict[str, Any]:
 
 
 def with_index_of(X: object, values: Array, name: str) -> Any:
-    """Values of the rows with the index of a pandas DataFrame; of anything else as they are."""
+    """Return values of rows with the index of X if X is a pandas DataFrame, else unchanged."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(X, pandas.DataFrame):
         return values
@@ -264,34 +271,37 @@ def with_index_of(X: object, values: Array, name: str) -> Any:
 
 
 def check_option(name: str, value: object, options: Iterable[object]) -> None:
-    """Raise for a value that is not among the options."""
+    """Raise ValueError unless the value is one of the strings `options`."""
     if not isinstance(value, str) or value not in options:
-        raise ValueError(f"{name}={value!r}: choose one of {', '.join(map(repr, options))}.")
+        known = ", ".join(map(repr, options))
+        raise ValueError(f"{name} must be one of {known}, got {value!r}.")
 
 
 def check_alpha(alpha: object) -> None:
-    """Raise unless the penalty is a finite non-negative number."""
+    """Raise ValueError unless the ridge penalty is a finite, non-negative number."""
     if not isinstance(alpha, (int, float, np.number)) or not 0 <= alpha < np.inf:
-        raise ValueError(f"alpha={alpha!r}: the ridge penalty is a finite number from 0.")
+        raise ValueError(f"alpha must be a finite, non-negative number, got {alpha!r}.")
 
 
 def check_count(
     name: str, value: Any, what: str = "", *, least: float = 1, most: float = np.inf
 ) -> None:
-    """Raise unless the value is an integer of the range; ``what`` it is, for the error."""
+    """Raise ValueError unless the value is an integer from `least` to `most`.
+
+    `what` is put into the message: what the integer means, or what is valid besides integers.
+    """
     if not _is_integer(value) or not least <= value <= most:
-        span = f"{least}" if most == np.inf else f"{least} to {most}"
-        raise ValueError(f"{name}={value!r}: choose an integer from {span}{what and f', {what}'}.")
+        span = f">= {least}" if most == np.inf else f"from {least} to {most}"
+        what = what and f", {what}"
+        raise ValueError(f"{name} must be an integer {span}{what}, got {value!r}.")
 
 
 def check_cutoff(k: Any, name: str = "k") -> None:
-    """Raise unless k is None or an integer from 1."""
+    """Raise ValueError unless the cutoff k is None or an integer >= 1."""
     if k is None:
         return
     if not _is_integer(k) or k < 1:
-        raise ValueError(
-            f"{name}={k!r}: the cutoff is an integer from 1, or None for all documents."
-        )
+        raise ValueError(f"{name} must be an integer >= 1, or None for all documents, got {k!r}.")
 
 
 def _is_integer(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Linear regression that learns from any number of rows in the memory of a few."""
+"""Ridge regression on any number of rows in bounded memory."""
 
 from __future__ import annotations
 

@@ -40,51 +40,56 @@ _X_CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.fl
 class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Exact ridge regression from sufficient statistics.
 
-    Minimizes the objective of :class:`sklearn.linear_model.Ridge`,
+    It minimizes the objective of :class:`sklearn.linear_model.Ridge`,
 
     .. math:: \min_{w, b} \sum_i s_i (t_i - x_i' w - b)^2 + \alpha \|w\|^2 ,
 
-    and sees the rows in one pass: what it keeps of them is the weighted matrix
-    :math:`\sum_i s_i (x_i - m)(x_i - m)'`, its counterpart with the targets, and the means, whose
-    size does not depend on the number of rows. So
+    and needs one pass over the rows. It keeps the weighted matrix
+    :math:`\sum_i s_i (x_i - m)(x_i - m)'`, the corresponding matrix of features and targets, and
+    the means, whose sizes do not depend on the number of rows. Therefore
 
-    * rows can come in chunks (:meth:`partial_fit`), and models that were fitted to different rows
-      can be merged (:meth:`merge`): the result is that of all rows at once;
-    * a whole path of penalties costs one decomposition (:meth:`path`);
-    * memory beside X is that of a few d x d matrices; X is not copied, in single precision either,
-      and what is added up is in double precision.
-
-    Rows are shifted before they are squared and chunks are merged by sums alone [1]_, so that
-    features far from zero do not cancel. Rank-deficient X is no special case.
+    * rows can be added in chunks (:meth:`partial_fit`), and models fitted to different rows can
+      be merged (:meth:`merge`), with the same result as fitting all rows at once;
+    * coefficients for many penalties cost one decomposition (:meth:`path`);
+    * memory in addition to X is that of a few d x d matrices: X is not copied, even in single
+      precision, although sums are accumulated in double precision.
 
     Parameters
     ----------
     alpha : float or array-like of shape (n_targets,), default=1.0
-        Penalty, of all targets or of each. With 0, the coefficients of least squares; where
-        several are best, those of least norm.
+        Non-negative penalty, one for all targets or one per target. With 0, the coefficients are
+        those of least squares; if these are not unique, those of smallest norm.
     fit_intercept : bool, default=True
-        Whether there is an intercept, which is not penalized.
+        Whether to fit an intercept, which is not penalized.
     penalty_scale : {"squares"}, default=None
-        Units of the penalty. With "squares" the penalty of a feature is `alpha` times its sum of
+        Units of the penalty. With "squares", the penalty of a feature is `alpha` times its sum of
         squares about the mean (about zero without an intercept), so that predictions do not depend
-        on the units of the features; None is `alpha` itself, as `Ridge` has it.
+        on the units of the features. If None, the penalty is `alpha`, as in `Ridge`.
 
     Attributes
     ----------
     penalty_scale_ : ndarray of shape (d,)
         Units of the penalty of each feature; ones with ``penalty_scale=None``.
     coef_ : ndarray of shape (d,) or (n_targets, d)
-        In double precision. After :meth:`partial_fit` it is solved for when first asked for,
-        with the `alpha` of that moment.
+        Coefficients in double precision. After :meth:`partial_fit`, they are computed when they
+        are first read, with the value of `alpha` at that time.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept; 0 with ``fit_intercept=False``.
     n_features_in_ : int
+        Number of features in `fit`.
     feature_names_in_ : ndarray of str
+        Names of the features in `fit`, if X has names.
 
     See Also
     --------
-    sklearn.linear_model.Ridge : For more features than rows, and for features by the ten thousand,
-        of which a d x d matrix does not fit.
-    skcalrank.LeastSquaresRankerCV : Penalties chosen by a measure of ranking.
+    sklearn.linear_model.Ridge : Ridge regression for more features than rows, or for so many
+        features that a d x d matrix does not fit into memory.
+    skcalrank.LeastSquaresRankerCV : Ridge penalty chosen by a ranking measure.
+
+    Notes
+    -----
+    Rows are shifted before they are squared, and chunks are merged without cancellation [1]_, so
+    that features far from zero do not lose precision. X may be rank-deficient.
 
     References
     ----------
@@ -103,7 +108,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    # Rankers then pass statistics instead of centered rows, see skcalrank._solvers.
+    # Tells rankers to pass statistics instead of centered rows, see skcalrank._solvers.
     _sees_moments_only = True
 
     _parameter_constraints: ClassVar[dict] = {
@@ -130,18 +135,22 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     @all_or_nothing
     def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> GramRidge:
-        """Fit to the rows, forgetting all before.
+        """Fit the model, discarding rows of earlier calls.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, d)
+            Features.
         y : array-like of shape (n_rows,) or (n_rows, n_targets)
+            Targets.
         sample_weight : array-like of shape (n_rows,) or float, default=None
-            Non-negative; a weight of 2 is the row twice.
+            Non-negative weights; a row of weight 2 is the same as the row twice. If None, all
+            weights are 1.
 
         Returns
         -------
-        self
+        self : GramRidge
+            The fitted model.
 
         Raises
         ------
@@ -155,7 +164,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def partial_fit(
         self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> GramRidge:
-        """Add rows to those seen.
+        """Add rows to the rows of earlier calls.
 
         Parameters
         ----------
@@ -164,17 +173,19 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        self
+        self : GramRidge
+            The fitted model.
 
         Raises
         ------
         ValueError
-            As in :meth:`fit`, or if features or targets are not as many as before.
+            As in :meth:`fit`, or if the number of features or the shape of the targets differs
+            from earlier calls.
         """
         return self._add(X, y, sample_weight, first=not hasattr(self, "_moments"))
 
     def _add(self, X, y, sample_weight, first):
-        """Take rows in: beside those seen, or as the first."""
+        """Validate rows and add their moments; with `first`, discard earlier rows."""
         check_params(self)
         refuse_lazy(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
         y = None if y is None else checked_array(y, "y", ensure_2d=False)
@@ -186,7 +197,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self._add_moments(pooled_moments(X, targets, weight), y.ndim == 1, first=first)
 
     def _add_moments(self, moments: Moments, one_target: bool, first: bool):
-        """Take in the rows that moments were made of: beside those seen, or as the first."""
+        """Add the moments of some rows; with `first`, discard earlier rows."""
         self.n_features_in_ = len(moments.mean)
         if first:
             return self._learn(moments, one_target)
@@ -198,19 +209,19 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             check_alpha(alpha)
         if np.ndim(self.alpha) and np.shape(self.alpha) != (n_targets,):
             raise ValueError(
-                f"alpha has shape {np.shape(self.alpha)} for {n_targets} targets: give one "
-                "penalty, or one for each."
+                f"alpha must be a number or have shape ({n_targets},), one penalty per target, got "
+                f"shape {np.shape(self.alpha)}."
             )
 
     def _learn(self, moments: Moments, one_target: bool):
-        """Replace the statistics by those of all rows."""
+        """Replace the moments, and forget coefficients that were computed from the old ones."""
         self._moments, self._one_target = moments, one_target
         for name in ("coef_", "intercept_"):
             self.__dict__.pop(name, None)
         return self
 
     def _solve(self):
-        """Solve for the coefficients now, so that predictions do not change the estimator."""
+        """Compute the coefficients now, so that `predict` does not change the estimator."""
         _ = self.coef_, self.intercept_
         return self
 
@@ -218,27 +229,30 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         before, now = self._moments.moment.shape[1], moments.moment.shape[1]
         if (before, self._one_target) != (now, one_target):
             raise ValueError(
-                f"y has {now} target{'s' * (now != 1)}, {'one' if one_target else 'two'}-"
-                f"dimensional, and the rows before had {before}: all chunks need y of one shape."
+                f"y must have the shape of earlier calls, with {before} target"
+                f"{'s' * (before != 1)} in {1 if self._one_target else 2}d, got {now} target"
+                f"{'s' * (now != 1)} in {1 if one_target else 2}d."
             )
 
     def merge(self, *others: GramRidge) -> GramRidge:
-        """Return a model that has seen the rows of this one and of the others.
+        """Return a model fitted to the rows of this model and of the others.
 
         Parameters
         ----------
         *others : GramRidge
-            Models fitted to the same features and targets of other rows.
+            Models fitted to other rows with the same features and targets.
 
         Returns
         -------
         merged : GramRidge
-            A new model with the parameters of this one; no model is changed.
+            A new model with the parameters of this one. The merged models are not changed.
 
         Raises
         ------
         ValueError
             If features or targets differ.
+        TypeError
+            If one of `others` is not a GramRidge.
 
         Examples
         --------
@@ -252,7 +266,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         for other in others:
             if not isinstance(other, GramRidge):
-                raise TypeError(f"Only GramRidge can be merged, got {other!r}.")
+                raise TypeError(f"others must be GramRidge models, got {other!r}.")
             check_is_fitted(other)
             self._check_features(other)
             self._check_targets(other._moments, other._one_target)
@@ -266,23 +280,23 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _check_features(self, other):
         if self.n_features_in_ != other.n_features_in_:
             raise ValueError(
-                f"A model of {other.n_features_in_} features cannot be merged with one of "
-                f"{self.n_features_in_}."
+                f"Merged models must have the same features, got {self.n_features_in_} and "
+                f"{other.n_features_in_} features."
             )
         names = [getattr(model, "feature_names_in_", None) for model in (self, other)]
         if all(name is not None for name in names) and any(names[0] != names[1]):
-            raise ValueError("Models of features of different names cannot be merged.")
+            raise ValueError("Merged models must have the same features, got different names.")
 
     @lazy_property
     def coef_(self) -> Floats:
-        """Coefficients."""
+        """Coefficients, computed when they are first read."""
         check_is_fitted(self, "_moments")
         alpha = np.asarray(self.alpha, dtype=float)
         coef = ridge(self._moments, alpha, self.fit_intercept, self._scale())
         return coef[:, 0] if self._one_target else coef.T
 
     def _scale(self):
-        """Return the units of the penalties; None are ones."""
+        """Return the units of the penalties; None means ones."""
         if self.penalty_scale is None:
             return None
         return self._moments.penalty_scale(self.fit_intercept)
@@ -296,12 +310,12 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     @lazy_property
     def intercept_(self) -> float | Any:
-        """Intercept; 0 without one."""
+        """Intercept, computed when it is first read; 0 with ``fit_intercept=False``."""
         check_is_fitted(self, "_moments")
         return self._intercept_of(self.coef_)
 
     def _intercept_of(self, coef):
-        """What goes with coefficients of shape (..., d) or (..., n_targets, d)."""
+        """Return the intercept for coefficients of shape (..., d) or (..., n_targets, d)."""
         if not self.fit_intercept:
             return 0.0 if coef.ndim == 1 else np.zeros(coef.shape[:-1])
         level = self._moments.level[0] if self._one_target else self._moments.level
@@ -309,23 +323,24 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return intercept if coef.ndim > 1 else float(intercept)
 
     def path(self, alphas: ArrayLike) -> tuple[Floats, Floats]:
-        """Coefficients and intercepts under many penalties, from one decomposition.
+        """Return coefficients and intercepts for many penalties, from one decomposition.
 
         Parameters
         ----------
         alphas : array-like of shape (n_alphas,)
-            Non-negative.
+            Non-negative penalties.
 
         Returns
         -------
         coefs : ndarray of shape (n_alphas, d) or (n_alphas, n_targets, d)
             ``coefs[i]`` is the ``coef_`` of ``alpha=alphas[i]``.
         intercepts : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
+            ``intercepts[i]`` is the ``intercept_`` of ``alpha=alphas[i]``.
 
         Raises
         ------
         ValueError
-            If an alpha is negative or not finite.
+            If `alphas` is not one-dimensional, or a penalty is negative or not finite.
 
         Examples
         --------
@@ -338,7 +353,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         alphas = np.asarray(alphas)
         if alphas.ndim != 1:
-            raise ValueError(f"alphas has shape {alphas.shape}: give a list of penalties.")
+            raise ValueError(f"alphas must be a list of penalties, got shape {alphas.shape}.")
         for alpha in alphas.tolist():
             check_alpha(alpha)
         penalties = alphas.astype(float)
@@ -352,11 +367,12 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, d)
+            Features.
 
         Returns
         -------
         predictions : ndarray of shape (n_rows,) or (n_rows, n_targets)
-            In double precision; X in single precision is not copied.
+            Predictions in double precision. X is not copied, even in single precision.
         """
         check_is_fitted(self)
         X = checked_features(self, X, reset=False, **_X_CHECKS)
@@ -364,9 +380,9 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 def add_moments(model: GramRidge, moments: Moments, one_target: bool, *, goes_on=False):
-    """Take the rows that moments were made of into a model, in place, and solve.
+    """Fit a model to moments of rows in place, and return it.
 
-    They come beside the rows seen where it `goes_on`. ``one_target`` says whether y was
+    If `goes_on`, add the rows to those that the model was fitted to. `one_target` is whether y was
     one-dimensional.
     """
     check_params(model)
@@ -375,10 +391,10 @@ def add_moments(model: GramRidge, moments: Moments, one_target: bool, *, goes_on
 
 
 def refit(model: GramRidge, regressor=None):
-    """Return another regressor, fitted to the rows that a fitted model has seen.
+    """Return a regressor fitted to the rows that a fitted model was fitted to.
 
-    It must be one that depends on rows through their moments only, as `Ridge` does. None is the
-    model itself, with its coefficients solved for.
+    The regressor must depend on rows only through their moments, as `Ridge` does. If it is None,
+    return the model itself, with its coefficients computed.
     """
     model._solve()
     return model if regressor is None else fit_pooled(regressor, model._moments, model._one_target)

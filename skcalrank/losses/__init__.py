@@ -1,4 +1,4 @@
-"""Order-preserving losses, each written once; solvers, boosting and bounds follow from it."""
+"""Order-preserving losses, used by solvers, boosting and regret bounds."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ __all__ = [
     "get_loss",
 ]
 
-#: Every order-preserving loss by its name. Tests, error messages and tables are driven by it.
+#: Every order-preserving loss class by its name. Tests, error messages and tables list these.
 LOSSES: dict[str, type[Loss]] = {
     loss.name: loss
     for loss in (
@@ -68,7 +68,7 @@ LOSSES: dict[str, type[Loss]] = {
     )
 }
 
-#: Losses of single preferences, which no theorem calls calibrated.
+#: Every loss class of single preferences by its name. These losses are not calibrated in general.
 PREFERENCE_LOSSES: dict[str, type[PreferenceLoss]] = {
     loss.name: loss
     for loss in (
@@ -81,25 +81,29 @@ PREFERENCE_LOSSES: dict[str, type[PreferenceLoss]] = {
 
 
 def get_loss(loss: str | Loss, **options: Any) -> Loss:
-    """An order-preserving loss by its name.
+    """Return the order-preserving loss of a name.
 
     Parameters
     ----------
     loss : str or Loss
-        A name in ``LOSSES``. A loss is returned as it is.
+        A name in ``LOSSES``. A Loss object is returned unchanged.
     **options
-        ``eta``, ``threshold``, ``smoothing``: what is None is left at its default, and an
-        option that a loss does not have must be None.
+        Options of the loss: ``eta``, ``threshold``, ``smoothing``. None means the default of the
+        loss; an option that the loss does not have must be None.
 
     Returns
     -------
-    Loss
+    loss : Loss
 
     Raises
     ------
     ValueError
-        For an unknown name (the valid ones are listed), or an option out of its range or
-        that the loss does not have.
+        If the name is unknown (the message lists the valid names), or an option is out of its
+        range or not an option of this loss.
+
+    See Also
+    --------
+    skcalrank.OrderPreservingRanker : A ranker that minimizes one of these losses.
 
     Examples
     --------
@@ -110,7 +114,10 @@ def get_loss(loss: str | Loss, **options: Any) -> Loss:
     options = {name: value for name, value in options.items() if value is not None}
     if isinstance(loss, Loss):
         if options:
-            raise ValueError(f"{sorted(options)} were given beside {loss!r}: set them on it.")
+            raise ValueError(
+                f"options must be given together with a name, got {sorted(options)} with "
+                f"{loss!r}. Set them on the loss."
+            )
         return loss
     if not isinstance(loss, str) or loss not in LOSSES:
         raise ValueError(f"Unknown loss {loss!r}: choose one of {', '.join(LOSSES)}.")
@@ -120,7 +127,7 @@ def get_loss(loss: str | Loss, **options: Any) -> Loss:
     if unknown:
         has = f"only {', '.join(known)}" if known else "none"
         raise ValueError(
-            f"{unknown[0]}={options[unknown[0]]!r}: the loss {loss!r} has no such option ({has}), "
-            "leave it None."
+            f"{unknown[0]} must be None for the loss {loss!r}, which has no such option ({has}), "
+            f"got {options[unknown[0]]!r}."
         )
     return cls(**options)

@@ -1,4 +1,4 @@
-"""What an order-preserving loss is."""
+"""The base class of order-preserving losses."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ import numpy as np
 
 from ..data import Floats, Queries, query_factors
 
-# Exponentials of larger numbers are cut, so that a step of a solver that went too far is
-# huge and not infinite. Squares of the result are still finite.
+# Largest argument of exponentials: larger ones are clipped, so that a step of a solver that is
+# too long has a huge but finite loss. Squares of the exponential are still finite.
 EXPONENT = 250.0
 
 
 class Loss(ABC):
     r"""An order-preserving loss of targets v and scores s (CUG13, Definition 3.1).
 
-    A convex function of the scores, for every query, that is affine in the targets up to a
-    term without scores, and whose minimizer orders the documents as the mean targets do.
-    Minimizing it therefore leads to the sort by :math:`U_i = E[v_i]`, which is best for the
-    positional measure with these targets, under every distribution of the labels; and
+    For every query, the loss is a convex function of the scores that is affine in the targets, up
+    to a term without scores, and whose minimizer orders the documents as the mean targets do.
+    Minimizing the loss therefore leads to the sort by :math:`U_i = E[v_i]`, which is best for the
+    positional measure with these targets, under every distribution of the labels. The regret of
+    the measure is bounded by the regret of the loss:
 
     .. math:: \text{regret of the sort} \le c \, C_\phi(2) \sqrt{\text{regret of the loss}} .
 
-    Because it is affine, the conditional risk of the scores s is the loss of U and s, and
-    its regret is ``evaluate(U, s) - infimum(U)``.
+    Because the loss is affine in the targets, the conditional risk of scores s is, up to a term
+    without scores, the loss of the mean targets U and s, and the regret of s is
+    ``evaluate(U, s) - infimum(U)``.
 
     Arrays are in the grouped order of a :class:`~skcalrank.data.Queries`. The loss of a
     query is a *sum* over its documents or pairs of documents.
@@ -41,13 +43,20 @@ class Loss(ABC):
     separable : bool
         Whether the loss is a sum with one term per document.
     summed_over : {"documents", "pairs"}
-        What the terms of the sum are: a query of n documents counts n or n ** 2 in it.
+        What the terms of the sum belong to: the weight of a query of n documents grows as n or
+        n ** 2.
     family : {"squared", "logistic", None}
-        Which linear model of scikit-learn minimizes the loss, if one does: ``Ridge`` or
-        ``LogisticRegression``.
+        Linear model of scikit-learn that minimizes the loss: ``Ridge`` ("squared") or
+        ``LogisticRegression`` ("logistic"); None if there is none.
     largest_curvature : float or None
-        Largest second derivative of the term of a document, for losses whose curvature vanishes
-        where the slope does not; None for others.
+        Largest second derivative of the term of a document, for losses whose curvature is zero at
+        points where the slope is not; None for other losses.
+
+    See Also
+    --------
+    PointwiseLoss : Base class of losses with one term per document.
+    PairwiseTemplate : Pairwise loss of a given function of score differences.
+    get_loss : A loss by its name.
     """
 
     name: ClassVar[str]
@@ -56,61 +65,63 @@ class Loss(ABC):
     summed_over: ClassVar[str] = "documents"
     family: ClassVar[str | None] = None
 
-    # Whether targets below 0 make the loss unbounded.
+    # Whether the loss is unbounded below for negative targets.
     _positive_only: ClassVar[bool] = True
 
     @property
     def largest_curvature(self) -> float | None:
-        """Largest second derivative, of losses whose curvature vanishes on slopes."""
+        """Largest second derivative, for losses whose curvature is zero where the slope is not."""
         return None
 
     def scaled_to(self, v: np.ndarray, queries: Queries) -> Loss:
-        """The loss with what it reads off all targets filled in, targets checked.
+        """Validate the targets, and return the loss with ``eta=None`` replaced by a number.
 
         Parameters
         ----------
         v : ndarray of shape (n_documents,)
             All targets of a fit.
         queries : Queries
-            Which documents belong together.
+            Documents grouped by query.
 
         Returns
         -------
         loss : Loss
-            Itself, or a copy with the ``eta`` that was left None.
+            The loss itself, or a copy whose ``eta`` is set from the targets if it was None.
 
         Raises
         ------
         ValueError
-            For negative targets, unless the loss is squared, and for an ``eta`` below the
-            largest target: some terms would have a negative weight.
+            If a target is negative and the loss is not squared, or if ``eta`` is less than the
+            largest target (for :class:`BregmanKL`, the largest sum of the targets of a query):
+            some terms would have a negative weight.
         """
         if self._positive_only and v.min(initial=0.0) < 0:
             raise ValueError(
-                f"The loss {self.name!r} needs targets from 0, and the measure gives "
-                f"{v.min():g}: choose a measure whose targets are not negative, or "
-                "loss='pairwise_squared'."
+                f"Targets must be non-negative for the loss {self.name!r}, got {v.min():g}. Choose "
+                "a measure with non-negative targets, or loss='pairwise_squared'."
             )
         return self
 
     def document_weights(
         self, queries: Queries, query_weight: str | None, weight: Floats | None = None
     ) -> Floats | None:
-        """Weights of the documents under which a query counts what it is to count.
+        """Return weights of documents that give queries the chosen weight.
 
         Parameters
         ----------
         queries : Queries
+            Documents grouped by query.
         query_weight : {"pairs", "documents", "equal"} or None
-            What a query of n documents counts: its loss for one pair or one document, whichever
-            the loss is a sum over, times n ** 2, n, or 1. None is the sum as it is.
+            Weight of a query of n documents: its loss, divided by n ** 2 if it is a sum over pairs
+            and by n if it is a sum over documents, is multiplied by n ** 2, n, or 1. If None, the
+            loss is not changed.
         weight : ndarray of shape (n_documents,), default=None
-            Weights that come on top.
+            Other weights of documents, which are multiplied.
 
         Returns
         -------
         weight : ndarray of shape (n_documents,), or None
-            What :meth:`evaluate` takes as `weight`.
+            Weights to pass to :meth:`evaluate` as `weight`.
 
         Examples
         --------
@@ -126,23 +137,24 @@ class Loss(ABC):
         return factors if weight is None else factors * weight
 
     def standardize(self, f: Floats, queries: Queries) -> Floats:
-        """Return scores of preferences as targets that the loss takes.
+        """Return scores derived from preferences as targets that are valid for the loss.
 
-        A standardization function is not negative (CUG13, Definition B.1), and the net preferences
-        of a query are as much below 0 as above. A constant that all documents of a query share
-        does not change the order of their mean targets, whatever it depends on.
+        The values of a standardization function must be non-negative (CUG13, Definition B.1), but
+        the net preferences of a query sum to 0. Adding a constant to all documents of a query
+        does not change the order of their mean targets, whatever the constant depends on.
 
         Parameters
         ----------
         f : ndarray of shape (n_documents,)
             Scores, such as net preferences.
         queries : Queries
+            Documents grouped by query.
 
         Returns
         -------
         v : ndarray of shape (n_documents,)
-            Counted from the lowest score of the query where that is negative; for squared losses,
-            which take either sign, f itself.
+            Scores minus the lowest score of their query if it is negative. For squared losses,
+            which accept targets of either sign, `f` itself.
         """
         if not self._positive_only:
             return f
@@ -152,16 +164,18 @@ class Loss(ABC):
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
-        """Loss of every query.
+        """Return the loss of each query.
 
         Parameters
         ----------
         v, s : ndarray of shape (n_documents,)
             Targets and scores.
         queries : Queries
+            Documents grouped by query.
         weight : ndarray of shape (n_documents,), default=None
-            A document's term weighs this; the pair (i, j) weighs ``w_i w_j`` over the mean
-            weight of the query, so that a constant weight c counts c.
+            Weights of documents. In losses of pairs, the pair (i, j) has the weight ``w_i w_j``
+            divided by the mean weight of the query, so that a constant weight c multiplies the
+            loss by c.
 
         Returns
         -------
@@ -172,7 +186,7 @@ class Loss(ABC):
     def value_and_gradient(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[float, Floats]:
-        """Loss summed over the queries, and its gradient in the scores.
+        """Return the sum of the loss over all queries, and its gradient in the scores.
 
         Parameters
         ----------
@@ -182,14 +196,16 @@ class Loss(ABC):
         Returns
         -------
         value : float
+            Sum of the losses of the queries.
         gradient : ndarray of shape (n_documents,)
+            Derivatives of the sum with respect to the scores.
         """
 
     @abstractmethod
     def derivatives(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[Floats, Floats]:
-        """Gradient and diagonal of the Hessian in the scores: what boosting takes.
+        """Return the gradient and the diagonal of the Hessian in the scores, for boosting.
 
         Parameters
         ----------
@@ -199,17 +215,20 @@ class Loss(ABC):
         Returns
         -------
         gradient, curvature : ndarray of shape (n_documents,)
+            First and second derivatives of the sum over all queries.
         """
 
     @abstractmethod
     def infimum(self, v: Floats, queries: Queries) -> Floats:
-        """Smallest loss that any scores can have on every query.
+        """Return the infimum of the loss of each query over all scores.
 
         Parameters
         ----------
         v : ndarray of shape (n_documents,)
-            Targets, or mean targets: the loss of these is the conditional risk.
+            Targets. For mean targets, the result is the smallest conditional risk, up to a term
+            without scores.
         queries : Queries
+            Documents grouped by query.
 
         Returns
         -------
@@ -218,50 +237,57 @@ class Loss(ABC):
 
     @abstractmethod
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
-        """Scores of the smallest loss.
+        """Return scores that minimize the loss.
 
         Parameters
         ----------
         v : ndarray of shape (n_documents,)
             Targets, or mean targets.
         queries : Queries
+            Documents grouped by query.
 
         Returns
         -------
         s : ndarray of shape (n_documents,)
-            Infinite where the infimum is not attained; any one of several minimizers.
+            One of the minimizers; infinite where the infimum is not attained.
         """
 
     @abstractmethod
     def constant(self, largest: float = 1.0) -> float:
-        """The c of the regret bound (CUG13, Table 2).
+        """Return the constant c of the regret bound (CUG13, Table 2).
 
         Parameters
         ----------
         largest : float, default=1.0
-            Largest mean target, ``max_i U_i``, for the losses that need it.
+            Largest mean target, ``max_i U_i``, which some constants depend on.
 
         Returns
         -------
         c : float
-            Infinite where no bound is claimed.
+            Constant; infinite if no bound is claimed.
         """
 
 
-def reach(loss: Loss, largest: float, what: str = "target") -> Loss:
-    """A loss whose ``eta``, unless given, is the largest target."""
+def with_eta(loss: Loss, largest: float, what: str = "target") -> Loss:
+    """Return the loss with ``eta=None`` replaced by the largest target, or by 1 if that is 0.
+
+    Raise ValueError if ``eta`` is less than `largest`. `what` describes the largest value in the
+    message.
+    """
     eta = loss.eta  # type: ignore[attr-defined]
     if eta is None:
         return replace(loss, eta=float(largest) if largest > 0 else 1.0)  # type: ignore[type-var]
     if eta < largest * (1 - 1e-12):
         raise ValueError(
-            f"eta={eta!r} is below the largest {what}, {largest:g}: its terms would have a "
-            "negative weight, and the loss no minimum. Choose eta from there, or None."
+            f"eta must be at least {largest:g}, the largest {what}, got {eta!r}: the loss would be "
+            f"unbounded below. Use eta >= {largest:g}, or None."
         )
     return loss
 
 
 def check_eta(eta):
-    """Raise unless eta is None or a positive number."""
+    """Raise ValueError unless eta is None or a finite positive number."""
     if eta is not None and not (isinstance(eta, Real) and 0 < eta < np.inf):
-        raise ValueError(f"eta={eta!r}: choose a positive number, or None for the largest target.")
+        raise ValueError(
+            f"eta must be a positive number, or None for the largest target, got {eta!r}."
+        )

@@ -2,10 +2,10 @@ r"""Bregman divergences with an order-preserving link (CUG13, eq. 5 and Theorem 
 
 .. math:: B_\psi(v \| g(s)) = \psi(v) - \psi(g(s)) - \langle \nabla\psi(g(s)), v - g(s) \rangle
 
-for a potential that is :math:`\mu`-strongly convex and a link g that keeps the order of the
-scores. The loss is 0 when the link hits the targets, its regret at the mean targets U is
-:math:`B_\psi(U \| g(s))`, and :math:`c = 2/\sqrt\mu`. The squared loss is the one of the
-identity.
+for a :math:`\mu`-strongly convex potential and a link g that keeps the order of the scores. The
+loss is 0 if the values of the link equal the targets, its regret at the mean targets U is
+:math:`B_\psi(U \| g(s))`, and :math:`c = 2/\sqrt\mu`. The squared loss is the Bregman divergence
+of the potential :math:`\sum_i v_i^2` with the identity as the link.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from ..data import Floats, Queries
-from ._base import Loss, check_eta, reach
+from ._base import Loss, check_eta, with_eta
 from ._parts import in_parts
 from ._pointwise import Logistic
 
@@ -27,18 +27,23 @@ class BregmanLogistic(Logistic):
     r"""Binary relative entropy of every target, with the link :math:`\eta/(1+e^{-s})`.
 
     The potential is :math:`\sum_i v_i \log v_i + (\eta-v_i) \log(\eta-v_i)`, with
-    :math:`\mu = 4/\eta` (CUG13, Theorem 5.3). It differs from the logistic loss by what does not
-    depend on the scores, and is 0 where that is at its infimum.
+    :math:`\mu = 4/\eta` (CUG13, Theorem 5.3). The loss equals the logistic loss minus its infimum,
+    a term that does not depend on the scores, so that its own infimum is 0.
 
     Parameters
     ----------
     eta : float, default=None
-        Positive, and at or above every target; None = the largest target in fit.
+        Positive, and at least every target. If None, the largest target in fit.
 
     Raises
     ------
     ValueError
-        If ``eta`` is not positive; in :meth:`scaled_to`, if a target is negative or above it.
+        If ``eta`` is not positive; in :meth:`scaled_to`, if a target is negative or above ``eta``.
+
+    See Also
+    --------
+    Logistic : Logistic loss.
+    BregmanKL : Relative entropy of the targets of a query.
 
     Examples
     --------
@@ -61,29 +66,35 @@ class BregmanLogistic(Logistic):
 class BregmanKL(Loss):
     r"""Relative entropy of the targets of a query, with a link of the softmax type.
 
-    The targets of a query and what is left of ``eta`` are shares of a whole; the potential
-    is their negative entropy, :math:`\sum_i v_i \log v_i + v_0 \log v_0` with
-    :math:`v_0 = \eta - \sum_i v_i`, and the link
+    The targets of a query and the rest :math:`v_0 = \eta - \sum_i v_i` are shares of the whole
+    :math:`\eta`. The potential is their negative entropy,
+    :math:`\sum_i v_i \log v_i + v_0 \log v_0`, and the link is
 
     .. math:: g_i(s) = \eta \, e^{s_i} / (1 + \sum_j e^{s_j}) .
 
-    By Pinsker's inequality, with what is left among the shares, :math:`\mu = 2/\eta`, so
-    :math:`c = \sqrt{2\eta}` (CUG13, Theorem 5.3). Dividing by one number for all labels, and not by
-    the sum of each, keeps the targets those of the measure; where all sums are ``eta`` the loss is
-    the cross entropy of the top-one probabilities. A query weighs the mean weight of its documents:
-    the loss has no term of one document alone.
+    By Pinsker's inequality for these shares, including :math:`v_0`, :math:`\mu = 2/\eta`, so
+    :math:`c = \sqrt{2\eta}` (CUG13, Theorem 5.3). All targets are divided by the same number
+    ``eta``, and not by the sum of their query, so that they remain targets of the measure. If the
+    targets of a query sum to ``eta``, the loss decreases to the cross entropy of the top-one
+    probabilities, up to a term without scores, as all scores of the query are shifted upward.
+    Sample weights enter as the mean weight of each query, because the loss is not a sum over
+    documents.
 
     Parameters
     ----------
     eta : float, default=None
-        Positive, and at or above the sum of the targets of every query; None = the largest sum in
+        Positive, and at least the sum of the targets of every query. If None, the largest sum in
         fit.
 
     Raises
     ------
     ValueError
-        If ``eta`` is not a positive number; in :meth:`scaled_to`, if a target is negative or a sum
-        above it.
+        If ``eta`` is not a positive number; in :meth:`scaled_to`, if a target is negative or the
+        sum of a query is above ``eta``.
+
+    See Also
+    --------
+    BregmanLogistic : Binary relative entropy of every target.
 
     Examples
     --------
@@ -104,10 +115,10 @@ class BregmanKL(Loss):
 
     def scaled_to(self, v: Floats, queries: Queries) -> Loss:
         super().scaled_to(v, queries)
-        return reach(self, queries.sum(v).max(initial=0.0), "sum of the targets of a query")
+        return with_eta(self, queries.sum(v).max(initial=0.0), "sum of the targets of a query")
 
     def _link(self, s, queries):
-        """Shares of the documents, and the logarithm of ``1 + sum_j exp(s_j)``."""
+        """Return the shares ``g_i(s) / eta`` of documents, and ``log(1 + sum_j exp(s_j))``."""
         top = np.maximum(queries.max(s), 0.0)
         raised = np.exp(s - queries.repeat(top))
         whole = queries.sum(raised) + np.exp(-top)
@@ -144,7 +155,7 @@ class BregmanKL(Loss):
         return np.zeros(queries.n_queries)
 
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
-        # Where nothing is left, only differences matter: all documents stand far above 0.
+        # If the rest v_0 is 0, the minimizer is infinite: a tiny rest gives large finite scores.
         rest = np.maximum(self.eta - queries.sum(v), 1e-100 * self.eta)
         with np.errstate(divide="ignore"):
             return np.log(v) - queries.repeat(np.log(rest))

@@ -1,8 +1,8 @@
-r"""Losses that are sums over the pairs of documents (CUG13, eq. 4).
+r"""Losses that are sums over pairs of documents (CUG13, eq. 4).
 
-All depend on the differences of the scores only. Exponential and squared factorize, and
-cost as much as a pointwise loss; logistic is evaluated in blocks of a few queries, so that
-no matrix of all pairs is ever held.
+All these losses depend on differences of scores only. The exponential and the squared loss
+factorize, and cost as much as a pointwise loss. The logistic loss is evaluated in blocks of a few
+queries, so that no matrix of all pairs is ever held.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..data import CACHE_CELLS, Floats, Queries, safe_divide
 from ._base import EXPONENT, Loss
 from ._parts import in_parts
 
-# Scores further below the best of their query are taken to stand there: e^-700 is a number.
+# Lower bound of scores relative to the best score of their query, since e^-700 does not underflow.
 _FLOOR = -700.0
 
 
@@ -26,7 +26,7 @@ class _PairwiseLoss(Loss):
 
 
 def _weights(weight, queries):
-    """Weights of the documents, and one over their mean, spread over the documents."""
+    """Return the weights of documents, and 1 / (mean weight of its query) for each document."""
     if weight is None:
         return 1.0, 1.0
     return weight, queries.repeat(1.0 / queries.mean_weight(weight))
@@ -34,15 +34,19 @@ def _weights(weight, queries):
 
 @dataclass(frozen=True)
 class PairwiseSquared(_PairwiseLoss):
-    r"""Pairwise squared, :math:`\sum_{i<j} (v_i - v_j - (s_i - s_j))^2`, :math:`c = 1`.
+    r"""Pairwise squared loss, :math:`\sum_{i<j} (v_i - v_j - (s_i - s_j))^2`, with :math:`c = 1`.
 
-    CUG13, eq. 4 and Table 2. The number of documents times the squared loss on targets and scores
-    centered within the query; in queries of one size r the constant :math:`\sqrt{2/r}` holds too.
-    Targets may have either sign.
+    See CUG13, eq. 4 and Table 2. The loss of a query equals its number of documents times the
+    squared loss of targets and scores that are centered within the query. For queries of one size
+    r, the constant :math:`\sqrt{2/r}` is valid too. Targets may have either sign.
+
+    See Also
+    --------
+    Squared : Squared error of scores.
 
     Examples
     --------
-    A shift of all scores changes nothing:
+    A shift of all scores of a query does not change the loss:
 
     >>> from skcalrank.calibration import LabelDistribution
     >>> from skcalrank.losses import PairwiseSquared
@@ -55,7 +59,7 @@ class PairwiseSquared(_PairwiseLoss):
     family: ClassVar[str | None] = "squared"
     _positive_only: ClassVar[bool] = False
 
-    def _centred(self, v, s, queries, weight):
+    def _centered(self, v, s, queries, weight):
         gap = s - v
         if weight is None:
             return gap - queries.repeat(queries.mean(gap))
@@ -66,19 +70,19 @@ class PairwiseSquared(_PairwiseLoss):
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
-        centred = self._centred(v, s, queries, weight)
-        squares = centred**2 if weight is None else weight * centred**2
+        centered = self._centered(v, s, queries, weight)
+        squares = centered**2 if weight is None else weight * centered**2
         return queries.sizes * queries.sum(squares)
 
     @in_parts("sum", "documents")
     def value_and_gradient(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[float, Floats]:
-        centred = self._centred(v, s, queries, weight)
-        slope = queries.repeat(queries.sizes) * centred
+        centered = self._centered(v, s, queries, weight)
+        slope = queries.repeat(queries.sizes) * centered
         if weight is not None:
             slope *= weight
-        return float(slope @ centred), 2.0 * slope
+        return float(slope @ centered), 2.0 * slope
 
     @in_parts("documents", "documents")
     def derivatives(
@@ -102,17 +106,25 @@ class PairwiseSquared(_PairwiseLoss):
 
 @dataclass(frozen=True)
 class PairwiseExponential(_PairwiseLoss):
-    r"""Pairwise exponential, :math:`\sum_{i<j} v_i e^{-(s_i-s_j)} + v_j e^{s_i-s_j}`.
+    r"""Pairwise exponential loss, :math:`\sum_{i<j} v_i e^{-(s_i-s_j)} + v_j e^{s_i-s_j}`.
 
-    :math:`c = 2\sqrt{\max_i U_i}` (CUG13, eq. 4 and Table 2). Equal to
-    :math:`(\sum_i v_i e^{-s_i})(\sum_j e^{s_j}) - \sum_i v_i`. Where a mean target is 0, the
-    minimizer lies at infinity.
+    :math:`c = 2\sqrt{\max_i U_i}` (CUG13, eq. 4 and Table 2). The loss of a query equals
+    :math:`(\sum_i v_i e^{-s_i})(\sum_j e^{s_j}) - \sum_i v_i`. The minimizing score of a document
+    of mean target 0 is negative infinity. Scores more than 250 below the best score of their query
+    are treated as 250 below it.
+
+    See Also
+    --------
+    Exponential : Exponential loss of scores.
     """
 
     name: ClassVar[str] = "pairwise_exponential"
 
     def _factors(self, v, s, queries, weight):
-        """Falling and rising parts of each document, their sums, and what pairs with itself."""
+        """Return ``v_i e^{-s_i}`` and ``e^{s_i}``, their sums per query, and terms to subtract.
+
+        The terms to subtract are those of the pairs of documents with themselves.
+        """
         below = s - queries.repeat(queries.max(s))
         np.maximum(below, -EXPONENT, out=below)
         rising = np.exp(below)
@@ -121,7 +133,7 @@ class PairwiseExponential(_PairwiseLoss):
         if weight is not None:
             weight, share = _weights(weight, queries)
             rising *= weight
-            # The mean weight is divided out of one factor only.
+            # Divide by the mean weight in only one of the two factors.
             falling *= weight * share
             own = v * weight**2 * share
         return falling, rising, queries.sum(falling), queries.sum(rising), own
@@ -164,15 +176,20 @@ class PairwiseExponential(_PairwiseLoss):
 
 @dataclass(frozen=True)
 class PairwiseLogistic(_PairwiseLoss):
-    r"""Pairwise logistic, :math:`\sum_{i<j} v_i \log(1+e^{-(s_i-s_j)}) + v_j \log(1+e^{s_i-s_j})`.
+    r"""Pairwise logistic loss, with terms :math:`v_i \log(1+e^{-(s_i-s_j)})` for all i != j.
 
-    :math:`c = 2\sqrt{\max_i U_i}` (CUG13, eq. 4 and Table 2). With :math:`e_i = e^{s_i}`, the
-    document i pays :math:`v_i (\log(e_i + e_j) - s_i)` for every other j: only documents with a
-    positive target have a row in the blocks. Where a mean target is 0, the minimizer lies at
-    infinity.
+    .. math:: \sum_{i<j} v_i \log(1+e^{-(s_i-s_j)}) + v_j \log(1+e^{s_i-s_j})
 
-    It is not RankNet, the logistic loss of single preferences, which is calibrated for some laws
-    only (:class:`PreferenceLogistic`).
+    :math:`c = 2\sqrt{\max_i U_i}` (CUG13, eq. 4 and Table 2). The minimizing score of a document
+    of mean target 0 is negative infinity.
+
+    It is not RankNet, the logistic loss of single preferences, which is calibrated only for some
+    distributions (:class:`PreferenceLogistic`).
+
+    See Also
+    --------
+    Logistic : Logistic loss of scores.
+    PreferenceLogistic : Logistic loss of single preferences.
 
     Examples
     --------
@@ -229,7 +246,7 @@ class PairwiseLogistic(_PairwiseLoss):
 
     @staticmethod
     def _finite_minimizer(v):
-        # A target of 0 stands infinitely far below the others, and 1e-100 of them is as far.
+        # The minimizing score of a target of 0 is -inf; a target of 1e-100 is close enough.
         return np.log(np.maximum(v, 1e-100 * max(v.max(initial=0.0), 1e-100)))
 
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
@@ -241,7 +258,7 @@ class PairwiseLogistic(_PairwiseLoss):
 
 
 def _blocks(v, s, queries, weight):
-    """Queries of similar size side by side, their documents with a positive target first."""
+    """Yield all queries in blocks of similar size."""
     below = s - queries.repeat(queries.max(s))
     np.maximum(below, _FLOOR, out=below)
     share = np.ones(queries.n_queries)
@@ -256,10 +273,11 @@ def _blocks(v, s, queries, weight):
 
 
 class _PairBlock:
-    """All pairs (i, j) of some queries, in which i has a positive target.
+    """All pairs (i, j) of documents of some queries in which i has a positive target.
 
-    Rows are documents i, columns all documents j; what is there to make a query as wide as
-    the others weighs 0.
+    With ``e_i = exp(s_i)``, the pair (i, j) contributes ``v_i (log(e_i + e_j) - s_i)``, so that
+    documents without a positive target need no row. Rows are documents i, and columns all
+    documents j. Documents that pad a query to the width of the block have weight 0.
     """
 
     def __init__(self, bucket, v, s, weight, share):
@@ -275,14 +293,14 @@ class _PairBlock:
             self.rows = np.argsort(v <= 0, axis=1, kind="stable")[:, :n_rows]
         self.row_s = self._of_rows(s)
         self.row_weight = self._of_rows(self.weight)
-        # What a row pays: its target, its weight, and one over the mean weight of the query.
+        # Factor of the terms of a row: target times weight, over the mean weight of the query.
         self.paid = self._of_rows(v) * self.row_weight * share[:, None]
 
     def _of_rows(self, values):
         return np.take_along_axis(values, self.rows, axis=1)
 
     def parts(self):
-        """Runs of rows, and ``e_i + e_j``: a few cells at a time, however long a query."""
+        """Yield slices of rows with their ``e_i + e_j``, in parts that fit in the cache."""
         row_rising = self._of_rows(self.rising)
         step = max(1, CACHE_CELLS // self.rising.size)
         for start in range(0, self.rows.shape[1], step):
@@ -290,13 +308,13 @@ class _PairBlock:
             yield part, row_rising[part][:, :, None] + self.rising[:, None, :]
 
     def losses(self, part, sums):
-        """``v_i (log(e_i + e_j) - s_i)`` over the pairs of each query, j = i taken out."""
+        """Return the sum of ``v_i (log(e_i + e_j) - s_i)`` over the pairs j != i of each query."""
         logs = (np.log(sums) @ self.weight[:, :, None])[:, :, 0]
         logs -= self.total * self.row_s[part] + np.log(2.0) * self.row_weight[part]
         return np.einsum("ij,ij->i", self.paid[part], logs)
 
     def add_slopes(self, part, inverse, out):
-        """First derivatives: the pair j = i adds to i what it takes from it."""
+        """Add first derivatives to `out`; the terms of the pair j = i cancel."""
         paid, rising = self.paid[part], self.weight * self.rising
         pushed = (paid[:, None, :] @ inverse)[:, 0]
         pulled = (inverse @ rising[:, :, None])[:, :, 0]
@@ -304,9 +322,9 @@ class _PairBlock:
         self._add_to_rows(part, -paid * pulled, out)
 
     def add_curves(self, part, inverse, out):
-        """Second derivatives, the pair j = i taken out."""
+        """Add second derivatives to `out`, without the pair j = i."""
         paid = self.paid[part]
-        # The logistic function of s_j - s_i, times one minus it.
+        # With p the logistic function of s_j - s_i, compute p (1 - p).
         np.multiply(inverse, self.rising[:, None, :], out=inverse)
         inverse -= inverse**2
         out += self.weight * (paid[:, None, :] @ inverse)[:, 0]

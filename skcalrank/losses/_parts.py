@@ -1,4 +1,4 @@
-"""Losses of some queries at a time, on several threads."""
+"""A decorator that computes losses part by part, on several threads."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import numpy as np
 
 from ..data import each
 
-# Documents at a time, so many that what is made of them stays in cache.
+# Number of documents of a part, such that temporary arrays stay in cache.
 _PART_ROWS = 1 << 15
 
 
 def in_parts(*kinds, long=False):
-    """Make a method of a loss work on some of the queries at a time.
+    """Decorate a method of a loss so that it is called for parts of the queries.
 
-    It takes targets, scores, queries and weights. What it returns are arrays of the ``"queries"``
-    or of the ``"documents"``, or a number, ``"sum"``. `long` as in :func:`each`.
+    The method must take targets, scores, queries and weights. `kinds` describes its results: an
+    array over ``"queries"`` or ``"documents"``, or a number that is added up, ``"sum"``. `long` is
+    passed to :func:`each`.
     """
 
     def decorate(method):

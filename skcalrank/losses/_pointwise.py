@@ -1,4 +1,4 @@
-"""Losses that are sums over the documents (CUG13, eq. 3)."""
+"""Losses that are sums over documents (CUG13, eq. 3)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,27 @@ import numpy as np
 from scipy.special import expit, log1p, xlogy
 
 from ..data import Floats, Queries
-from ._base import EXPONENT, Loss, check_eta, reach
+from ._base import EXPONENT, Loss, check_eta, with_eta
 from ._parts import in_parts
 
 
 class PointwiseLoss(Loss):
-    """A sum of one term for each document, ``terms(v_i, s_i)`` (CUG13, eq. 3).
+    """Base class of losses with one term per document, ``terms(v_i, s_i)`` (CUG13, eq. 3).
 
-    A subclass gives the terms with two derivatives, their smallest values, the minimizer and the
-    constant of the regret bound. It is order-preserving if the terms are convex in the score and
-    affine in the target, up to a part without scores, and the minimizer strictly increases in the
-    target; :func:`skcalrank.calibration.find_counterexample` takes none of that for granted.
+    A subclass defines the terms, their first two derivatives, their smallest values, the minimizer
+    and the constant of the regret bound. The loss is order-preserving if its terms are convex in
+    the score and affine in the target, up to a part without scores, and if the minimizer strictly
+    increases with the target. :func:`skcalrank.calibration.find_counterexample` searches for
+    violations without assuming any of these conditions.
+
+    See Also
+    --------
+    PairwiseTemplate : Pairwise loss of a custom function of score differences.
+    BregmanTemplate : Bregman divergence of a custom potential and link.
 
     Examples
     --------
-    Poisson's likelihood, a loss of one's own:
+    A custom loss, the negative log-likelihood of a Poisson distribution:
 
     >>> import numpy as np
     >>> from skcalrank.calibration import LabelDistribution
@@ -59,7 +65,7 @@ class PointwiseLoss(Loss):
 
     @abstractmethod
     def terms(self, v: Floats, s: Floats) -> Floats:
-        """Loss of each document.
+        """Return the loss of each document.
 
         Parameters
         ----------
@@ -73,7 +79,7 @@ class PointwiseLoss(Loss):
 
     @abstractmethod
     def slopes(self, v: Floats, s: Floats) -> Floats:
-        """First derivatives in the scores.
+        """Return the first derivative of each term in the score.
 
         Parameters
         ----------
@@ -87,7 +93,7 @@ class PointwiseLoss(Loss):
 
     @abstractmethod
     def curvatures(self, v: Floats, s: Floats) -> Floats:
-        """Second derivatives in the scores.
+        """Return the second derivative of each term in the score.
 
         Parameters
         ----------
@@ -97,12 +103,12 @@ class PointwiseLoss(Loss):
         Returns
         -------
         curvatures : ndarray of shape (n_documents,)
-            Not negative.
+            Non-negative numbers.
         """
 
     @abstractmethod
     def least(self, v: Floats) -> Floats:
-        """Smallest value of each document's term.
+        """Return the infimum of each term over all scores.
 
         Parameters
         ----------
@@ -145,8 +151,12 @@ def _weighted(values, weight):
 class Squared(PointwiseLoss):
     r"""Squared error :math:`\sum_i (v_i - s_i)^2`, with :math:`c = \sqrt 2` (CUG13, Table 2).
 
-    Its minimizer is the mean target, of either sign: this is the least-squares surrogate of
-    RAT13, Theorem 3.
+    The minimizer of its risk is the mean target, which may have either sign. It is the
+    least-squares surrogate of RAT13, Theorem 3.
+
+    See Also
+    --------
+    PairwiseSquared : Squared error of score differences.
 
     Examples
     --------
@@ -181,10 +191,10 @@ class Squared(PointwiseLoss):
 
 @dataclass(frozen=True)
 class _TwoSided(PointwiseLoss):
-    """``v f(-s) + (eta - v) f(s)``: a binary problem in which both classes have a weight.
+    """Base class of losses ``v f(-s) + (eta - v) f(s)``, as of weighted binary classification.
 
-    The theory needs ``eta > max_i U_i``; training needs ``eta`` at or above every target.
-    None is the largest target.
+    The theory requires ``eta > max_i U_i``; training requires ``eta`` to be at least every target.
+    If ``eta`` is None, it is set to the largest target.
     """
 
     eta: float | None = None
@@ -194,26 +204,33 @@ class _TwoSided(PointwiseLoss):
 
     def scaled_to(self, v: Floats, queries: Queries) -> Loss:
         super().scaled_to(v, queries)
-        return reach(self, v.max(initial=0.0))
+        return with_eta(self, v.max(initial=0.0))
 
 
 @dataclass(frozen=True)
 class Logistic(_TwoSided):
-    r"""Logistic, :math:`\sum_i v_i \log(1+e^{-s_i}) + (\eta - v_i) \log(1+e^{s_i})`.
+    r"""Logistic loss, :math:`\sum_i v_i \log(1+e^{-s_i}) + (\eta - v_i) \log(1+e^{s_i})`.
 
-    :math:`c = \sqrt\eta` (CUG13, Table 2); its minimizer is :math:`\log(v/(\eta - v))`. The same
-    as logistic regression with every row twice, of weights v and eta - v.
+    :math:`c = \sqrt\eta` (CUG13, Table 2), and the minimizer is :math:`\log(v/(\eta - v))`. It is
+    the loss of logistic regression in which every row occurs in both classes, with the weights v
+    and eta - v.
 
     Parameters
     ----------
     eta : float, default=None
-        Positive, and at or above every target; None = the largest target in fit. The theory needs
-        it above the mean targets, and the bound grows with its root.
+        Positive, and at least every target. If None, the largest target in fit. The theory
+        requires eta to be greater than the mean targets, and the regret bound grows with its
+        square root.
 
     Raises
     ------
     ValueError
-        If ``eta`` is not positive; in :meth:`scaled_to`, if a target is negative or above it.
+        If ``eta`` is not positive; in :meth:`scaled_to`, if a target is negative or above ``eta``.
+
+    See Also
+    --------
+    BregmanLogistic : The same loss minus its infimum.
+    PairwiseLogistic : Logistic loss of score differences.
 
     Examples
     --------
@@ -251,20 +268,24 @@ class Logistic(_TwoSided):
 
 @dataclass(frozen=True)
 class Exponential(_TwoSided):
-    r"""Exponential, :math:`\sum_i v_i e^{-s_i} + (\eta - v_i) e^{s_i}`.
+    r"""Exponential loss, :math:`\sum_i v_i e^{-s_i} + (\eta - v_i) e^{s_i}`.
 
-    :math:`c = \sqrt\eta` (CUG13, Table 2); its minimizer is half that of the logistic loss. Scores
-    beyond 250 are cut, so that the loss stays finite.
+    :math:`c = \sqrt\eta` (CUG13, Table 2), and the minimizer is half the minimizer of the logistic
+    loss. Scores are clipped to [-250, 250], so that the loss stays finite.
 
     Parameters
     ----------
     eta : float, default=None
-        Positive, and at or above every target; None = the largest target in fit.
+        Positive, and at least every target. If None, the largest target in fit.
 
     Raises
     ------
     ValueError
-        If ``eta`` is not positive; in :meth:`scaled_to`, if a target is negative or above it.
+        If ``eta`` is not positive; in :meth:`scaled_to`, if a target is negative or above ``eta``.
+
+    See Also
+    --------
+    PairwiseExponential : Exponential loss of score differences.
     """
 
     name: ClassVar[str] = "exponential"
@@ -296,23 +317,28 @@ class Exponential(_TwoSided):
 
 @dataclass(frozen=True)
 class SquaredHinge(_TwoSided):
-    r"""Squared hinge, :math:`\sum_i v_i (t-s_i)_+^2 + (\eta - v_i) (s_i)_+^2`.
+    r"""Squared hinge loss, :math:`\sum_i v_i (t-s_i)_+^2 + (\eta - v_i) (s_i)_+^2`.
 
-    :math:`c = \sqrt{2\eta}/t` with the threshold t > 0 (CUG13, Table 2). A linear support vector
-    machine with every row twice, whose scores are moved by t/2.
+    :math:`c = \sqrt{2\eta}/t` with the threshold t > 0 (CUG13, Table 2). It is the loss of a
+    linear support vector machine with squared hinge loss, in which every row occurs in both
+    classes and scores are shifted by t/2.
 
     Parameters
     ----------
     eta : float, default=None
-        Positive, and at or above every target; None = the largest target in fit.
+        Positive, and at least every target. If None, the largest target in fit.
     threshold : float, default=1.0
-        t, positive: minimizers are from 0 to t, on the scale of the scores.
+        Positive threshold t: minimizers are between 0 and t, in units of the scores.
 
     Raises
     ------
     ValueError
         If ``eta`` or ``threshold`` is not a positive number; in :meth:`scaled_to`, if a target is
         negative or above ``eta``.
+
+    See Also
+    --------
+    DifferentiableHinge : Hinge loss with a rounded corner.
 
     Examples
     --------
@@ -329,7 +355,7 @@ class SquaredHinge(_TwoSided):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.threshold, Real) or not 0 < self.threshold < np.inf:
-            raise ValueError(f"threshold={self.threshold!r}: choose a positive number.")
+            raise ValueError(f"threshold must be a positive number, got {self.threshold!r}.")
 
     @property
     def largest_curvature(self) -> float:
@@ -362,38 +388,44 @@ class SquaredHinge(_TwoSided):
 
 @dataclass(frozen=True)
 class DifferentiableHinge(_TwoSided):
-    r"""Hinge with a rounded corner, :math:`\sum_i v_i h_a(1-s_i) + (\eta - v_i) h_a(s_i)`.
+    r"""Hinge loss with a rounded corner, :math:`\sum_i v_i h_a(1-s_i) + (\eta - v_i) h_a(s_i)`.
 
-    :math:`h_a(x) = 0` below 0, :math:`x^2/(2a)` up to a, :math:`x - a/2` beyond;
-    :math:`c = 2\sqrt{\eta/a}` for :math:`0 < a \le 1/2`, which is sharp (CUG13, Table 2 prints
-    twice that, and a range on another scale, on which the bound can fail).
+    :math:`h_a(x)` is 0 for :math:`x \le 0`, :math:`x^2/(2a)` for :math:`0 \le x \le a`, and
+    :math:`x - a/2` for :math:`x \ge a`. The constant :math:`c = 2\sqrt{\eta/a}` for
+    :math:`0 < a \le 1/2` is sharp. (CUG13, Table 2, prints twice this constant, and a range on
+    another scale, on which the bound can fail.)
 
     Parameters
     ----------
     eta : float, default=None
-        Positive, and at or above every target; None = the largest target in fit.
+        Positive, and at least every target. If None, the largest target in fit.
     smoothing : float, default=0.5
-        a, from (0, 1/2]: how wide the corner is, on the scale of the scores.
+        Width a of the rounded corner, in (0, 1/2], in units of the scores.
 
     Raises
     ------
     ValueError
-        If ``eta`` is not a positive number, or ``smoothing`` out of its range; in
-        :meth:`scaled_to`, if ``eta`` is below a target, or a target is negative.
+        If ``eta`` is not a positive number, or ``smoothing`` is out of its range; in
+        :meth:`scaled_to`, if a target is negative or above ``eta``.
+
+    See Also
+    --------
+    SquaredHinge : Squared hinge loss.
 
     Notes
     -----
-    Why :math:`c = 2\sqrt{\eta/a}`. Divide loss and targets by :math:`\eta`, so that a document of
-    mean target q has the least risk W(q). With l the smaller of q and 1 - q,
+    Proof of :math:`c = 2\sqrt{\eta/a}`. Divide the loss and the targets by :math:`\eta`, and let
+    W(q) be the smallest risk of a document of mean target q. With l the smaller of q and 1 - q,
 
     .. math:: W = l \, (1 - a/2) - \frac{a \, l^2}{2 (1 - l)}, \qquad
         W'' = -\frac{a}{(1 - l)^3} \le -a ,
 
-    and at l = 1/2 the slope from the left, 1 - 2a, is not negative for :math:`a \le 1/2`: W is
-    concave by the modulus a. Two documents in the wrong order cost least where their scores are
-    equal, :math:`2 W((p + q)/2)`, as the risk is affine in the targets. That is at least
-    :math:`a (p - q)^2 / 4` above W(p) + W(q), so that :math:`c^2 = 4/a`, times :math:`\eta`. It is
-    reached in the limit q = 0, p -> 0.
+    and at l = 1/2 the slope from the left, 1 - 2a, is non-negative for :math:`a \le 1/2`.
+    Therefore W is strongly concave with modulus a. Among all scores that order two documents of
+    mean targets p and q wrongly, equal scores have the smallest risk, :math:`2 W((p + q)/2)`,
+    because the risk is affine in the targets. It exceeds W(p) + W(q) by at least
+    :math:`a (p - q)^2 / 4`, so that :math:`c^2 = 4/a`, times :math:`\eta`. Equality is attained in
+    the limit q = 0, p -> 0.
     """
 
     name: ClassVar[str] = "differentiable_hinge"
@@ -402,7 +434,7 @@ class DifferentiableHinge(_TwoSided):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.smoothing, Real) or not 0 < self.smoothing <= 0.5:
-            raise ValueError(f"smoothing={self.smoothing!r}: choose a number from (0, 1/2].")
+            raise ValueError(f"smoothing must be a number in (0, 1/2], got {self.smoothing!r}.")
 
     @property
     def largest_curvature(self) -> float:
@@ -438,11 +470,11 @@ class DifferentiableHinge(_TwoSided):
 
 
 def softplus(x: Floats) -> Floats:
-    """``log(1 + exp(x))`` for every x."""
+    """Return ``log(1 + exp(x))``, without overflow for large x."""
     return np.maximum(x, 0.0) + log1p(np.exp(-np.abs(x)))
 
 
 def rounded_hinge(x: Floats, a: float) -> Floats:
-    """``max(x, 0)`` with its corner rounded over (0, a)."""
+    """Return ``max(x, 0)`` with its corner rounded on (0, a): ``x^2/(2a)``, then ``x - a/2``."""
     x = np.maximum(x, 0.0)
     return np.where(x < a, x**2 / (2 * a), x - a / 2)

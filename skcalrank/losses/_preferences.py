@@ -1,16 +1,17 @@
-r"""Convex losses of single preferences, which are calibrated for some laws only.
+r"""Convex losses of single preferences, which are calibrated only for some distributions.
 
 .. math:: \sum_{i \to j} h(y_{ij}) \, f(s_i - s_j) \quad\text{or}\quad
     \sum_{i \to j} f(s_i - s_j - h(y_{ij}))
 
-for a convex, decreasing f and h(y) = y: RankSVM and RankNet. For the pairwise disagreement none is
-calibrated on all laws of low noise, hence none on P_f, on P_DAG or always (DMJ10, Theorems 11 and
-12; DMJ13, Theorems 2 and 3). The logistic and the exponential one are, in the first form, where
-the odds of preferences are those of a Bradley-Terry model, ``E[Y_ij] / E[Y_ji] = exp(r_i - r_j)``:
-they are least at r and at r/2. Binary relevances that are independent given the query are such a
-case, with ``r_i = log(p_i / (1 - p_i))``; the hinge fails there too. The losses are here to be
-compared with, and for :class:`~skcalrank.DifferenceGraphRanker`, which gives them net preferences
-of many judgments and is consistent.
+with a convex, decreasing f and h(y) = y, as in RankSVM and RankNet. For the pairwise disagreement,
+none of these losses is calibrated on all distributions of low noise, and hence none on P_f, on
+P_DAG or always (DMJ10, Theorems 11 and 12; DMJ13, Theorems 2 and 3). In the first form, the
+logistic and the exponential loss are calibrated if the odds of preferences follow a Bradley-Terry
+model, ``E[Y_ij] / E[Y_ji] = exp(r_i - r_j)``; their minimizers are then r and r/2. This includes
+binary relevances that are independent given the query, with ``r_i = log(p_i / (1 - p_i))``, for
+which the hinge loss still fails. The losses serve as baselines, and as losses of
+:class:`~skcalrank.DifferenceGraphRanker`, which is consistent because it applies them to the net
+preferences of many judgments.
 """
 
 from __future__ import annotations
@@ -29,19 +30,24 @@ from ._pointwise import rounded_hinge, softplus
 
 
 class PreferenceLoss(ABC):
-    """A sum of one term for each preference, a function of how far its winner is ahead.
+    """Base class of losses with one term per preference, ``f(s_winner - s_loser)``.
 
-    The f of DMJ10, Theorems 11 and 12: convex and decreasing. A subclass gives it with two
-    derivatives.
+    f is the convex, decreasing function of DMJ10, Theorems 11 and 12. A subclass defines f and its
+    first two derivatives.
 
     Attributes
     ----------
     name : str
         Name in ``PREFERENCE_LOSSES``.
 
+    See Also
+    --------
+    skcalrank.DifferenceGraphRanker : A consistent ranker that minimizes these losses.
+    Loss : Base class of order-preserving losses.
+
     Examples
     --------
-    Document 0 is preferred to 1 and to 2, and has the middle score:
+    Document 0 is preferred to documents 1 and 2, and its score is between their scores:
 
     >>> import numpy as np
     >>> from skcalrank.losses import PreferenceSquaredHinge
@@ -55,12 +61,12 @@ class PreferenceLoss(ABC):
 
     @abstractmethod
     def terms(self, ahead: Floats) -> Floats:
-        """Loss of every preference.
+        """Return the loss of every preference.
 
         Parameters
         ----------
         ahead : ndarray of shape (n_preferences,)
-            Score of the winner minus that of the loser, minus the margin where there is one.
+            Score of the winner minus the score of the loser, minus the margin if there is one.
 
         Returns
         -------
@@ -70,7 +76,7 @@ class PreferenceLoss(ABC):
 
     @abstractmethod
     def slopes(self, ahead: Floats) -> Floats:
-        """First derivative of each term.
+        """Return the first derivative of each term.
 
         Parameters
         ----------
@@ -80,12 +86,12 @@ class PreferenceLoss(ABC):
         Returns
         -------
         slopes : ndarray of shape (n_preferences,)
-            A new array, nowhere positive.
+            A new array of non-positive numbers.
         """
 
     @abstractmethod
     def curvatures(self, ahead: Floats) -> Floats:
-        """Second derivative of each term.
+        """Return the second derivative of each term.
 
         Parameters
         ----------
@@ -95,7 +101,7 @@ class PreferenceLoss(ABC):
         Returns
         -------
         curvatures : ndarray of shape (n_preferences,)
-            Not negative.
+            Non-negative numbers.
         """
 
     def value_and_gradient(
@@ -108,25 +114,27 @@ class PreferenceLoss(ABC):
         factor: Floats | None = None,
         margin: bool = False,
     ) -> tuple[float, Floats]:
-        """Loss summed over the preferences, and its gradient in the scores.
+        """Return the sum of the loss over all preferences, and its gradient in the scores.
 
         Parameters
         ----------
         s : ndarray of shape (n_documents,)
             Scores.
         winner, loser : ndarray of int of shape (n_preferences,)
-            Documents.
+            Documents that win and lose.
         stated : ndarray of shape (n_preferences,)
-            ``h(y_ij)``, which multiplies the loss, or is the margin to be kept.
+            Values ``h(y_ij)``: the weights of the terms, or their margins if `margin` is True.
         factor : ndarray of shape (n_preferences,), default=None
-            Multiplies the loss in both forms.
+            Additional weights of the terms, in both forms.
         margin : bool, default=False
-            Which of the two forms.
+            Whether the terms are ``f(s_i - s_j - h(y_ij))`` instead of ``h(y_ij) f(s_i - s_j)``.
 
         Returns
         -------
         value : float
+            Sum of the terms.
         gradient : ndarray of shape (n_documents,)
+            Derivatives of the sum with respect to the scores.
         """
         ahead = s[winner] - s[loser]
         factors = [] if factor is None else [factor]
@@ -144,21 +152,26 @@ class PreferenceLoss(ABC):
 
 @dataclass(frozen=True)
 class PreferenceHinge(PreferenceLoss):
-    """Hinge, ``(1 - x)_+``, its corner rounded over ``corner_width``.
+    """Hinge loss ``(1 - x)_+`` with a rounded corner.
 
-    The loss of RankSVM [Joa02]_. Not consistent for the pairwise disagreement even where the noise
-    is low (DMJ10, Theorems 11 and 12).
+    It is the loss of RankSVM [Joa02]_. It is not consistent for the pairwise disagreement, even on
+    distributions of low noise (DMJ10, Theorems 11 and 12).
 
     Parameters
     ----------
     corner_width : float, default=1e-3
-        From (0, 1]: a parabola replaces the corner between ``1 - corner_width`` and 1, on the
-        scale of the scores.
+        Width of the rounded corner, in (0, 1], in units of the scores: between
+        ``1 - corner_width`` and 1, the loss is a parabola.
 
     Raises
     ------
     ValueError
         If ``corner_width`` is out of its range.
+
+    See Also
+    --------
+    PreferenceSquaredHinge : Squared hinge loss.
+    skcalrank.PairwiseHingeRanker : A ranker with the hinge loss of single preferences.
 
     References
     ----------
@@ -184,11 +197,17 @@ class PreferenceHinge(PreferenceLoss):
 
 @dataclass(frozen=True)
 class PreferenceLogistic(PreferenceLoss):
-    """Logistic, ``log(1 + exp(-x))``: the loss of RankNet [BSR05]_.
+    """Logistic loss ``log(1 + exp(-x))``.
 
-    Not consistent for the pairwise disagreement on all laws of low noise (DMJ10, Theorems 11 and
-    12). It is where preferences follow a Bradley-Terry model, whose strengths it is least at, and
-    where binary relevances are independent given the query.
+    It is the loss of RankNet [BSR05]_. It is not consistent for the pairwise disagreement on all
+    distributions of low noise (DMJ10, Theorems 11 and 12). It is consistent if preferences follow a
+    Bradley-Terry model, whose strengths are its minimizer, and if binary relevances are independent
+    given the query.
+
+    See Also
+    --------
+    PairwiseLogistic : Order-preserving pairwise loss of targets.
+    skcalrank.PairwiseLogisticRanker : A ranker with the logistic loss of single preferences.
 
     References
     ----------
@@ -210,11 +229,15 @@ class PreferenceLogistic(PreferenceLoss):
 
 @dataclass(frozen=True)
 class PreferenceExponential(PreferenceLoss):
-    """Exponential, ``exp(-x)``.
+    """Exponential loss ``exp(-x)``.
 
-    Not consistent for the pairwise disagreement on all laws of low noise (DMJ10, Theorems 11 and
-    12). It is where preferences follow a Bradley-Terry model: it is least at half of its strengths.
-    A preference lost by more than 250 pays as one lost by 250.
+    It is not consistent for the pairwise disagreement on all distributions of low noise (DMJ10,
+    Theorems 11 and 12). It is consistent if preferences follow a Bradley-Terry model, half of
+    whose strengths are its minimizer. For x < -250, the loss is ``exp(250)``.
+
+    See Also
+    --------
+    PairwiseExponential : Order-preserving pairwise loss of targets.
     """
 
     name: ClassVar[str] = "exponential"
@@ -230,10 +253,14 @@ class PreferenceExponential(PreferenceLoss):
 
 @dataclass(frozen=True)
 class PreferenceSquaredHinge(PreferenceLoss):
-    """Squared hinge, ``(1 - x)_+^2``.
+    """Squared hinge loss ``(1 - x)_+^2``.
 
-    Not consistent for the pairwise disagreement even where the noise is low (DMJ10, Theorems 11
-    and 12).
+    It is not consistent for the pairwise disagreement, even on distributions of low noise (DMJ10,
+    Theorems 11 and 12).
+
+    See Also
+    --------
+    PreferenceHinge : Hinge loss with a rounded corner.
     """
 
     name: ClassVar[str] = "squared_hinge"

@@ -1,4 +1,4 @@
-r"""Templates of order-preserving losses, around functions of one's own (CUG13, eq. 4 and 5)."""
+r"""Templates of order-preserving losses for custom functions (CUG13, eq. 4 and 5)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._pointwise import PointwiseLoss
 
 Function = Callable[[Any], Any]
 
-# Scores at which functions are tried.
+# Scores at which the conditions on the functions are checked.
 _GRID = np.linspace(-5.0, 5.0, 41)
 _STEP = 1e-5
 
@@ -25,22 +25,29 @@ _STEP = 1e-5
 class PairwiseTemplate(Loss):
     r"""Pairwise loss :math:`\sum_{i<j} v_i \varphi(s_i - s_j) + v_j \varphi(s_j - s_i)`.
 
-    Order-preserving for every convex, non-increasing :math:`\varphi` with
-    :math:`\varphi'(0) < 0` where the minimum is attained (CUG13, section 3). The first three are
-    checked at scores from -5 to 5. No regret bound is claimed.
+    The loss is order-preserving for every convex, non-increasing :math:`\varphi` with
+    :math:`\varphi'(0) < 0`, provided that the minimum is attained (CUG13, section 3). The
+    conditions on :math:`\varphi` are checked at score differences from -5 to 5. No regret bound is
+    claimed.
 
     Parameters
     ----------
     phi : callable
-        From an array of differences to one of losses.
+        Function :math:`\varphi` of an array of score differences that returns an array of losses.
     slope, curvature : callable
-        Its first and second derivative.
+        First and second derivative of `phi`.
     name : str, default="pairwise_template"
+        Name of the loss.
 
     Raises
     ------
     ValueError
-        If a condition fails, or the derivatives are not those of `phi`.
+        If a condition fails, or `slope` or `curvature` is not the derivative that it should be.
+
+    See Also
+    --------
+    BregmanTemplate : Bregman divergence of a custom potential and link.
+    PointwiseLoss : Base class of custom losses with one term per document.
 
     Examples
     --------
@@ -74,7 +81,11 @@ class PairwiseTemplate(Loss):
             )
 
     def _pairs(self, v, s, queries, weight):
-        """Queries side by side: targets and differences of every pair, and its weight."""
+        """Yield batches of queries with the weighted targets and score differences of all pairs.
+
+        A batch is the numbers of its queries, the mask of documents that are not padding, their
+        rows, and two arrays over pairs (i, j): ``w_ij v_i`` and ``s_i - s_j``.
+        """
         weights = np.ones(len(s)) if weight is None else weight
         share = 1.0 if weight is None else queries.repeat(1.0 / queries.mean_weight(weight))
         extended = [queries.extend(x) for x in (v, s, weights, weights * share)]
@@ -131,25 +142,33 @@ class PairwiseTemplate(Loss):
 class BregmanTemplate(PointwiseLoss):
     r"""Bregman divergence :math:`\sum_i \psi(v_i) - \psi(g_i) - \psi'(g_i)(v_i - g_i)`.
 
-    With :math:`g_i = g(s_i)`. Order-preserving for every strictly convex :math:`\psi` and every
-    increasing, invertible link g whose closure holds all targets (CUG13, eq. 5); with a potential
-    that is :math:`\mu`-strongly convex :math:`c = 2/\sqrt\mu` (Theorem 5.3). As a function of the
-    scores it need not be convex. Conditions are checked at scores from -5 to 5.
+    Here :math:`g_i = g(s_i)`. The loss is order-preserving for every strictly convex :math:`\psi`
+    and every increasing, invertible link g such that the closure of its range contains all
+    targets (CUG13, eq. 5). If the potential is :math:`\mu`-strongly convex, then
+    :math:`c = 2/\sqrt\mu` (Theorem 5.3). As a function of the scores, the loss need not be convex.
+    The conditions are checked at scores from -5 to 5.
 
     Parameters
     ----------
     potential : tuple of three callables
-        :math:`\psi, \psi', \psi''`, from array to array.
+        :math:`\psi, \psi', \psi''`, functions of an array that return an array.
     link : tuple of three callables
-        :math:`g, g', g^{-1}`.
+        :math:`g, g', g^{-1}`, functions of an array that return an array.
     mu : float, default=None
-        Strong convexity of the potential on the targets; None = no regret bound is claimed.
+        Modulus of strong convexity of the potential on the targets. If None, no regret bound is
+        claimed.
     name : str, default="bregman_template"
+        Name of the loss.
 
     Raises
     ------
     ValueError
-        If a condition fails, or a derivative is not the one of its function.
+        If a condition fails, or a derivative does not match its function.
+
+    See Also
+    --------
+    BregmanKL : Relative entropy with a link of the softmax type.
+    PairwiseTemplate : Pairwise loss of a custom function of score differences.
 
     Examples
     --------
@@ -178,13 +197,19 @@ class BregmanTemplate(PointwiseLoss):
         _check_derivative("the second of potential", psi, first(reached), reached)
         _check_derivative("the third of potential", first, second(reached), reached)
         if not (np.diff(reached) > 0).all() or not np.allclose(inverse(reached), _GRID):
-            raise ValueError("link must increase, and its third function must be its inverse.")
+            raise ValueError(
+                "link must be (g, g', inverse of g) of an increasing function g, got functions for "
+                "which g does not increase or the third function is not its inverse."
+            )
         if not (second(reached) > 0).all():
-            raise ValueError("potential must be strictly convex on the values of the link.")
+            raise ValueError(
+                "potential must be strictly convex on the values of the link, got a second "
+                f"derivative of {second(reached).min():g}."
+            )
         if self.mu is not None and not 0 < self.mu <= second(reached).min() * (1 + 1e-9):
             raise ValueError(
-                f"mu must be positive and at most the smallest curvature of the potential, got "
-                f"{self.mu!r} above {second(reached).min():g}."
+                "mu must be positive and at most the smallest second derivative of the potential, "
+                f"{second(reached).min():g}, got {self.mu!r}."
             )
 
     def terms(self, v: Floats, s: Floats) -> Floats:
@@ -211,14 +236,16 @@ class BregmanTemplate(PointwiseLoss):
 
 
 def _check_derivative(name, function, values, at=_GRID):
+    """Raise ValueError unless `values` are the derivatives of a function at the points `at`."""
     width = _STEP * (1.0 + np.abs(at))
-    # Only points inside of the range are sure to be in the domain of the function.
+    # At both ends of the range, the differences may leave the domain of the function, so that two
+    # wrong derivatives are accepted.
     right, left = function(at + width), function(at - width)
     differences = (right - left) / (2 * width)
     wrong = ~(np.abs(values - differences) <= 1e-3 * (1.0 + np.abs(values)))
     if wrong.sum() > 2:
         where = int(wrong.argmax())
         raise ValueError(
-            f"{name} must be the derivative, got {values[where]:g} for {differences[where]:g} at "
-            f"{at[where]:g}."
+            f"{name} must be the derivative of the function before it, {differences[where]:g} at "
+            f"{at[where]:g}, got {values[where]:g}."
         )

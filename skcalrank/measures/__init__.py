@@ -1,4 +1,4 @@
-"""Measures, each written once; metric, surrogate and sort follow from it."""
+"""Measures of rankings; metrics, surrogates and prediction maps are derived from them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
     "get_measure",
 ]
 
-#: Every measure by its name. Tests, error messages and tables are driven by it, in this order.
+#: Every measure class by its name. Tests, error messages and tables list measures in this order.
 MEASURES: dict[str, type[Measure]] = {
     measure.name: measure
     for measure in (
@@ -61,36 +61,43 @@ MEASURES: dict[str, type[Measure]] = {
     )
 }
 
-# Of a measure, and what stands behind @.
+# The name of a measure and, optionally, the cutoff after @.
 _NAME = r"([a-z_][a-z0-9_]*)(?:@(.+))?"
 
 
 def get_measure(
     measure: str | Measure, *, convention: str | None = None, **options: Any
 ) -> Measure:
-    """A measure by its name.
+    """Return the measure of a name.
 
     Parameters
     ----------
     measure : str or Measure
-        ``"ndcg@10"``, ``"map"``, ...; ``@k`` may be left out, and is for measures with a
-        cutoff. A measure is returned as it is.
+        Name of a measure, such as ``"ndcg@10"`` or ``"map"``. Measures with a cutoff accept an
+        optional ``@k``. A Measure object is returned unchanged.
     convention : {"trec_eval", "lightgbm", "xgboost", "sklearn"}, default=None
-        Fill in the options that this library has, where none are given: those given stay. A
-        measure that has a default in place of such an option is refused. What the library does
-        with equal scores and empty queries is up to metrics, which take it too.
+        Library whose definition of the measure is used: options that are not given are set to
+        the values that the library uses, and options that are given are kept. A Measure object
+        must already have the options of the library where these differ from the defaults. How the
+        library treats equal scores and empty queries is not part of a measure: pass `convention`
+        to a metric as well.
     **options
         Parameters of the measure, such as ``gain`` or ``relevance_level``.
 
     Returns
     -------
-    Measure
+    measure : Measure
 
     Raises
     ------
     ValueError
-        For an unknown name (the valid ones are listed), a cutoff where there is none,
-        an option that the measure does not have, or a measure that contradicts the convention.
+        If the name is unknown (the message lists the valid names), the measure has no cutoff or
+        no such option, or a Measure object contradicts the convention.
+
+    See Also
+    --------
+    skcalrank.metrics.measure_score : Compute any measure.
+    skcalrank.get_scorer : Scorer of a measure for model selection.
 
     Examples
     --------
@@ -106,21 +113,22 @@ def get_measure(
     if isinstance(measure, Measure):
         if options:
             raise ValueError(
-                f"Options {sorted(options)} were given beside {measure!r}: set them on it."
+                f"options must be given together with a name, got {sorted(options)} with "
+                f"{measure!r}. Set them on the measure."
             )
         return measure
     match = re.fullmatch(_NAME, measure) if isinstance(measure, str) else None
     if match is None or match[1] not in MEASURES:
         raise ValueError(
             f"Unknown measure {measure!r}: choose one of {', '.join(sorted(MEASURES))}, "
-            "with @k for a cutoff."
+            "optionally with a cutoff, as in 'ndcg@10'."
         )
     cls = MEASURES[match[1]]
     if match[2] is not None:
         if not cls.has_cutoff:
-            raise ValueError(f"{measure!r}: {cls.name} has no cutoff, leave @{match[2]} out.")
+            raise ValueError(f"{cls.name} has no cutoff, got {measure!r}. Leave @{match[2]} out.")
         if not match[2].isdigit():
-            raise ValueError(f"{measure!r}: the cutoff behind @ is an integer from 1.")
+            raise ValueError(f"The cutoff after @ must be an integer >= 1, got {measure!r}.")
         options = {"k": int(match[2])} | options
     known = [field.name for field in fields(cls)]  # type: ignore[arg-type]
     unknown = sorted(set(options) - set(known))

@@ -1,4 +1,4 @@
-"""What a measure is: offset, targets, basis."""
+"""Base classes of measures: offset, targets and basis."""
 
 from __future__ import annotations
 
@@ -18,65 +18,74 @@ from ._labels import binary_labels, check_level
 class Measure(ABC):
     r"""A performance measure of rankings, higher is better.
 
-    Measures of the theory are low-rank,
+    The theory applies to low-rank measures, which have the form
 
     .. math:: \mathrm{perf}(y, \sigma) = \mathrm{offset}(y)
         + \langle \mathrm{targets}(y), \mathrm{basis}(\sigma) \rangle,
 
-    with arrays on documents (:class:`PositionalMeasure`) or on pairs of documents
-    (:class:`PairMeasure`): regressing the targets by least squares and predicting the
-    positions that are best against the basis is calibrated, i.e. Fisher-consistent,
-    for the measure [RAT13]_ (Theorem 3). A measure that is neither can be evaluated only.
+    where targets and basis are arrays over documents (:class:`PositionalMeasure`) or over pairs
+    of documents (:class:`PairMeasure`). Regressing the targets by least squares, and predicting
+    the positions whose basis has the largest inner product with the regressed targets, is
+    calibrated, i.e. Fisher-consistent, for the measure [RAT13]_ (Theorem 3). A measure that is
+    neither positional nor of pairs can be evaluated, but has no such surrogate.
 
     Labels, targets and values of documents are arrays in the grouped order of a
     :class:`~skcalrank.data.Queries`, whose ``sum``, ``max`` and ``repeat`` are the
     reductions over the documents of a query.
 
-    The attributes below are what the rest of the package knows about a measure; it never asks
-    for the class. A new measure declares those that differ from the defaults of the base class.
+    Other parts of the package read the attributes below, and do not check the class of a measure.
+    A new measure declares the attributes that differ from the defaults of the base class.
 
     Attributes
     ----------
     name : str
-        Name in ``MEASURES``, that of the scorer.
+        Name in ``MEASURES``, and of the scorer.
     full_name : str
-        The name with the cutoff, such as ``"ndcg@10"``.
+        Name with the cutoff, such as ``"ndcg@10"``.
     shape : {"documents", "pairs", None}
-        Where targets and basis live. None: the measure can be evaluated only.
+        What targets and basis are arrays over. None if the measure can only be evaluated.
     objective : {"positional", "map", "disagreement", None}
-        Problem of the best positions, which prediction maps solve
+        Name of the optimization problem that prediction maps solve to find the best positions
         (:func:`skcalrank.preds.preds_for`); None if no prediction map is known.
     calibration : str or None
-        Under which distributions of the labels sorting by the regressed score targets is
-        calibrated: "always", or the name of a sufficient condition. None: no theorem is known.
+        Condition on the distribution of the labels under which sorting by the regressed score
+        targets is calibrated: "always", or the name of a sufficient condition. None if no theorem
+        is known.
     separable : bool
         Whether the score target of a document depends on its own label only.
     basis_fields : frozenset of str
-        Parameters that change the values, but not which ranking is best.
+        Names of the parameters that change the values of the measure, but not which ranking is
+        best.
     has_cutoff : bool
         Whether there is a parameter ``k``.
     has_gain : bool
         Whether there is a parameter ``gain`` that may be "exponential" or "linear".
     cutoff : int or None
-        Last position that counts; None = all.
+        Last position that counts; None if all positions count.
     positive_only : bool
         Whether negative labels are an error.
     is_binary : bool
         Whether documents are either relevant or not; then there is a parameter
         ``relevance_level``.
     needs_binary_labels : bool
-        Whether labels other than 0 and 1 are an error, as no ``relevance_level`` is set.
+        Whether labels other than 0 and 1 are an error, because no ``relevance_level`` is set.
     is_scaled : bool
-        Whether :meth:`scaled_to` has nothing to fill in.
+        Whether the measure has no parameter that :meth:`scaled_to` would set.
     reads_orders : bool
-        Whether a :class:`~skcalrank.PreferenceTarget` of unit preferences, each pair once, can take
-        the place of the labels in metrics, such as one of
+        Whether metrics accept a :class:`~skcalrank.PreferenceTarget` in place of the labels if all
+        weights are 1 and no pair occurs twice, as in targets built by
         :meth:`~skcalrank.PreferenceTarget.from_orders`.
     reads_preferences : bool
-        Whether a :class:`~skcalrank.PreferenceTarget` can take the place of the labels.
+        Whether metrics accept any :class:`~skcalrank.PreferenceTarget` in place of the labels.
     top_only : bool
-        Whether a document that was not retrieved adds nothing, so that truncated rankings such as
-        TREC runs can be measured.
+        Whether documents that were not retrieved contribute nothing, so that truncated rankings,
+        such as TREC runs, can be measured.
+
+    See Also
+    --------
+    PositionalMeasure : Measures with one target per document.
+    PairMeasure : Measures with one target per pair of documents.
+    get_measure : A measure by its name.
 
     References
     ----------
@@ -99,8 +108,8 @@ class Measure(ABC):
     top_only: ClassVar[bool] = False
 
     def __repr__(self) -> str:
-        # Of dataclasses that leave it to this one: a function by its name, and some fields only
-        # where they are not as they come.
+        # Used by dataclasses with repr=False: functions are shown by their names, and fields with
+        # repr=False only if they differ from their defaults.
         if not is_dataclass(self):
             return super().__repr__()
         values = [(f, getattr(self, f.name)) for f in fields(self)]
@@ -109,7 +118,7 @@ class Measure(ABC):
 
     @property
     def cutoff(self) -> int | None:
-        """Last position that counts; None = all."""
+        """Last position that counts; None if all positions count."""
         return getattr(self, "k", None)
 
     @property
@@ -124,7 +133,7 @@ class Measure(ABC):
 
     @property
     def is_scaled(self) -> bool:
-        """Whether :meth:`scaled_to` has nothing to fill in."""
+        """Whether the measure has no parameter that :meth:`scaled_to` would set."""
         return True
 
     @classmethod
@@ -138,30 +147,31 @@ class Measure(ABC):
         return cls.separable_targets is not Measure.separable_targets
 
     def same_targets_as(self, other: Measure) -> bool:
-        """Return whether the best ranking for this measure is the best for another one.
+        """Return whether this measure and another one always have the same best ranking.
 
         Parameters
         ----------
         other : Measure
+            The other measure.
 
         Returns
         -------
         same : bool
-            True if targets are equal up to a positive factor and a shift of each query, and the
-            basis orders the documents alike: measures of one class that differ in `basis_fields`
-            only, Kendall's tau and the unit pairwise disagreement, and rank-biased precision and
-            precision. (The best ranking for ERR on two scales is the same under the condition of
-            its calibration.)
+            True if the targets are equal up to a positive factor and a shift per query, and the
+            bases order documents alike. This holds for measures of one class that differ only in
+            parameters of `basis_fields`, for Kendall's tau and the unit pairwise disagreement, and
+            for rank-biased precision and precision. For ERR with two values of ``max_grade``, the
+            best ranking is the same under the condition of its calibration.
         """
         return self._targets_key() == other._targets_key()
 
     def _targets_key(self) -> tuple[type[Measure], dict[str, Any]]:
-        """What decides which ranking is best."""
+        """Return the class and parameters that determine which ranking is best."""
         params = {name: v for name, v in vars(self).items() if name not in self.basis_fields}
         return type(self), params
 
     def labels(self, y: Floats) -> Floats:
-        """The labels that the measure reads, checked (and made binary if it is).
+        """Return validated labels; binary measures convert relevances to 0 and 1.
 
         Parameters
         ----------
@@ -171,53 +181,53 @@ class Measure(ABC):
         Returns
         -------
         labels : ndarray of shape (n_documents,)
-            What all other methods but :meth:`scaled_to` take for ``y``.
+            Labels to pass as `y` to all other methods except :meth:`scaled_to`.
 
         Raises
         ------
         ValueError
-            For labels that the measure does not take.
+            If the measure is not defined for these labels.
         """
         return y
 
     def scaled_to(self, y: Floats) -> Measure:
-        """The measure with what it reads off all labels together filled in.
+        """Return the measure with parameters that are None set from the range of all labels.
 
         Parameters
         ----------
         y : ndarray of shape (n_documents,)
-            All labels, of one fit or one evaluation, before :meth:`labels`.
+            All labels of one fit or one evaluation, before :meth:`labels` is applied.
 
         Returns
         -------
         measure : Measure
-            Itself, unless a parameter was left to the labels, such as the highest grade of
-            :class:`ERR`.
+            The measure itself, unless it has a parameter that depends on all labels, such as the
+            highest grade of :class:`ERR`.
         """
         return self
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
-        """Queries on which the measure is 0/0.
+        """Return for which queries the measure is undefined (0/0).
 
         Parameters
         ----------
         y : ndarray of shape (n_documents,)
-            What :meth:`labels` returned.
+            Labels returned by :meth:`labels`.
         queries : Queries
-            Which documents belong together.
+            Documents grouped by query.
 
         Returns
         -------
         undefined : ndarray of bool of shape (n_queries,)
-            A metric asks its ``empty`` what these count, and :meth:`evaluate` may give them any
-            finite value.
+            The parameter ``empty`` of metrics determines the value of these queries, so that
+            :meth:`evaluate` may return any finite value for them.
         """
         return np.zeros(queries.n_queries, dtype=bool)
 
     def gains_of(self, y: Floats, queries: Queries) -> Floats:
-        """What the measure prefers to see first, among documents of equal score.
+        """Return values by which documents of equal score are sorted to break ties.
 
-        Read by metrics with ``ties="worst"`` and ``ties="best"`` only.
+        Used only by metrics with ``ties="worst"`` or ``ties="best"``.
 
         Parameters
         ----------
@@ -227,12 +237,13 @@ class Measure(ABC):
         Returns
         -------
         gains : ndarray of shape (n_documents,)
-            Larger is better; only the order within a query counts.
+            Sorting by decreasing gains is best for the measure; only their order within a query
+            counts.
         """
         return y
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
-        """What a score-based surrogate regresses: one value per document.
+        """Return the targets that a score-based surrogate regresses, one per document.
 
         Parameters
         ----------
@@ -242,40 +253,42 @@ class Measure(ABC):
         Returns
         -------
         targets : ndarray of shape (n_documents,)
-            In grouped order. Documents are sorted by their regression, the largest first.
+            Targets in grouped order. Documents are ranked by decreasing regressed targets.
 
         Raises
         ------
         ValueError
-            If the theory has none for this measure.
+            If no score targets are known for this measure.
         """
         raise ValueError(
-            f"{self.name} has no score-based surrogate: no theorem says what to regress."
+            f"{self.name} has no score-based surrogate: no theorem states which targets to regress."
         )
 
     def separable_targets(self, y: Floats) -> Floats:
-        """What may be regressed in place of the score targets where relevances are independent.
+        """Return targets that depend on single labels, for independent relevances.
 
-        Sorting by their conditional means is best for the measure where, given the query, the
-        labels of its documents are independent, and their laws stochastically ordered: of any two
-        documents, one has the higher probability of a label above each grade. Two labels always
-        are. (Of relevant documents and others it is the probability ranking principle.)
+        Sorting by the conditional means of these targets is best for the measure if, given the
+        query, the labels of its documents are independent and their distributions are
+        stochastically ordered: of any two documents, one has the higher probability of a label
+        above each grade. Distributions on two labels are always ordered; for relevant and
+        irrelevant documents this is the probability ranking principle.
 
         Parameters
         ----------
         y : ndarray of shape (n_documents,)
-            What :meth:`labels` returned.
+            Labels returned by :meth:`labels`.
 
         Returns
         -------
         targets : ndarray of shape (n_documents,)
-            Of each document by its own label only. Where that has a law that the row of the
-            document determines, a regressor of single rows estimates their mean.
+            The target of a document depends on its own label only. If the row of a document
+            determines the distribution of its label, a regressor of single rows can estimate the
+            mean targets.
 
         Raises
         ------
         ValueError
-            If none are known for this measure.
+            If no separable targets are known for this measure.
         """
         raise ValueError(f"{self.name} has no separable targets.")
 
@@ -290,47 +303,52 @@ class Measure(ABC):
         Returns
         -------
         offset : ndarray of shape (n_queries,)
-            0 in the base class.
+            Offset of each query; 0 in the base class.
         """
         return np.zeros(queries.n_queries)
 
     def of_preferences(self, total: Floats, lost: Floats, sizes: Ints) -> Floats:
-        """Value of each query from its preferences, where the measure reads them.
+        """Return the value of each query, computed from preferences in place of labels.
+
+        Implemented by measures with `reads_orders` or `reads_preferences`.
 
         Parameters
         ----------
         total, lost : ndarray of shape (n_queries,)
-            Weight of all preferences, and of those that the ranking contradicts.
+            Total weight of the preferences, and total weight of the preferences that the ranking
+            violates.
         sizes : ndarray of int of shape (n_queries,)
-            Numbers of documents.
+            Number of documents of each query.
 
         Returns
         -------
         values : ndarray of shape (n_queries,)
-            NaN where the measure is 0/0.
+            Value of each query, NaN if the measure is undefined (0/0).
         """
-        raise NotImplementedError(f"{self.name} reads no preferences.")
+        raise NotImplementedError(f"{self.name} cannot be computed from preferences.")
 
     @abstractmethod
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
-        """Value of each query, in exact expectation over shared positions.
+        """Return the value of each query, as an exact expectation over shared positions.
 
         Parameters
         ----------
         y : ndarray of shape (n_documents,)
-            What :meth:`labels` returned.
+            Labels returned by :meth:`labels`.
         ranked : Ranked
-            The documents by decreasing score. ``ranked.blocks(k)`` gives batches of queries with
-            their documents in the order of their positions, ``ranked.queries`` the queries.
+            Documents by decreasing score. ``ranked.blocks(k)`` returns batches of queries whose
+            documents are sorted by position, and ``ranked.queries`` are the queries.
 
         Returns
         -------
         values : ndarray of shape (n_queries,)
-            In order of first appearance of the queries.
+            Values in order of first appearance of the queries.
         """
 
     def evaluator(self, y: Floats, queries: Queries) -> Callable[[Ranked], Floats]:
-        """Return :meth:`evaluate` of labels that many rankings are compared with.
+        """Return a function that evaluates many rankings of the same labels.
+
+        Quantities that depend only on the labels, such as the ideal DCG, are computed once.
 
         Parameters
         ----------
@@ -340,15 +358,15 @@ class Measure(ABC):
         Returns
         -------
         values : callable
-            ``values(ranked)``, where ``ranked.queries`` are the queries: what depends on the labels
-            alone, such as the ideal DCG, is computed once.
+            ``values(ranked)`` returns the same as :meth:`evaluate`; ``ranked.queries`` must be
+            `queries`.
         """
         return partial(self.evaluate, y)
 
 
 @dataclass(frozen=True)
 class BinaryMeasure(Measure):
-    """What measures of relevant documents up to a cutoff have in common."""
+    """Base class of measures that count relevant documents up to a cutoff."""
 
     is_binary: ClassVar[bool] = True
     top_only: ClassVar[bool] = True
@@ -369,13 +387,19 @@ class PositionalMeasure(Measure):
 
     .. math:: \mathrm{perf}(y, \sigma) = b(y) + \sum_i u_i(y) \, \phi(\sigma(i))
 
-    with a non-increasing discount :math:`\phi \ge 0` of the position and non-negative
-    targets :math:`u_i(y)`. A subclass gives ``targets`` and ``basis``, and metric,
-    surrogate and prediction map follow: sorting is best against any such basis.
+    with a discount :math:`\phi \ge 0` that does not increase with the position, and non-negative
+    targets :math:`u_i(y)`. A subclass defines ``targets`` and ``basis``; the metric, the
+    surrogate and the prediction map are derived from them. Sorting by the targets is best for
+    every such basis.
+
+    See Also
+    --------
+    PairMeasure : Measures with one target per pair of documents.
+    skcalrank.LeastSquaresRanker : A ranker for any positional measure.
 
     Examples
     --------
-    Reciprocal-position discount of the labels themselves, a measure of one's own:
+    A custom measure, in which relevances are discounted by the reciprocal position:
 
     >>> import numpy as np
     >>> from skcalrank import LeastSquaresRanker, load_digits_queries
@@ -400,7 +424,7 @@ class PositionalMeasure(Measure):
 
     @abstractmethod
     def targets(self, y: Floats, queries: Queries) -> Floats:
-        """What the surrogate regresses: ``u_i(y)`` of every document.
+        """Return the targets ``u_i(y)`` that the surrogate regresses, one per document.
 
         Parameters
         ----------
@@ -410,18 +434,19 @@ class PositionalMeasure(Measure):
         Returns
         -------
         targets : ndarray of shape (n_documents,)
-            In grouped order, from 0; finite, also on queries that are undefined.
+            Targets in grouped order, non-negative and finite, also for queries for which the
+            measure is undefined.
         """
 
     @abstractmethod
     def basis(self, positions: Ints, sizes: Ints) -> Floats:
-        """The discount ``phi`` at 1-based positions.
+        """Return the discount ``phi`` at 1-based positions.
 
         Parameters
         ----------
         positions : ndarray of int
-            Positions from 1. They may lie beyond the last document of a query, and the discount
-            there is any finite number.
+            1-based positions. A position may be beyond the last document of a query; the discount
+            there may be any finite number.
         sizes : ndarray of int
             Numbers of documents of the queries, of a shape that broadcasts against ``positions``:
             (n, 1) against (1, width), for instance.
@@ -429,8 +454,8 @@ class PositionalMeasure(Measure):
         Returns
         -------
         discount : ndarray
-            Non-negative and non-increasing in the position. It has the shape of ``positions``, or
-            the broadcast one where it depends on the size of the query.
+            Non-negative, and non-increasing in the position. It has the shape of ``positions``, or
+            the broadcast shape if the discount depends on the size of the query.
         """
 
     def gains_of(self, y: Floats, queries: Queries) -> Floats:
@@ -448,20 +473,21 @@ class PositionalMeasure(Measure):
         return partial(self.evaluate_targets, self.targets(y, queries), self.offset(y, queries))
 
     def evaluate_targets(self, values: Floats, offset: Floats, ranked: Ranked) -> Floats:
-        """``offset + <values, basis>`` of each query: many rankings need the targets once.
+        """Return ``offset + <values, basis>`` of each query, given targets and offset.
 
         Parameters
         ----------
         values : ndarray of shape (n_documents,)
-            What :meth:`targets` returned.
+            Targets returned by :meth:`targets`.
         offset : ndarray of shape (n_queries,)
-            What :meth:`offset` returned.
+            Offset returned by :meth:`offset`.
         ranked : Ranked
             As in :meth:`evaluate`.
 
         Returns
         -------
         values : ndarray of shape (n_queries,)
+            Value of each query.
         """
         out = np.array(offset, dtype=float)
         for block in ranked.blocks(self.cutoff):
@@ -477,18 +503,19 @@ class PositionalMeasure(Measure):
         return out
 
     def best(self, values: Floats, queries: Queries) -> Floats:
-        """``sum_i values_i phi(i)`` of every query, its values in decreasing order.
+        """Return ``sum_i values_i phi(i)`` of each query, with values in decreasing order.
 
         Parameters
         ----------
         values : ndarray of shape (n_documents,)
-            Gains from 0, in grouped order.
+            Non-negative gains, in grouped order.
         queries : Queries
+            Documents grouped by query.
 
         Returns
         -------
         best : ndarray of shape (n_queries,)
-            The largest value that any order of the documents has, such as the ideal DCG.
+            The largest sum over all orders of the documents, such as the ideal DCG.
         """
         extended = queries.extend(values, np.negative)
         out = np.empty(queries.n_queries)
@@ -503,7 +530,7 @@ class PositionalMeasure(Measure):
 
 
 def _mean_of_runs(discount: Floats, block: Block) -> Floats:
-    """Mean discount over the positions that a run of equal scores shares."""
+    """Return the mean discount over the positions that each run of equal scores shares."""
     summed = np.zeros((discount.shape[0], discount.shape[1] + 1))
     np.cumsum(discount, axis=1, out=summed[:, 1:])
     row = 0 if len(summed) == 1 else block.run_row
@@ -513,20 +540,26 @@ def _mean_of_runs(discount: Floats, block: Block) -> Floats:
 
 
 class PairMeasure(Measure):
-    r"""A measure whose targets and basis live on pairs of documents.
+    r"""A measure whose targets and basis are arrays over pairs of documents.
 
     .. math:: \mathrm{perf}(y, \sigma) = b(y) + \sum_{i,j} u_{ij}(y) \, B_{ij}(\sigma)
 
-    A subclass gives ``pair_targets``, ``pair_basis`` and ``evaluate``. Least squares on the pair
-    targets is calibrated with the map that maximizes the sum (RAT13, Theorem 3), not with a sort.
-    For a few documents :class:`skcalrank.calibration.LabelDistribution` enumerates the orders.
+    A subclass defines ``pair_targets``, ``pair_basis`` and ``evaluate``. Least squares on the pair
+    targets is calibrated with the prediction map that maximizes the sum (RAT13, Theorem 3), but
+    not with a sort. For a few documents, :class:`skcalrank.calibration.LabelDistribution`
+    enumerates the orders.
 
     ``pair_targets`` and ``pair_basis`` take stacks of queries of one size, of shape
     ``(..., r)``, and return stacks of shape ``(..., r, r)``.
 
+    See Also
+    --------
+    PositionalMeasure : Measures with one target per document.
+    skcalrank.preds.preds_for : Prediction maps for an objective.
+
     Examples
     --------
-    Average precision is one, and the sum is its value:
+    Average precision is a measure of pairs, and its value is the sum over all pairs:
 
     >>> import numpy as np
     >>> from skcalrank.measures import AveragePrecision
@@ -544,22 +577,22 @@ class PairMeasure(Measure):
 
     @abstractmethod
     def pair_targets(self, y: Floats) -> Floats:
-        """What the surrogate regresses: an (r, r) matrix for every row of labels.
+        """Return the targets ``u_ij(y)`` that the surrogate regresses.
 
         Parameters
         ----------
         y : ndarray of shape (..., r)
-            What :meth:`labels` returned, a row for each query of r documents.
+            Labels returned by :meth:`labels`, with one row for each query of r documents.
 
         Returns
         -------
         targets : ndarray of shape (..., r, r)
-            ``u_ij``; 0 where the measure is 0/0.
+            The matrix ``u_ij`` of each query; 0 if the measure is undefined (0/0).
         """
 
     @abstractmethod
     def pair_basis(self, positions: Ints) -> Floats:
-        """The (r, r) matrix of the positions that multiplies the targets.
+        """Return the matrix ``B_ij`` of the positions, which multiplies the targets.
 
         Parameters
         ----------
@@ -569,4 +602,5 @@ class PairMeasure(Measure):
         Returns
         -------
         basis : ndarray of float of shape (..., r, r)
+            The matrix ``B_ij`` of each query.
         """

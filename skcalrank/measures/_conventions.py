@@ -1,4 +1,4 @@
-"""How other libraries measure: options of measures, and policies of their metrics."""
+"""Conventions of other libraries: options of measures, and policies of metrics."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from ._base import Measure
 
 @dataclass(frozen=True)
 class Convention:
-    """Policies of a library, and the options of the measures that it has.
+    """Policies of a library, and the options of the measures that it implements.
 
     Attributes
     ----------
     name : str
+        Name of the library.
     ties, empty : str
-        As in :func:`skcalrank.metrics.measure_score`.
+        Policies for equal scores and for queries on which the measure is undefined, as in
+        :func:`skcalrank.metrics.measure_score`.
     options : dict of dict
-        Options by the name of the measure.
+        Options of each measure, by the name of the measure.
     """
 
     name: str
@@ -29,19 +31,21 @@ class Convention:
 
     @property
     def policies(self) -> dict[str, str]:
-        """What metrics do with equal scores and empty queries."""
+        """Values of the parameters ``ties`` and ``empty`` of metrics."""
         return {"ties": self.ties, "empty": self.empty}
 
     def apply(self, measure: Measure, given: Container[str] | None) -> Measure:
-        """Return the measure with the options of the library that were not given.
+        """Return the measure with options that are not in `given` set as in the library.
 
-        An object (`given` is None) does not tell which of its options were given: one that is at
-        its default, unlike the library's, is an error.
+        If `given` is None, the measure was passed as an object, and it is unknown which of its
+        options the user set. Then raise ValueError if an option has its default and the library
+        uses another value.
         """
         if measure.name not in self.options:
             raise ValueError(
-                f"convention={self.name!r} has no {measure.name}: choose one of "
-                f"{', '.join(self.options)}, or leave convention out."
+                f"The measure must be one of {', '.join(self.options)} with "
+                f"convention={self.name!r}, got {measure.name}. Choose another measure, or leave "
+                "convention out."
             )
         own = self.options[measure.name]
         if given is not None:
@@ -51,9 +55,8 @@ class Convention:
         missing = [f"{k}={v!r}" for k, v in own.items() if getattr(measure, k) == defaults[k]]
         if missing:
             raise ValueError(
-                f"{measure!r} contradicts convention={self.name!r}, which has "
-                f"{' and '.join(missing)}: set that on the measure, or give the name "
-                f"{measure.full_name!r}."
+                f"The measure must have {' and '.join(missing)} with convention={self.name!r}, got "
+                f"{measure!r}. Set the option, or pass the name {measure.full_name!r}."
             )
         return measure
 
@@ -81,9 +84,9 @@ CONVENTIONS = {
 
 
 def get_convention(name: str) -> Convention:
-    """A convention by its name."""
+    """Return the convention of a name."""
     if not isinstance(name, str) or name not in CONVENTIONS:
         raise ValueError(
-            f"convention={name!r}: choose one of {', '.join(map(repr, CONVENTIONS))}, or None."
+            f"convention must be one of {', '.join(map(repr, CONVENTIONS))}, or None, got {name!r}."
         )
     return CONVENTIONS[name]

@@ -1,7 +1,7 @@
-"""Gains of grades and discounts of positions, of the user's choice: the families of DMJ13.
+"""Gains and discounts chosen by the user: the families of measures of DMJ13.
 
-NDCG (eq. 14) and ERR (eq. 16) are families: any gain G that does not decrease with the grade, and
-any discount 1/F that does not increase with the position.
+NDCG (eq. 14) and ERR (eq. 16) are families of measures, with any gain G that does not decrease
+with the grade, and any discount 1/F that does not increase with the position.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..data import Array, ArrayLike, Floats, Ints, check_option
 Gain: TypeAlias = str | Sequence[float] | Callable[[Floats], ArrayLike]
 Discount: TypeAlias = Callable[[Floats], ArrayLike]
 
-# Integers below are grades of a scale, which need no sort.
+# If all labels are integers below this bound, their grades are enumerated without sorting.
 _MANY_GRADES = 1 << 12
 
 
@@ -24,7 +24,10 @@ _MANY_GRADES = 1 << 12
 
 
 def own_gain(gain: Any, names: tuple[str, ...], highest: float = np.inf) -> Any:
-    """A gain as a measure keeps it: a name, a function, or the values of an array as a tuple."""
+    """Return a validated gain: a name, a function, or the values of an array as a tuple.
+
+    `names` are the valid names, and `highest` is the largest valid gain.
+    """
     if isinstance(gain, str):
         check_option("gain", gain, names)
         return gain
@@ -36,19 +39,17 @@ def own_gain(gain: Any, names: tuple[str, ...], highest: float = np.inf) -> Any:
         values = np.empty(0)
     if values.ndim != 1 or not values.size:
         raise ValueError(
-            f"gain must be {' or '.join(map(repr, names))}, the gains of the grades 0, 1, ... as "
-            f"an array, or a function of grades, got {gain!r}."
+            f"gain must be {' or '.join(map(repr, names))}, an array of the gains of the grades "
+            f"0, 1, ..., or a function of grades, got {gain!r}."
         )
     _check_gains(values, np.arange(len(values)), highest)
     return tuple(values.tolist())
 
 
 def own_discount(discount: Any) -> Any:
-    """A discount as a measure keeps it: None, or a function."""
+    """Return a validated discount: None, or a function."""
     if discount is not None and not callable(discount):
-        raise ValueError(
-            f"discount must be None or a function of positions from 1, got {discount!r}."
-        )
+        raise ValueError(f"discount must be None or a function of positions, got {discount!r}.")
     return _hashable("discount", discount)
 
 
@@ -57,13 +58,13 @@ def _hashable(name: str, function: Any) -> Any:
         hash(function)
     except TypeError:
         raise ValueError(
-            f"{name} must be hashable, as a measure is, got {function!r}: pass a function."
+            f"{name} must be hashable, because measures are, got {function!r}. Pass a function."
         ) from None
     return function
 
 
 def shown(value: Any) -> str:
-    """A parameter as the repr of a measure shows it: a function by its name."""
+    """Return a parameter as the repr of a measure shows it: a function by its name."""
     name = getattr(value, "__qualname__", getattr(value, "__name__", None))
     return name if callable(value) and isinstance(name, str) else repr(value)
 
@@ -72,7 +73,7 @@ def shown(value: Any) -> str:
 
 
 def gains(y: Floats, gain: Gain, highest: float = np.inf) -> Floats:
-    """The gain of each label: by its name, from an array, or by a function."""
+    """Return the gain of each label, for a gain that is a name, an array or a function."""
     if isinstance(gain, str):
         return y if gain == "linear" else exponential(y)
     if not callable(gain):
@@ -84,7 +85,7 @@ def gains(y: Floats, gain: Gain, highest: float = np.inf) -> Floats:
 
 
 def _distinct(y: Floats) -> tuple[Floats, Ints]:
-    """Grades in increasing order, and the place of each label among them."""
+    """Return grades in increasing order, and the index of each label among them."""
     if y.size and y.max() < _MANY_GRADES:
         places = y.astype(np.intp)
         if (places == y).all():
@@ -94,55 +95,58 @@ def _distinct(y: Floats) -> tuple[Floats, Ints]:
 
 
 def exponential(y: Floats) -> Floats:
-    """``2^y - 1``."""
+    """Return ``2^y - 1``; raise ValueError for labels above 1000, for which it overflows."""
     if y.size and y.max() > 1000:
         raise ValueError(
-            f"y holds {y.max():g}, and 2^y - 1 overflows: use gain='linear', or labels on "
-            "a scale of grades."
+            f"y must be at most 1000 for the gain 2^y - 1, which overflows, got {y.max():g}. Use "
+            "gain='linear', or labels on a scale of grades."
         )
     out = np.exp2(y)
     out -= 1.0
-    # Of small labels 1 would leave nothing.
+    # For small labels, subtracting 1 loses all digits.
     small = np.flatnonzero((y > 0) & (y < 1))
     out[small] = np.expm1(y[small] * np.log(2.0))
     return out
 
 
 def as_places(y: Floats, n_gains: int) -> Ints:
-    """Labels as places in an array of gains."""
+    """Return labels as indices into an array of gains; raise ValueError if one has no gain."""
     with np.errstate(invalid="ignore"):
         places = y.astype(np.intp)
     wrong = (places != y) | (places >= n_gains)
     if wrong.any():
         raise ValueError(
-            f"y holds {y[wrong][0]:g}, and gain has {n_gains} values, of the grades 0 to "
-            f"{n_gains - 1}: give one for every grade, or a function."
+            f"y must hold the grades 0 to {n_gains - 1}, because gain has {n_gains} values, got "
+            f"{y[wrong][0]:g}. Give a gain for every grade, or a function."
         )
     return places
 
 
 def discounts(positions: Ints, discount: Discount) -> Floats:
-    """The discount of each position from 1."""
+    """Return the discount of each position; raise ValueError if the function is not valid."""
     places = np.arange(1.0, np.max(positions, initial=1) + 1.0)
     values = _called("discount", discount, places)
     rising = np.flatnonzero(values[1:] > values[:-1])
     if values[0] <= 0 or values[-1] < 0 or rising.size:
         at = rising[0] + 1 if rising.size else len(values) - 1 if values[0] > 0 else 0
         raise ValueError(
-            "discount must be positive at position 1, and from there on not increase and not "
-            f"fall below 0, got {values[at]:g} at position {at + 1}"
+            "discount must be positive at position 1, non-increasing and non-negative, "
+            f"got {values[at]:g} at position {at + 1}"
             + (f", after {values[at - 1]:g}." if at else ".")
         )
     return values[np.asarray(positions) - 1]
 
 
 def _called(name: str, function: Any, at: Array) -> Floats:
-    """Finite values of a function of an array."""
+    """Return the values of a function of an array; raise ValueError unless they are finite.
+
+    `name` is the argument that the function was passed as.
+    """
     values = np.asarray(function(at), dtype=float)
     if values.shape != at.shape:
         raise ValueError(
-            f"{name} must be a function of an array that returns one of the same shape, got shape "
-            f"{values.shape} for {at.shape}: use the functions of numpy."
+            f"{name} must be a function that returns an array of the shape of its argument, got "
+            f"shape {values.shape} for {at.shape}. Use functions of numpy."
         )
     if not np.isfinite(values).all():
         wrong = np.flatnonzero(~np.isfinite(values))[0]
@@ -151,10 +155,10 @@ def _called(name: str, function: Any, at: Array) -> Floats:
 
 
 def _check_gains(values: Floats, grades: Array, highest: float) -> None:
-    """Raise unless gains are finite, from 0 to the highest one, and do not decrease."""
+    """Raise ValueError unless gains are finite, from 0 to `highest`, and non-decreasing."""
     outside = np.flatnonzero(~((values >= 0) & (values <= highest) & np.isfinite(values)))
     if outside.size:
-        end = "a finite number from 0" if np.isinf(highest) else f"from 0 to {highest:g}"
+        end = "finite and non-negative" if np.isinf(highest) else f"from 0 to {highest:g}"
         raise ValueError(
             f"gain must be {end}, got {values[outside[0]]:g} for grade {grades[outside[0]]:g}."
         )

@@ -1,4 +1,4 @@
-"""Measures of how many relevant documents stand first: RBP, F1, R-precision."""
+"""Measures that count relevant documents at the top: RBP, F1 and R-precision."""
 
 from __future__ import annotations
 
@@ -18,24 +18,36 @@ from ._positional import Precision, Recall
 class RBP(BinaryMeasure, PositionalMeasure):
     r"""Rank-biased precision: :math:`\phi(i) = (1-p) p^{i-1}`, :math:`u_i = y_i`.
 
-    What a user finds per document read, who goes on from each to the next with probability p. A
-    perfect ranking of finitely many documents stays below 1. Moffat and Zobel: Rank-Biased
-    Precision for Measurement of Retrieval Effectiveness, ACM Transactions on Information Systems
-    27 (1), 2008.
+    A user reads from the top, and continues from each document to the next with probability p
+    [1]_. The measure is the expected number of relevant documents that the user reads, divided by
+    the expected number of documents that the user would read in an endless list. It is less than
+    1 for a perfect ranking of finitely many documents if p > 0.
 
     Parameters
     ----------
     k : int, default=None
-        Last position that counts, from 1; None = all, as in the paper.
+        Last position that counts, at least 1. If None, all positions count, as in the paper.
     relevance_level : float, default=None
-        As in :class:`Precision`.
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     p : float, default=0.8
-        Persistence, in [0, 1): 0.5 is an impatient user, 0.95 a patient one.
+        Persistence, in [0, 1): 0.5 describes an impatient user, and 0.95 a patient user.
 
     Raises
     ------
     ValueError
-        As :class:`Precision`, and if ``p`` is not in [0, 1).
+        As in :class:`Precision`, and if ``p`` is not in [0, 1).
+
+    See Also
+    --------
+    Precision : Share of the first k documents that are relevant.
+    ERU : Discount that falls geometrically, for graded relevances.
+    skcalrank.metrics.rbp_score : The metric.
+    skcalrank.RBPRanker : A ranker for rank-biased precision.
+
+    References
+    ----------
+    .. [1] Moffat, Zobel: Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM
+       Transactions on Information Systems 27 (1), 2008.
 
     Examples
     --------
@@ -53,10 +65,10 @@ class RBP(BinaryMeasure, PositionalMeasure):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.p, Real) or isinstance(self.p, bool) or not 0 <= self.p < 1:
-            raise ValueError(f"p={self.p!r}: the persistence is a number from 0 to below 1.")
+            raise ValueError(f"p must be a number in [0, 1), got {self.p!r}.")
 
     def _targets_key(self) -> tuple[type[Measure], dict[str, Any]]:
-        # One order is best for both.
+        # The order that is best for precision is best for rank-biased precision too.
         return Precision(relevance_level=self.relevance_level)._targets_key()
 
     def targets(self, y: Floats, queries: Queries) -> Floats:
@@ -71,22 +83,28 @@ class RBP(BinaryMeasure, PositionalMeasure):
 class F1(BinaryMeasure, PositionalMeasure):
     r"""F1 at k: the harmonic mean of precision and recall at k.
 
-    It is 2 (relevant documents among the first k) / (k + relevant documents), so that
-    :math:`\phi(i) = 1(i \le k)` and :math:`u_i = 2 y_i / (k + |y|_1)`; 0 without a relevant
-    document.
+    It equals 2 (relevant documents among the first k) / (k + relevant documents), so that
+    :math:`\phi(i) = 1(i \le k)` and :math:`u_i = 2 y_i / (k + |y|_1)`. It is 0 for a query without
+    a relevant document.
 
     Parameters
     ----------
     k : int, default=None
-        Last position that counts, from 1; None = the number of documents of each query, of runs
-        those that were retrieved.
+        Last position that counts, at least 1. If None, the number of documents of each query; for
+        TREC runs, the number of documents that were retrieved.
     relevance_level : float, default=None
-        As in :class:`Precision`.
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises
     ------
     ValueError
-        As :class:`Precision`.
+        As in :class:`Precision`.
+
+    See Also
+    --------
+    Precision : Share of the first k documents that are relevant.
+    Recall : Share of the relevant documents that are among the first k.
+    skcalrank.metrics.f1_at_k_score : The metric.
 
     Examples
     --------
@@ -103,7 +121,7 @@ class F1(BinaryMeasure, PositionalMeasure):
         return y * queries.repeat(2.0 / (k + queries.sum(y)))
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
-        # Not by the targets, which do not know how many documents of a query a run retrieved.
+        # The targets do not depend on how many documents of a query a run retrieved.
         precision = Precision(self.k).evaluate(y, ranked)
         recall = Recall(self.k).evaluate(y, ranked)
         return safe_divide(2.0 * precision * recall, precision + recall)
@@ -119,22 +137,27 @@ class F1(BinaryMeasure, PositionalMeasure):
 class RPrecision(Measure):
     r"""R-precision: the precision at the number of relevant documents of the query.
 
-    0/0 without a relevant document. It is no positional measure, as the last position that counts
-    depends on the labels; where the query determines :math:`|y|_1`, it is that P@k. With
-    relevances that are independent given the query, sorting by their probabilities is best: of two
-    documents only the outcomes matter in which one is relevant, and :math:`|y|_1` is the same
-    whichever it is.
+    Undefined (0/0) for a query without a relevant document. It is not a positional measure,
+    because the last position that counts depends on the labels. If the query determines
+    :math:`|y|_1`, it equals P@k with :math:`k = |y|_1`. If relevances are independent given the
+    query, sorting by their probabilities is best: to compare two documents, only the outcomes in
+    which exactly one of them is relevant matter, and :math:`|y|_1` is the same whichever it is.
 
     Parameters
     ----------
     relevance_level : float, default=None
-        As in :class:`Precision`.
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises
     ------
     ValueError
-        On use, for labels other than 0 and 1 without a ``relevance_level``, or one that is not
-        finite.
+        If ``relevance_level`` is not finite. When the measure is computed, if ``relevance_level``
+        is None and a label is neither 0 nor 1.
+
+    See Also
+    --------
+    Precision : Precision at a fixed position.
+    skcalrank.metrics.r_precision_score : The metric.
 
     Examples
     --------
@@ -162,8 +185,10 @@ class RPrecision(Measure):
         return without
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
-        """The relevance: sorting by its mean is best when relevances are independent given the
-        query."""
+        """Return the relevances.
+
+        Sorting by their means is best if relevances are independent given the query.
+        """
         return y
 
     def separable_targets(self, y: Floats) -> Floats:

@@ -1,7 +1,8 @@
-"""Pairs of documents that a ranking puts in the wrong order, counted in O(r log r).
+"""Counts and weights of pairs that a ranking puts in the wrong order, in time O(r log r).
 
-Queries of a batch are counted side by side, in memory of the order of their documents. Counts are
-integers, and the weights of lost pairs sums of positive terms, so that nothing cancels.
+The queries of a batch are processed together, in memory proportional to their number of
+documents. Counts are integers, and the weights of lost pairs (pairs in the wrong order) are sums
+of non-negative terms, so that nothing cancels.
 """
 
 from __future__ import annotations
@@ -12,15 +13,19 @@ import numpy as np
 
 from ..data import Array, Block, Floats, Ints, Ranked, along_rows
 
-# Pairs in chunks of up to so many columns are compared one by one.
+# Number of columns of a chunk, within which all pairs are compared one by one.
 _CHUNK = 32
 
-# Integers up to here are their own ranks.
+# Integer labels of smaller absolute value are used as ranks, up to a shift.
 _LARGE = 2**29
 
 
 def disagreement(y: Floats, ranked: Ranked, weights: str) -> tuple[Floats, Floats]:
-    """Total weight of the preferences of each query, and the weight that is lost."""
+    """Return the total weight of the preferences of each query, and the weight of the lost ones.
+
+    `weights` is "difference" or "unit", as in `PairwiseDisagreement`. A pair of equal scores
+    counts as lost with half its weight.
+    """
     out = np.zeros((2, ranked.queries.n_queries))
     count = _pairs if weights == "unit" else _differences
     for block in ranked.blocks():
@@ -29,15 +34,17 @@ def disagreement(y: Floats, ranked: Ranked, weights: str) -> tuple[Floats, Float
     return total, lost
 
 
-# -- weighed by their difference -----------------------------------------------------------
+# -- weighted by the difference ------------------------------------------------------------
 
 
 def _differences(labels: Floats, block: Block) -> tuple[Floats, Floats]:
-    """Sums of the differences of labels over all pairs, and over those that are lost.
+    """Return the sums of the differences of labels over all pairs and over lost pairs.
 
-    With the labels in decreasing order, a pair is lost across each of the gaps between its two. The
-    first d documents lose as many pairs across the gap behind them as their positions exceed
-    1, ..., d, all together.
+    Sort the documents by decreasing label. The difference of a pair is the sum of the gaps between
+    neighboring labels from its first document to its second, so both sums are sums over gaps of
+    gap times number of pairs across it. Across the gap after the first d documents there are
+    ``d (r - d)`` pairs, of which as many are lost as the positions of the first d documents exceed
+    1, ..., d in total.
     """
     width = labels.shape[1]
     below = np.negative(labels)
@@ -47,7 +54,7 @@ def _differences(labels: Floats, block: Block) -> tuple[Floats, Floats]:
     before = np.arange(1, width)
     gaps = np.zeros((len(labels), width - 1))
     np.subtract(below[:, 1:], below[:, :-1], out=gaps, where=before < block.sizes)
-    # Of equal scores the mean position, an integer or one and a half.
+    # Documents of equal score have their mean position, a multiple of 1/2.
     excess = along_rows(block.mean_position, order) - 1.0 if block.tied else order
     across = np.cumsum(excess[:, :-1], axis=1, dtype=float)
     across -= before * (before - 1.0) / 2
@@ -59,7 +66,7 @@ def _differences(labels: Floats, block: Block) -> tuple[Floats, Floats]:
 
 
 def _pairs(labels: Floats, block: Block) -> tuple[Floats, Floats]:
-    """Numbers of pairs of different labels, and of those that are lost; half of equal scores."""
+    """Return the numbers of pairs of different labels and of lost ones; equal scores count half."""
     ranks = _ranks(labels, block)
     tied: Any = 0.0
     if block.tied:
@@ -71,13 +78,13 @@ def _pairs(labels: Floats, block: Block) -> tuple[Floats, Floats]:
 
 
 def _n_pairs(n: Array) -> Floats:
-    """Number of pairs among n."""
+    """Return the number of pairs among n documents."""
     pairs: Floats = n * (n - 1.0) / 2
     return pairs
 
 
 def _ranks(labels: Floats, block: Block) -> Ints:
-    """Integers from 1 in the order of the labels, and 0 where there is no document."""
+    """Return integers >= 1 in the order of the labels, and 0 where there is no document."""
     low, high = labels.min(), labels.max()
     if low > -_LARGE and high < _LARGE:
         ranks = labels.astype(np.int32)
@@ -100,7 +107,10 @@ def _without_missing(ranks: Ints, block: Block) -> Ints:
 
 
 def _best_of_runs(ranks: Ints, block: Block) -> tuple[Ints, Floats]:
-    """Ranks with the best order of equal scores, and how many pairs of different labels tie."""
+    """Return ranks with equal scores in their best order, and the number of tied pairs.
+
+    Tied pairs have equal scores and different labels.
+    """
     highest = int(ranks.max())
     power = _power(highest + 1)
     first = (block.run_start * power + highest).astype(_integers(ranks.shape[1] * power))
@@ -112,17 +122,17 @@ def _best_of_runs(ranks: Ints, block: Block) -> tuple[Ints, Floats]:
 
 
 def _integers(end: int) -> type[np.integer[Any]]:
-    """The type of integers below a number."""
+    """Return the smallest integer type for integers less than `end`."""
     return np.int32 if end <= 2**31 else np.int64
 
 
 def _power(n: int) -> int:
-    """The smallest power of two from n on."""
+    """Return the smallest power of two that is at least n."""
     return 1 << max(n - 1, 0).bit_length()
 
 
 def _n_equal(in_order: Ints) -> Floats:
-    """Number of pairs of equal entries of each row, whose entries are in order."""
+    """Return the number of pairs of equal entries in each row of a matrix with sorted rows."""
     n, width = in_order.shape
     new = np.ones((n, width), dtype=bool)
     np.not_equal(in_order[:, 1:], in_order[:, :-1], out=new[:, 1:])
@@ -134,10 +144,11 @@ def _n_equal(in_order: Ints) -> Floats:
 
 
 def _ascents(ranks: Ints) -> tuple[Ints, Floats]:
-    """Number of pairs of each row whose later entry is larger, and of those that are equal.
+    """Return the numbers of pairs in each row whose later entry is larger, and of equal pairs.
 
-    Bottom up: pairs within chunks, then across the halves of ever longer ones. Where two halves
-    are merged, an entry of the second one comes to stand behind the smaller ones of the first.
+    A merge sort from the bottom up: count pairs within chunks, then pairs across two neighboring
+    chunks, which are merged into one. After merging, each entry of the second chunk is placed
+    after the smaller entries of the first, so that the places of its entries count the pairs.
     """
     n, width = ranks.shape
     keys, size, n_bits = _distinct(ranks)
@@ -156,17 +167,18 @@ def _ascents(ranks: Ints) -> tuple[Ints, Floats]:
 
 
 def _distinct(ranks: Ints) -> tuple[Ints, int, int]:
-    """Chunks of distinct keys in the order of the ranks, their size, and the bits below a rank.
+    """Return chunks of distinct keys in the order of ranks, their size, and the bits below a rank.
 
-    Of equal ranks the later one has the smaller key. Lower ranks fill the last chunks up.
+    Of equal ranks, the later one has the smaller key. Missing columns of the last chunks are
+    filled with a rank below all others.
     """
     n, width = ranks.shape
     n_chunks = _power(-(-width // _CHUNK))
     size = -(-width // n_chunks)
     places = np.arange(n_chunks * size, dtype=np.int64)[::-1]
-    # The last bit tells the two halves apart that are merged.
+    # The last bit distinguishes the two chunks that are merged.
     n_bits = 1 + (len(places) - 1).bit_length()
-    # Sums of places are to fit too.
+    # The type must hold sums of places too.
     end = max((int(ranks.max()) + 1) << n_bits, len(places) ** 2)
     keys = np.full((n, len(places)), -1, dtype=_integers(end))
     keys[:, :width] = ranks
@@ -176,7 +188,7 @@ def _distinct(ranks: Ints) -> tuple[Ints, int, int]:
 
 
 def _within_chunks(chunks: Ints) -> Ints:
-    """Number of pairs of each row whose later entry is larger, one comparison for each."""
+    """Return the number of pairs per row whose later entry is larger, by comparing all pairs."""
     found = np.zeros(len(chunks), dtype=np.int64)
     columns = np.ascontiguousarray(chunks.T)
     for lag in range(1, len(columns)):

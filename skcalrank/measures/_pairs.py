@@ -1,4 +1,4 @@
-"""Measures of the order of pairs: pairwise disagreement and Kendall's tau."""
+"""Measures of pairs of documents: pairwise disagreement and Kendall's tau."""
 
 from __future__ import annotations
 
@@ -24,29 +24,36 @@ from ._positional import mid_ranks
 
 @dataclass(frozen=True)
 class PairwiseDisagreement(PairMeasure):
-    r"""Minus the pairwise disagreement (RAT13, section 7).
+    r"""Negative pairwise disagreement (RAT13, section 7).
 
     .. math:: -\sum_{i \ne j} y_{ij} \, 1(\sigma(i) > \sigma(j))
 
-    on preferences ``y_ij = (y_i - y_j)_+`` ("difference") or ``1(y_i > y_j)`` ("unit"),
-    divided by their sum when ``normalize`` is set.
+    for preferences ``y_ij = (y_i - y_j)_+`` ("difference") or ``1(y_i > y_j)`` ("unit"), divided
+    by the sum of the preferences if ``normalize`` is set.
 
     Parameters
     ----------
     weights : {"difference", "unit"}, default="difference"
         Weight of the preference that two relevances imply: their difference, or 1.
     normalize : bool, default=False
-        Divide by the sum of the preferences of the query, so that values are in [-1, 0]; 0 on a
-        query without a preference.
+        Whether to divide by the sum of the preferences of the query, so that values are in
+        [-1, 0]. The value of a query without a preference is 0.
 
     Raises
     ------
     ValueError
-        If ``weights`` is not one of the two.
+        If ``weights`` is not one of its two values, or ``normalize`` is not a bool.
+
+    See Also
+    --------
+    Kendall : Kendall's tau, an affine function of the unit pairwise disagreement.
+    skcalrank.PreferenceTarget : Preferences that are given in place of relevances.
+    skcalrank.metrics.pairwise_disagreement_loss : The metric.
+    skcalrank.PairwiseDisagreementRanker : A ranker for pairwise disagreement.
 
     Examples
     --------
-    The document of relevance 0 stands above the other two:
+    The document of relevance 0 is ranked above the other two:
 
     >>> from skcalrank.measures import PairwiseDisagreement
     >>> from skcalrank.metrics import measure_score
@@ -67,7 +74,7 @@ class PairwiseDisagreement(PairMeasure):
     def __post_init__(self) -> None:
         check_preference_weights(self.weights)
         if not isinstance(self.normalize, (bool, np.bool_)):
-            raise ValueError(f"normalize={self.normalize!r}: choose True or False.")
+            raise ValueError(f"normalize must be True or False, got {self.normalize!r}.")
 
     def pair_targets(self, y: Floats) -> Floats:
         if self.weights == "unit":
@@ -85,7 +92,10 @@ class PairwiseDisagreement(PairMeasure):
         return -1.0 * (positions[..., :, None] > positions[..., None, :])
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
-        """Net preference ``sum_j (y_ij - y_ji)``, without building the pairs (Thm 6)."""
+        """Return the net preference ``sum_j (y_ij - y_ji)`` of each document (RAT13, Theorem 6).
+
+        The pairs are not built.
+        """
         r, unit = queries.repeat(queries.sizes), self.weights == "unit"
         scale = 1.0 if unit else queries.repeat(scale_of(queries.max(np.abs(y))))
         y = y / scale
@@ -115,12 +125,18 @@ class PairwiseDisagreement(PairMeasure):
 
 @dataclass(frozen=True)
 class Kendall(PairMeasure):
-    """Kendall's tau-a: agreeing minus disagreeing pairs, over all :math:`r(r-1)/2` pairs.
+    """Kendall's tau-a: agreeing minus disagreeing pairs, divided by all :math:`r(r-1)/2` pairs.
 
-    A pair with equal labels counts 0, and so does, in expectation, a pair with equal
-    scores. 0/0 for a single document. Up to a term of the labels alone it is
-    :math:`4/(r(r-1))` times :class:`PairwiseDisagreement` with unit weights, so that the maps of
-    RAT13, section 7, serve it too.
+    A pair with equal labels contributes 0, and a pair with equal scores contributes 0 in
+    expectation. Undefined (0/0) for a single document. Up to a term that depends only on the
+    labels, it is :math:`4/(r(r-1))` times :class:`PairwiseDisagreement` with unit weights, so that
+    the prediction maps of RAT13, section 7, apply to it too.
+
+    See Also
+    --------
+    PairwiseDisagreement : Weight of the pairs in the wrong order.
+    Spearman : Agreement of positions.
+    skcalrank.metrics.kendall_score : The metric.
 
     Examples
     --------
@@ -138,7 +154,7 @@ class Kendall(PairMeasure):
         return queries.sizes < 2
 
     def _targets_key(self) -> tuple[type[Measure], dict[str, Any]]:
-        # Minus the unit disagreement, up to a factor and a shift of each query.
+        # Equal to the negative unit disagreement, up to a factor and a shift per query.
         return PairwiseDisagreement(weights="unit")._targets_key()
 
     def pair_targets(self, y: Floats) -> Floats:

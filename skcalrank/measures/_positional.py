@@ -1,7 +1,7 @@
-"""Measures with one target per document: sorting is the prediction map.
+"""Measures with one target per document, whose prediction map is sorting.
 
-Formulas: table of generalized positional performance measures, RAT13 sections 4 and 5,
-CUG13 Table 1 (whose caption prints ``b`` of the AUC with the wrong sign).
+The formulas are from RAT13, sections 4 and 5, and from the table of generalized positional
+performance measures in CUG13 (Table 1, whose caption prints ``b`` of the AUC with the wrong sign).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ._labels import binary_labels, check_level, non_negative_labels
 
 
 def _share(values: Floats, total: Floats, queries: Queries) -> Floats:
-    """Values over the total of their query, and 0 where that is 0."""
+    """Return values divided by the total of their query, and 0 where the total is 0."""
     out = queries.repeat(safe_divide(1.0, total))
     out *= values
     return out
@@ -40,21 +40,28 @@ def _share(values: Floats, total: Floats, queries: Queries) -> Floats:
 class Precision(BinaryMeasure, PositionalMeasure):
     r"""Precision at k: :math:`\phi(i) = 1(i \le k)/k`, :math:`u_i = y_i` (RAT13, section 4).
 
-    Queries with fewer than k documents still divide by k; ``k=None`` divides by their
-    number of documents. With k = 1 it is "winner takes all".
+    The precision of a query with fewer than k documents is still divided by k. With k = 1 the
+    measure is also called "winner takes all".
 
     Parameters
     ----------
     k : int, default=None
-        Last position that counts, from 1; None = the number of documents of each query.
+        Last position that counts, at least 1. If None, the number of documents of each query.
     relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant; None = y holds 0 and 1 already.
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises
     ------
     ValueError
-        If ``k`` is not an integer >= 1. On use, for labels other than 0 and 1 without a
-        ``relevance_level``, or one that is not finite.
+        If ``k`` is not an integer >= 1 or ``relevance_level`` is not finite. When the measure is
+        computed, if ``relevance_level`` is None and a label is neither 0 nor 1.
+
+    See Also
+    --------
+    Recall : Share of the relevant documents that are among the first k.
+    RPrecision : Precision at the number of relevant documents.
+    skcalrank.metrics.precision_at_k_score : The metric.
+    skcalrank.PrecisionRanker : A ranker for precision at k.
 
     Examples
     --------
@@ -81,20 +88,27 @@ class Precision(BinaryMeasure, PositionalMeasure):
 class Recall(BinaryMeasure, PositionalMeasure):
     r"""Recall at k: :math:`\phi(i) = 1(i \le k)`, :math:`u_i = y_i/|y|_1` (CUG13, Table 1).
 
-    The share of the relevant documents of a query that stand at the first k positions; 0/0
-    without a relevant document.
+    The share of the relevant documents of a query that are at the first k positions. Undefined
+    (0/0) for a query without a relevant document.
 
     Parameters
     ----------
     k : int, default=None
-        Last position that counts, from 1; None = all, where the recall is 1.
+        Last position that counts, at least 1. If None, all positions count, and the recall is 1.
     relevance_level : float, default=None
-        As in :class:`Precision`.
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises
     ------
     ValueError
-        As :class:`Precision`.
+        As in :class:`Precision`.
+
+    See Also
+    --------
+    Precision : Share of the first k documents that are relevant.
+    F1 : Harmonic mean of precision and recall.
+    skcalrank.metrics.recall_at_k_score : The metric.
+    skcalrank.RecallRanker : A ranker for recall at k.
 
     Examples
     --------
@@ -125,27 +139,35 @@ class Recall(BinaryMeasure, PositionalMeasure):
 class DCG(PositionalMeasure):
     r"""Discounted cumulative gain: :math:`\phi(i) = 1(i \le k)/\log_2(1+i)`, :math:`u_i = G(y_i)`.
 
-    The gain is :math:`G(y) = 2^y - 1` ("exponential") or :math:`y` ("linear"); CUG13, Table 1,
-    has the exponential one. Any other gain, and any other discount, make another positional measure
-    of the same family (DMJ13, eq. 14), for which the same surrogates are calibrated.
+    The gain is :math:`G(y) = 2^y - 1` ("exponential", as in CUG13, Table 1) or :math:`y`
+    ("linear"). Other gains and discounts define other positional measures of the same family
+    (DMJ13, eq. 14), for which the same surrogates are calibrated.
 
     Parameters
     ----------
     k : int, default=None
-        Last position that counts, from 1; None = all.
+        Last position that counts, at least 1. If None, all positions count.
     gain : {"exponential", "linear"}, array-like or callable, default="exponential"
-        What a document of relevance y is worth: ``2^y - 1``, or y; ``gain[y]``, as LightGBM's
-        label_gain; or a function of an array of grades. It must not decrease with the grade.
+        Gain of a document of relevance y: ``2^y - 1`` ("exponential"), y ("linear"), ``gain[y]``
+        of an array, as in LightGBM's label_gain, or the value of a function of an array of
+        grades. The gain must not decrease with the grade.
     discount : callable, default=None
-        Function of an array of positions from 1, which must not increase; None is
-        :math:`1/\log_2(1+i)`. Functions at the top of a module can be pickled, lambdas cannot.
+        Function of an array of 1-based positions whose values must not increase. If None,
+        :math:`1/\log_2(1+i)`. Functions defined in a module can be pickled, lambdas cannot.
 
     Raises
     ------
     ValueError
-        If ``k`` is not an integer >= 1, or ``gain`` or ``discount`` none of these. On use, for
-        negative labels, for labels without a gain, for functions that are not finite, negative or
-        in a wrong order, and for labels above 1000 with the exponential gain, which overflows.
+        If ``k`` is not an integer >= 1, or ``gain`` or ``discount`` is invalid. When the measure
+        is computed, if a label is negative, has no gain, or is above 1000 with the exponential
+        gain, which overflows; or if values of a function are not finite, negative or in the wrong
+        order.
+
+    See Also
+    --------
+    NDCG : DCG divided by the ideal DCG of the query.
+    skcalrank.metrics.dcg_score : The metric.
+    skcalrank.DCGRanker : A ranker for DCG.
 
     Examples
     --------
@@ -195,25 +217,33 @@ class DCG(PositionalMeasure):
 
 @dataclass(frozen=True, repr=False)
 class NDCG(DCG):
-    r"""DCG divided by the largest that the labels allow: :math:`u_i = G(y_i)/\mathrm{IDCG}@k(y)`.
+    r"""DCG divided by the ideal DCG of the query: :math:`u_i = G(y_i)/\mathrm{IDCG}@k(y)`.
 
-    ``u = 0`` for a query without a document of positive gain, where it is 0/0 (DMJ13, eq. 14, with
-    F = 1/phi).
+    The ideal DCG is the largest DCG that the labels allow (DMJ13, eq. 14, with F = 1/phi). NDCG is
+    undefined (0/0) for a query without a document of positive gain, where ``u = 0``.
 
     Parameters
     ----------
     k : int, default=None
-        Last position that counts, from 1, of the ideal order too; None = all.
+        Last position that counts, at least 1, in the ideal order too. If None, all positions
+        count.
     gain : {"exponential", "linear"}, array-like or callable, default="exponential"
-        What a document of relevance y is worth: ``2^y - 1``, or y; ``gain[y]``, as LightGBM's
-        label_gain; or a function of an array of grades. It must not decrease with the grade.
+        Gain of a document of relevance y: ``2^y - 1`` ("exponential"), y ("linear"), ``gain[y]``
+        of an array, as in LightGBM's label_gain, or the value of a function of an array of
+        grades. The gain must not decrease with the grade.
     discount : callable, default=None
-        As in :class:`DCG`, of the ideal order too.
+        As in :class:`DCG`; it applies to the ideal order too.
 
     Raises
     ------
     ValueError
-        As :class:`DCG`.
+        As in :class:`DCG`.
+
+    See Also
+    --------
+    DCG : Discounted cumulative gain.
+    skcalrank.metrics.ndcg_score : The metric.
+    skcalrank.NDCGRanker : A ranker for NDCG.
 
     Examples
     --------
@@ -234,7 +264,7 @@ class NDCG(DCG):
     separable: ClassVar[bool] = False
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
-        # The gains of these names are 0 for grade 0 only.
+        # Exponential and linear gains are 0 for grade 0 only.
         gain = y if isinstance(self.gain, str) else gains(y, self.gain)
         without: Bools = queries.max(gain) == 0
         return without
@@ -256,18 +286,30 @@ class NDCG(DCG):
         return gains(y, self.gain)
 
     def _ideal(self, gain: Floats, grades: Ints, bits: int, queries: Queries) -> Floats:
-        """IDCG@k from the number of documents of each grade: half the time of sorting."""
+        """Return IDCG@k, from the number of documents per grade, in half the time of sorting.
+
+        Parameters
+        ----------
+        gain : ndarray of shape (n_grades,)
+            Gain of each grade.
+        grades : ndarray of int of shape (n_documents,)
+            Labels, in grouped order.
+        bits : int
+            Number of bits of the size of the largest query.
+        queries : Queries
+            Documents grouped by query.
+        """
         highest = len(gain) - 1
-        # All counts of a query in one integer, a field of bits for each grade above 0.
+        # Pack the counts of a query into one integer, with `bits` bits for each grade above 0.
         field = bits * np.arange(highest)
         one = np.append(0, np.left_shift(1, field))
         packed = queries.sum(one[grades])[:, None]
         counts = np.right_shift(packed, field[::-1]) & ((1 << bits) - 1)
-        # Best grade first: how many positions are filled when a grade is done.
+        # Best grade first: the number of positions filled by this grade and better ones.
         filled = counts.cumsum(axis=1)
         discount = self.basis(np.arange(1, queries.sizes.max() + 1), queries.sizes)
         summed = np.append(0.0, discount.cumsum())
-        # Summation by parts over the grades; all documents have the gain of grade 0 or more.
+        # Summation by parts over the grades; every document has at least the gain of grade 0.
         ideal: Floats = summed[filled] @ np.diff(gain)[::-1]
         ideal += gain[0] * summed[queries.sizes]
         return ideal
@@ -283,16 +325,23 @@ class ERU(PositionalMeasure):
     Parameters
     ----------
     k : int, default=None
-        Last position that counts, from 1; None = all, as in the paper.
+        Last position that counts, at least 1. If None, all positions count, as in the paper.
     neutral : float, default=0.0
-        v: a document of this relevance, or less, is worth nothing.
+        Neutral score v: documents of relevance v or less contribute nothing.
     half_life : float, default=5.0
-        w: the position, above 1, at which the discount has fallen to one half.
+        Viewing half-life w, greater than 1: the position at which the discount is one half.
 
     Raises
     ------
     ValueError
-        If ``k`` is not an integer >= 1, ``neutral`` not finite, or ``half_life`` not above 1.
+        If ``k`` is not an integer >= 1, ``neutral`` is not finite, or ``half_life`` is not a finite
+        number greater than 1.
+
+    See Also
+    --------
+    RBP : Discount that falls geometrically, for binary relevances.
+    skcalrank.metrics.eru_score : The metric.
+    skcalrank.ExpectedRankUtilityRanker : A ranker for expected rank utility.
 
     Examples
     --------
@@ -315,11 +364,11 @@ class ERU(PositionalMeasure):
         check_cutoff(self.k)
         if not isinstance(self.half_life, Real) or not 1 < self.half_life < np.inf:
             raise ValueError(
-                f"half_life={self.half_life!r}: the viewing half-life is a position beyond "
-                "the first, choose a number above 1."
+                f"half_life must be a finite number > 1, a position beyond the first, got "
+                f"{self.half_life!r}."
             )
         if not isinstance(self.neutral, Real) or not np.isfinite(self.neutral):
-            raise ValueError(f"neutral={self.neutral!r}: the neutral score is a finite number.")
+            raise ValueError(f"neutral must be a finite number, got {self.neutral!r}.")
 
     def targets(self, y: Floats, queries: Queries) -> Floats:
         above: Floats = np.maximum(y - self.neutral, 0.0)
@@ -334,23 +383,29 @@ class ERU(PositionalMeasure):
 class AUC(PositionalMeasure):
     r"""Area under the ROC curve: :math:`\phi(i) = r-i`, :math:`u_i = y_i/(|y|_1(r-|y|_1))`.
 
-    ``b = -(|y|_1 - 1)/(2(r - |y|_1))`` (CUG13, Table 1 and appendix B.1); 0/0 when a query has one
-    class only.
+    ``b = -(|y|_1 - 1)/(2(r - |y|_1))`` (CUG13, Table 1 and appendix B.1). Undefined (0/0) for a
+    query whose documents are all relevant or all irrelevant.
 
     Parameters
     ----------
     relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant; None = y holds 0 and 1 already.
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises
     ------
     ValueError
-        On use, for labels other than 0 and 1 without a ``relevance_level``, or one that is no
-        finite number.
+        If ``relevance_level`` is not finite. When the measure is computed, if ``relevance_level``
+        is None and a label is neither 0 nor 1.
+
+    See Also
+    --------
+    Kendall : Agreement of pairs for graded labels.
+    skcalrank.metrics.auc_score : The metric.
+    skcalrank.AUCRanker : A ranker for the AUC.
 
     Examples
     --------
-    Within each query, and the mean over the queries:
+    The AUC is computed within each query and averaged over the queries:
 
     >>> from skcalrank.measures import AUC
     >>> from skcalrank.metrics import measure_score
@@ -396,7 +451,13 @@ class Spearman(PositionalMeasure):
 
     :math:`\phi(i) = 12(r-i)/(r(r^2-1))`, :math:`u_i = r - \rho_i` with
     :math:`\rho_i` the mid-rank of document i by decreasing label; without ties
-    ``b = -3(r-1)/(r+1)`` (CUG13, Table 1 and appendix B.1). 0/0 for a single document.
+    ``b = -3(r-1)/(r+1)`` (CUG13, Table 1 and appendix B.1). Undefined (0/0) for a single document.
+
+    See Also
+    --------
+    Kendall : Agreement of pairs.
+    skcalrank.metrics.spearman_score : The metric.
+    skcalrank.SpearmanRanker : A ranker for Spearman's rho.
 
     Examples
     --------
@@ -418,7 +479,7 @@ class Spearman(PositionalMeasure):
         return self._offset(mid_ranks(y, queries), queries)
 
     def evaluator(self, y: Floats, queries: Queries) -> Callable[[Ranked], Floats]:
-        # One sort of the labels for both.
+        # Sort the labels once for targets and offset.
         ranks = mid_ranks(y, queries)
         targets = queries.repeat(queries.sizes) - ranks
         return partial(self.evaluate_targets, targets, self._offset(ranks, queries))
@@ -435,7 +496,7 @@ class Spearman(PositionalMeasure):
 
 
 def mid_ranks(y: Floats, queries: Queries) -> Floats:
-    """Mean position of each document when its query is sorted by decreasing label."""
+    """Return the position of each document by decreasing label, averaged over equal labels."""
     out = np.empty(queries.n_rows + 1)
     for block in Ranked(y, queries).blocks():
         if not block.tied:

@@ -1,4 +1,4 @@
-"""Measures of a user who reads from the top and stops: AP, reciprocal rank, hits, ERR."""
+"""Measures that model a user who reads from the top: AP, reciprocal rank, hit rate and ERR."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ._base import BinaryMeasure, Measure, PairMeasure
 from ._families import Discount, Gain, as_places, discounts, gains, own_discount, own_gain
 from ._labels import non_negative_labels
 
-# Powers of two of higher grades are out of range.
+# Largest grade whose power of two is in the range of double precision, rounded.
 _HIGHEST = 1000
 
 
 def _within(contributions: Floats, positions: Ints, k: int | None) -> Floats:
-    """Sum over the positions up to k."""
+    """Return the sum of contributions over the positions up to k."""
     if k is not None:
         contributions = contributions * (positions <= k)
     sums: Floats = contributions.sum(axis=1)
@@ -37,7 +37,7 @@ def _within(contributions: Floats, positions: Ints, k: int | None) -> Floats:
 
 
 def _shared_counts(relevant: Floats, block: Block) -> tuple[Floats, Floats]:
-    """Relevant documents before the shared positions, and among them."""
+    """Return the numbers of relevant documents before and within the shared positions."""
     summed = np.zeros((len(relevant), relevant.shape[1] + 1))
     np.cumsum(relevant, axis=1, out=summed[:, 1:])
     before = np.take_along_axis(summed, block.start, axis=1)
@@ -50,23 +50,30 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
 
     .. math:: \frac{1}{|y|_1} \sum_{i \ge j} \frac{y_i y_j}{\max(\sigma(i), \sigma(j))}
 
-    0/0 without a relevant document. With a cutoff, the precision at relevant positions
-    beyond k counts 0 and the denominator stays :math:`|y|_1`, as in trec_eval's map_cut, or is
-    :math:`\min(|y|_1, k)`, as in LightGBM, XGBoost and many competitions.
+    Undefined (0/0) for a query without a relevant document. With a cutoff, relevant documents at
+    positions beyond k contribute 0, and the divisor is :math:`|y|_1`, as in trec_eval's map_cut,
+    or :math:`\min(|y|_1, k)`, as in LightGBM, XGBoost and many competitions.
 
     Parameters
     ----------
     k : int, default=None
-        Last position that counts, from 1; None = all, as in the paper.
+        Last position that counts, at least 1. If None, all positions count, as in the paper.
     relevance_level : float, default=None
-        As in :class:`Precision`.
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     divisor : {"relevant", "attainable"}, default="relevant"
-        Number of relevant documents, or at most k: the largest sum that the cutoff allows.
+        Divisor of the sum with a cutoff: the number of relevant documents ("relevant"), or the
+        smaller of this number and k, the largest sum that the cutoff allows ("attainable").
 
     Raises
     ------
     ValueError
-        As :class:`Precision`, and if ``divisor`` is not one of the two.
+        As in :class:`Precision`, and if ``divisor`` is not one of its two values.
+
+    See Also
+    --------
+    ReciprocalRank : 1 / position of the first relevant document.
+    skcalrank.metrics.average_precision_score : The metric.
+    skcalrank.AveragePrecisionRanker : A ranker for average precision.
 
     Examples
     --------
@@ -108,7 +115,7 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
         return np.tril(1.0 / last if self.k is None else (last <= self.k) / last)
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
-        """``y_i/|y|_1``, the diagonal of the pair targets: RAT13, Corollary 5."""
+        """Return ``y_i/|y|_1``, the diagonal of the pair targets (RAT13, Corollary 5)."""
         relevant = queries.repeat(self._divisors(queries.sum(y)))
         return safe_divide(y, relevant)
 
@@ -134,10 +141,10 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
 
     @staticmethod
     def _precision(relevant: Floats, block: Block) -> Floats:
-        """Expected ``1(relevant) * precision`` at each position.
+        """Return the expectation of ``1(relevant) * precision`` at each position.
 
-        At the i-th of n shared positions with m relevant documents among them and R
-        before, it is ``m/n * (R + 1 + (i-1)(m-1)/(n-1)) / position``.
+        At the i-th of n shared positions, with m relevant documents within these positions and R
+        before them, it is ``m/n * (R + 1 + (i-1)(m-1)/(n-1)) / position``.
         """
         positions = block.positions
         before, among = _shared_counts(relevant, block)
@@ -149,18 +156,21 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
 
 @dataclass(frozen=True)
 class _FirstRelevant(BinaryMeasure):
-    """What measures of the first relevant document have in common.
+    """Base class of measures that depend only on the position of the first relevant document.
 
-    For a document that is relevant with probability p, in place of 0 or 1, they are members of the
-    ERR family with stop probability p, so that Lemma 1 of DMJ13 holds for them.
+    With the probability p of relevance as the stop probability of a document, in place of 0 or 1,
+    these measures are members of the ERR family, so that Lemma 1 of DMJ13 applies.
     """
 
     calibration: ClassVar[str | None] = "independence"
     separable: ClassVar[bool] = True
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
-        """The relevance: sorting by its mean is best when relevances are independent given the
-        query (DMJ13, Lemma 1)."""
+        """Return the relevances.
+
+        Sorting by their means is best if relevances are independent given the query (DMJ13,
+        Lemma 1).
+        """
         return y
 
     def separable_targets(self, y: Floats) -> Floats:
@@ -168,34 +178,41 @@ class _FirstRelevant(BinaryMeasure):
 
     @staticmethod
     def _found_at(relevant: Floats, block: Block) -> Floats:
-        """Probability that a position is relevant, given that none before it is.
+        """Return the probability that a position is relevant, given that no earlier shared one is.
 
-        Among n shared positions with m relevant documents it is ``m/(n-i+1)`` for the i-th.
+        For the i-th of n shared positions with m relevant documents, it is ``m/(n-i+1)``.
         """
         _, among = _shared_counts(relevant, block)
-        # From the last place that the first relevant document can have on, nothing is missed.
+        # At the last position that the first relevant document can have, this is 1; values at
+        # later positions have no effect.
         found: Floats = among / (block.stop - block.positions + 1)
         return found
 
 
 @dataclass(frozen=True)
 class ReciprocalRank(_FirstRelevant):
-    """1 / position of the first relevant document; 0 without one (within the first k).
+    """Reciprocal rank: 1 / position of the first relevant document; 0 if none is at the first k.
 
-    With relevances that are independent given the query, sorting by their probabilities is best:
-    the reciprocal rank is the ERR of stop probabilities 0 and 1 (DMJ13, Lemma 1).
+    If relevances are independent given the query, sorting by their probabilities is best, because
+    the reciprocal rank is the ERR with stop probabilities 0 and 1 (DMJ13, Lemma 1).
 
     Parameters
     ----------
     k : int, default=None
-        Last position that counts, from 1; None = all.
+        Last position that counts, at least 1. If None, all positions count.
     relevance_level : float, default=None
-        As in :class:`Precision`.
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises
     ------
     ValueError
-        As :class:`Precision`.
+        As in :class:`Precision`.
+
+    See Also
+    --------
+    ERR : Expected reciprocal rank, for graded relevances.
+    HitRate : Whether a relevant document is among the first k.
+    skcalrank.metrics.reciprocal_rank_score : The metric.
 
     Examples
     --------
@@ -227,23 +244,29 @@ class ReciprocalRank(_FirstRelevant):
 
 @dataclass(frozen=True)
 class HitRate(_FirstRelevant):
-    """1 if a relevant document is among the first k, else 0: "success at k" of trec_eval.
+    """Hit rate: 1 if a relevant document is among the first k, else 0; trec_eval's "success at k".
 
-    With k = 1 it is P@1, and calibrated as that. From k = 2 on it is no positional measure where
-    queries have more than k + 1 documents; with relevances that are independent given the query,
-    sorting by their probabilities is best (DMJ13, Lemma 1, of an ERR whose discount is 1 up to k).
+    With k = 1 it equals P@1, which is calibrated under every distribution. With k >= 2 it is not a
+    positional measure for queries of more than k + 1 documents. If relevances are independent
+    given the query, sorting by their probabilities is best (DMJ13, Lemma 1, for an ERR whose
+    discount is 1 up to position k).
 
     Parameters
     ----------
     k : int, default=None
-        Last position that counts, from 1; None = all.
+        Last position that counts, at least 1. If None, all positions count.
     relevance_level : float, default=None
-        As in :class:`Precision`.
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises
     ------
     ValueError
-        As :class:`Precision`.
+        As in :class:`Precision`.
+
+    See Also
+    --------
+    ReciprocalRank : 1 / position of the first relevant document.
+    skcalrank.metrics.hit_at_k_score : The metric.
 
     Examples
     --------
@@ -266,33 +289,42 @@ class HitRate(_FirstRelevant):
 
 @dataclass(frozen=True, repr=False)
 class ERR(Measure):
-    r"""Expected reciprocal rank: the position at which a cascade user stops.
+    r"""Expected reciprocal rank: the expected 1 / position at which a user stops reading.
 
     .. math:: \sum_p \frac{1}{p} R_p \prod_{q<p} (1 - R_q), \quad
         R = (2^y - 1)/2^{y_{max}}
 
-    with R in the order of positions. Other stop probabilities and discounts than :math:`1/p` are
-    of the same family (DMJ13, eq. 16), and calibrated under the same condition.
+    where :math:`R_p` is the stop probability of the document at position p. Other stop
+    probabilities, and other discounts than :math:`1/p`, define measures of the same family
+    (DMJ13, eq. 16), for which the same surrogates are calibrated under the same condition.
 
     Parameters
     ----------
     k : int, default=None
-        Last position that counts, from 1; None = all.
+        Last position that counts, at least 1. If None, all positions count.
     max_grade : float, default=None
-        Highest grade of the scale, :math:`y_{max}`, from 0 to 1000; None = the largest label given.
-        Set it to compare values between sets of data. Other gains need none.
+        Highest grade of the scale, :math:`y_{max}`, from 0 to 1000. If None, the largest label in
+        the data; set it to compare values between data sets. Used only by the exponential gain.
     gain : "exponential", array-like or callable, default="exponential"
-        The stop probability R of a document of relevance y: the above, ``gain[y]``, or a function
-        of an array of grades. In [0, 1], and it must not decrease with the grade.
+        Stop probability R of a document of relevance y: :math:`(2^y - 1)/2^{y_{max}}`
+        ("exponential"), ``gain[y]`` of an array, or the value of a function of an array of
+        grades. It must be in [0, 1], and must not decrease with the grade.
     discount : callable, default=None
-        As in :class:`DCG`; None is :math:`1/p`.
+        Function of an array of 1-based positions, as in :class:`DCG`. If None, :math:`1/p`.
 
     Raises
     ------
     ValueError
-        If ``k`` is not an integer >= 1, ``max_grade`` out of its range, or ``gain`` or ``discount``
-        none of these. On use, for labels that are negative, above ``max_grade`` or without a gain,
-        and for functions as in :class:`DCG`.
+        If ``k`` is not an integer >= 1, ``max_grade`` is out of its range, or ``gain`` or
+        ``discount`` is invalid. When the measure is computed, if a label is negative, above
+        ``max_grade`` or without a gain, or if values of a function are invalid as in
+        :class:`DCG`.
+
+    See Also
+    --------
+    ReciprocalRank : ERR with stop probabilities 0 and 1.
+    skcalrank.metrics.err_score : The metric.
+    skcalrank.ERRRanker : A ranker for expected reciprocal rank.
 
     Examples
     --------
@@ -326,14 +358,14 @@ class ERR(Measure):
         number = self.max_grade is None or isinstance(self.max_grade, Real)
         if not number or not 0 <= (self.max_grade or 0) <= _HIGHEST:
             raise ValueError(
-                f"max_grade={self.max_grade!r}: the highest grade is a number from 0 to {_HIGHEST}."
+                f"max_grade must be None or a number from 0 to {_HIGHEST}, got {self.max_grade!r}."
             )
 
     def labels(self, y: Floats) -> Floats:
         y = non_negative_labels(y, self.name)
         if self.max_grade is not None and y.size and y.max() > self.max_grade:
             raise ValueError(
-                f"y holds {y.max():g}, above max_grade={self.max_grade:g}: set max_grade "
+                f"y must be at most max_grade={self.max_grade:g}, got {y.max():g}. Set max_grade "
                 "to the highest grade of the scale."
             )
         if isinstance(self.gain, tuple):
@@ -342,7 +374,7 @@ class ERR(Measure):
 
     @property
     def is_scaled(self) -> bool:
-        """Whether ``max_grade`` is set, or not read by the gain."""
+        """Whether ``max_grade`` is set, or the gain does not depend on it."""
         return self.max_grade is not None or self.gain != "exponential"
 
     def scaled_to(self, y: Floats) -> ERR:
@@ -350,22 +382,27 @@ class ERR(Measure):
             return self
         highest = float(np.max(self.labels(y), initial=0.0))
         if highest > _HIGHEST:
-            raise ValueError(f"y holds {highest:g}: {self.name} takes grades up to {_HIGHEST:g}.")
+            raise ValueError(
+                f"y must be at most {_HIGHEST:g} for {self.name}, got {highest:g}. Use labels on a "
+                "scale of grades."
+            )
         return replace(self, max_grade=highest)
 
     def stop_probability(self, y: Floats) -> Floats:
-        """Probability that a user who reads a document stops there, such as
-        ``(2^y - 1)/2^max_grade``.
+        """Return the probability that a user who reads a document stops there.
+
+        For the exponential gain, it is ``(2^y - 1)/2^max_grade``.
 
         Parameters
         ----------
         y : ndarray of shape (n_documents,)
-            What :meth:`labels` returned.
+            Labels returned by :meth:`labels`.
 
         Returns
         -------
         stop : ndarray of shape (n_documents,)
-            In [0, 1]. With ``max_grade=None`` the largest label of ``y`` is the highest grade.
+            Probabilities in [0, 1]. With ``max_grade=None`` the largest label of ``y`` is the
+            highest grade.
         """
         if self.gain != "exponential":
             return gains(y, self.gain, 1.0)
@@ -374,8 +411,11 @@ class ERR(Measure):
         return stop
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
-        """The stop probability: sorting by its mean is best when relevances are
-        independent given the query (DMJ13, Lemma 1)."""
+        """Return the stop probabilities.
+
+        Sorting by their means is best if relevances are independent given the query (DMJ13,
+        Lemma 1).
+        """
         return self.stop_probability(y)
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
@@ -385,7 +425,7 @@ class ERR(Measure):
             goes_on = np.ones((len(block.rows), block.rows.shape[1] + 1))
             stops = block.gather(stop)
             np.cumprod(1.0 - stops, axis=1, out=goes_on[:, 1:])
-            # Not a difference, in which small probabilities would drown.
+            # A difference of products would lose small probabilities by cancellation.
             stopped = goes_on[:, :-1] * stops
             if block.tied:
                 _average_over_ties(stopped, goes_on, stops, block, self.k)
@@ -400,13 +440,13 @@ class ERR(Measure):
 def _average_over_ties(
     stopped: Floats, goes_on: Floats, stops: Floats, block: Block, k: int | None
 ) -> None:
-    """Replace probabilities to stop at shared positions by their mean over all orders.
+    """Replace probabilities to stop at shared positions by their mean over all orders of ties.
 
     ``goes_on[:, p]`` is the product of ``1 - stop`` over the first p positions. After j
     of n shared positions the mean product is the j-th elementary symmetric polynomial
-    of the n factors over the number of j-subsets. One minus it is built factor by factor as a
-    convex combination, so that nothing overflows or cancels. All runs of the block are done
-    together.
+    of the n factors, divided by the number of j-subsets. One minus this mean is built factor by
+    factor as a convex combination, so that nothing overflows or cancels. All runs of the block are
+    processed together.
     """
     inside = np.arange(block.rows.shape[1]) < block.sizes
     begins = (block.start == block.positions - 1) & (block.stop > block.positions) & inside
@@ -415,7 +455,7 @@ def _average_over_ties(
     for part in _chunks(length):
         q, f, n = query[part], first[part], length[part]
         longest = int(n.max())
-        # Beyond position k nothing is asked for.
+        # Positions beyond k do not count.
         wanted = longest if k is None else min(longest, k)
         mean = np.zeros((len(q), wanted + 1))
         j = np.arange(1, wanted + 1)
@@ -434,7 +474,7 @@ def _average_over_ties(
 
 
 def _chunks(length: Ints, cells: int = 1 << 20) -> Iterator[Ints]:
-    """Runs of similar length together, in parts of bounded memory."""
+    """Yield indices of runs, sorted by decreasing length, in parts of bounded memory."""
     order = np.argsort(length, kind="stable")[::-1]
     start = 0
     while start < len(order):

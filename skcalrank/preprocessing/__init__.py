@@ -1,4 +1,4 @@
-"""Transformers that know which rows are a query, and curves of features."""
+"""Transformers of features, within queries and of single features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of transformers that know which rows are a query."""
+"""The base class of transformers that work within queries."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ if TYPE_CHECKING:
 
 
 class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
-    """Base of transformers of the rows of a query that learn nothing from other queries.
+    """Base class of transformers of the rows of a query that do not depend on other queries.
 
     Attributes
     ----------
     has_qid_ : bool
-        Whether fit had a qid, which `transform` then requires.
+        Whether `fit` was given a qid, which `transform` then requires.
     n_features_in_ : int
+        Number of features in `fit`.
     feature_names_in_ : ndarray of str
+        Names of the features in `fit`, if X has names.
     """
 
     __metadata_request__fit = {"qid": True}
@@ -51,30 +53,32 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
 
     @all_or_nothing
     def fit(self, X: Matrix, y: Labels | None = None, qid: ArrayLike | None = None) -> Self:
-        """Check the features, and note whether queries are named.
+        """Validate the features, and record whether a qid is given.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, d)
-            Documents.
+            Features of the documents.
         y : array-like, default=None
-            Ignored, but for the queries that it may carry.
+            Ignored, except for the qid that it may carry.
         qid : array-like of shape (n_rows,), default=None
-            Query of each row, of any hashable type, in any order; None: one query.
+            Query of each row, of any hashable type, in any order. If None, the qid that `y`
+            carries; without one, all rows are one query.
 
         Returns
         -------
-        self
+        self : estimator
+            The fitted transformer.
 
         Raises
         ------
         ValueError
-            If a parameter is invalid, or X and qid do not fit.
+            If a parameter, X or qid is invalid, or X and qid differ in length.
 
         Warns
         -----
         OneQueryWarning
-            If several rows have no qid.
+            If there are several rows and no qid.
         """
         self._check(X, carried_qid(y, qid), reset=True)
         self.has_qid_ = carried_qid(y, qid) is not None
@@ -91,21 +95,22 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         Returns
         -------
         X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
+            Transformed features.
 
         Raises
         ------
         MissingQidError
-            If fit had a qid and there is none here.
+            If `fit` was given a qid and `transform` is not.
 
         Warns
         -----
         OneQueryWarning
-            If several rows have no qid.
+            If there are several rows and no qid.
         """
         if qid is None and getattr(self, "has_qid_", False):
             raise MissingQidError(
-                f"{type(self).__name__} was fitted with a qid, and transform got none: pass "
-                "qid=qid. In a pipeline, use skcalrank.pipeline.make_query_pipeline and pass qid "
+                f"{type(self).__name__} was fitted with a qid, and transform got none. Pass "
+                "qid=qid. In a pipeline, use skcalrank.pipeline.make_query_pipeline, and pass qid "
                 "to its predict and score."
             )
         return self._transformed(*self._check(X, qid, reset=False))
@@ -124,6 +129,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         Returns
         -------
         X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
+            Transformed features.
         """
         checked = self._check(X, carried_qid(y, qid), reset=True)
         self.has_qid_ = carried_qid(y, qid) is not None
@@ -131,27 +137,27 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
 
     @abstractmethod
     def _check_params(self) -> None:
-        """Raise for invalid parameters."""
+        """Raise ValueError if a parameter is invalid."""
 
     @abstractmethod
     def _transformed(self, X: Floats, queries: Queries) -> Floats:
-        """Return the columns of validated rows."""
+        """Return the output columns for validated rows."""
 
     def _check(self, X, qid, reset):
         """Return validated rows and their queries."""
         name = type(self).__name__
         self._check_params()
-        refuse_lazy(name, "Columns of a query are not computed by partitions.", X=X, qid=qid)
+        refuse_lazy(name, "Transformers of queries do not read partitions.", X=X, qid=qid)
         X = checked_features(self, X, reset=reset, **x_checks(self))
         if qid is None and len(X) > 1:
             warn(
                 f"{name} got X of {len(X)} rows and no qid, so all rows count as one query. Pass "
-                "qid=qid; pass qid=np.zeros(len(X)) if they are one query.",
+                "qid=qid. If all rows are one query, pass qid=np.zeros(len(X)).",
                 OneQueryWarning,
             )
         return X, check_queries(qid, len(X))
 
 
 def spread(per_query: Floats, queries: Queries) -> Floats:
-    """Give every row the statistics of its query."""
+    """Return, for every row in grouped order, the values of its query."""
     return np.repeat(per_query, queries.sizes, axis=0)

@@ -1,4 +1,4 @@
-"""What a row cannot see of its query, as columns."""
+"""Statistics of the query of a row, as additional columns."""
 
 from __future__ import annotations
 
@@ -14,30 +14,41 @@ STATISTICS = ("mean", "std", "min", "max", "size")
 
 
 class QueryContext(QueryTransformer):
-    """Columns about the query of a row: means, spreads and extremes of its documents.
+    """Add columns with statistics of the features over all documents of the query.
 
-    A regressor of rows sees a document without its rivals, and targets that are normalized by the
-    query, such as those of NDCG, recall, AUC and MAP, depend on the rivals: see
-    :ref:`rows-and-context`. Behind the features stand those of the query as a whole, equal in all
-    of its rows; as far as they tell which documents it has, an exact fit is calibrated.
-
-    Nothing is learned from other queries, so that new ones are transformed as those of fit were.
-    Sums of a query are rounded in the order of its rows; otherwise that order changes nothing.
+    A regressor that reads single rows does not see the other documents of the query, but targets
+    that are normalized by the query, such as those of NDCG, recall, AUC and MAP, depend on them
+    (see :ref:`rows-and-context`). This transformer appends statistics of the query to the
+    features, with equal values in all rows of the query. To the extent that these statistics
+    determine the documents of the query, an exact fit is calibrated.
 
     Parameters
     ----------
     statistics : sequence of {"mean", "std", "min", "max", "size"}, default=("mean", "std", "max", \
 "size")
-        Of each feature over the documents of the query, in this order; "size" is one column, the
-        number of documents. Missing values (NaN) are left out, and where all are missing the
-        statistic is.
+        Statistics of each feature over the documents of the query, in this order; "size" is one
+        column, the number of documents. Missing values (NaN) are ignored; a statistic is NaN if
+        all values are missing.
 
     Attributes
     ----------
     has_qid_ : bool
-        Whether fit had a qid, which `transform` then requires.
+        Whether `fit` was given a qid, which `transform` then requires.
     n_features_in_ : int
+        Number of features in `fit`.
     feature_names_in_ : ndarray of str
+        Names of the features in `fit`, if X has names.
+
+    See Also
+    --------
+    QueryScaler : Scales features within the query.
+    skcalrank.pipeline.make_query_pipeline : A pipeline that passes the qid to every step.
+
+    Notes
+    -----
+    Queries are transformed independently of each other, so that new queries are transformed in
+    the same way as the queries in `fit`. The order of the rows of a query affects the columns only
+    through rounding errors of sums.
 
     Examples
     --------
@@ -51,7 +62,7 @@ class QueryContext(QueryTransformer):
     >>> context.get_feature_names_out()
     array(['x0', 'query_mean_x0', 'query_size'], dtype=object)
 
-    A pipeline that hands the qid to every step:
+    A pipeline that passes the qid to every step:
 
     >>> from skcalrank import NDCGRanker, load_digits_queries
     >>> from skcalrank.pipeline import make_query_pipeline
@@ -67,17 +78,17 @@ class QueryContext(QueryTransformer):
         self.statistics = statistics
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Any:
-        """Names of the columns of :meth:`transform`.
+        """Return the names of the columns of :meth:`transform`.
 
         Parameters
         ----------
         input_features : array-like of str, default=None
-            Names of the features; None: those of fit, or x0, x1 and so on.
+            Names of the features. If None, the names in `fit`, or x0, x1 and so on.
 
         Returns
         -------
         names : ndarray of str
-            The features themselves, ``query_mean_x0`` and so on, and ``query_size``.
+            Names of the features, followed by names such as ``query_mean_x0`` and ``query_size``.
         """
         names = super().get_feature_names_out(input_features)
         columns = [
@@ -90,8 +101,8 @@ class QueryContext(QueryTransformer):
         known = isinstance(self.statistics, (list, tuple)) and self.statistics
         if not known or not set(map(str, self.statistics)) <= set(STATISTICS):
             raise ValueError(
-                f"statistics must be a list of {', '.join(map(repr, STATISTICS))}, one at least, "
-                f"got {self.statistics!r}."
+                "statistics must be a non-empty list with elements among "
+                f"{', '.join(map(repr, STATISTICS))}, got {self.statistics!r}."
             )
 
     def _transformed(self, X, queries):
@@ -101,7 +112,10 @@ class QueryContext(QueryTransformer):
 
 
 def statistics_of(X, queries: Queries, names) -> list[Floats]:
-    """Statistics of each query, of shape (n_queries, d), of rows in grouped order."""
+    """Return the named statistics of each query, of shape (n_queries, d) each.
+
+    X is in grouped order; "size" has shape (n_queries, 1).
+    """
     first = queries.ptr[:-1]
     known = ~np.isnan(X)
     count = np.add.reduceat(known, first, axis=0, dtype=float)
@@ -113,13 +127,13 @@ def statistics_of(X, queries: Queries, names) -> list[Floats]:
         return np.add.reduceat(np.where(known, values, 0.0), first, axis=0)
 
     if {"mean", "std"} & set(names):
-        # From the least value on, so that the mean of equal values is that value.
+        # Compute means relative to the smallest value, so that the mean of equal values is exact.
         with np.errstate(invalid="ignore"):
             parts = (X - spread(found["min"], queries)) / spread(count, queries)
         found["mean"] = found["min"] + total(parts)
     if "std" in names:
         away = X - spread(found["mean"], queries)
-        # In units of the largest, so that squares stay in range.
+        # Divide by the largest deviation, so that squares stay in range.
         unit = np.fmax.reduceat(np.abs(away), first, axis=0)
         unit = np.where(unit > 0, unit, 1.0)
         with np.errstate(invalid="ignore"):

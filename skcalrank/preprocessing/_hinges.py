@@ -1,4 +1,4 @@
-"""Features bent at their quantiles."""
+"""Piecewise linear functions of features with knots at quantiles."""
 
 from __future__ import annotations
 
@@ -24,37 +24,42 @@ if TYPE_CHECKING:
 
 
 class QuantileHinges(TransformerMixin, BaseEstimator):
-    """Features bent at their quantiles, so that a linear ranker learns a curve of each.
+    """Replace each feature by hinges between its quantiles, for piecewise linear rankers.
 
-    Each feature becomes one column for each interval between two neighboring quantiles: 0 below the
-    interval, 1 above, and a straight line in between. Sums of these columns are the continuous
-    curves that are straight between the quantiles and flat beyond them, those of
-    ``SplineTransformer(degree=1, knots="quantile")``.
-
-    The columns are other ones, and so is what a ridge penalty does to the curve: here it draws what
-    the curve rises by over each interval to 0, there the heights at the quantiles.
+    A feature becomes one column per interval between two neighboring quantiles, which is 0 below
+    the interval, 1 above it, and linear in between. Up to a constant, linear combinations of these
+    columns are the continuous functions that are linear between the quantiles and constant beyond
+    them, so that a linear ranker learns such a function of each feature.
 
     Parameters
     ----------
     n_knots : int, default=5
-        Number of quantiles, the least and the largest value among them. Of equal ones there is one.
+        Number of quantiles, at least 2, including the smallest and the largest value. Equal
+        quantiles count once.
 
     Attributes
     ----------
     features_ : ndarray of int of shape (n_features_out,)
-        Which feature each column is made of.
+        Index of the feature that each column is computed from.
     starts_, ends_ : ndarray of shape (n_features_out,)
-        The interval of each column.
+        Start and end of the interval of each column.
     n_features_in_ : int
+        Number of features in `fit`.
     feature_names_in_ : ndarray of str
+        Names of the features in `fit`, if X has names.
 
     See Also
     --------
-    skcalrank.tabular_ranker : Has a closed form of these columns.
+    sklearn.preprocessing.SplineTransformer : With ``degree=1`` and ``knots="quantile"``, other
+        columns for the same functions.
+    skcalrank.tabular_ranker : A ranker for tables that uses these columns.
 
     Notes
     -----
-    Missing values (NaN) stay missing. Columns of a feature that is constant in fit are left out.
+    A ridge penalty on these columns shrinks the increases of the function over the intervals,
+    whereas a penalty on the columns of ``SplineTransformer`` shrinks its values at the quantiles.
+
+    Missing values (NaN) stay missing. A feature that is constant in `fit` has no columns.
 
     Examples
     --------
@@ -79,30 +84,32 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
 
     @all_or_nothing
     def fit(self, X: Matrix, y: Labels | None = None) -> Self:
-        """Learn the quantiles.
+        """Compute the quantiles of each feature.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, d)
+            Features, which may be missing (NaN).
         y : array-like, default=None
             Ignored.
 
         Returns
         -------
-        self
+        self : QuantileHinges
+            The fitted transformer.
 
         Raises
         ------
         ValueError
-            If the parameter is invalid, or X holds infinite values or no numbers.
+            If `n_knots` is invalid, or X has infinite or non-numeric values.
         """
-        del y  # which quantiles do not depend on
+        del y  # Quantiles do not depend on y.
         check_params(self)
         X = self._checked(X, reset=True)
         quantiles = np.linspace(0.0, 100.0, self.n_knots)
         known = ~np.isnan(X).all(axis=0)
         knots = np.zeros((self.n_knots, X.shape[1]))
-        # Halves, whose differences cannot overflow.
+        # Differences of halved values cannot overflow.
         knots[:, known] = np.nanpercentile(X[:, known] / 2, quantiles, axis=0)
         starts, ends = knots[:-1].T, knots[1:].T
         there = ends > starts
@@ -111,15 +118,17 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Matrix) -> Any:
-        """Return the columns of each feature, one after the other.
+        """Return the columns of all features, one feature after the other.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, d)
+            Features, which may be missing (NaN).
 
         Returns
         -------
         X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
+            Columns with values from 0 to 1, or NaN.
         """
         check_is_fitted(self)
         out = self._checked(X, reset=False)[:, self.features_]
@@ -129,12 +138,12 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         return np.clip(out, 0.0, 1.0, out=out)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns: the feature, and the number of its interval.
+        """Return the names of the columns, such as ``x0_hinge1`` for the second interval of x0.
 
         Parameters
         ----------
         input_features : array-like of str, default=None
-            Names of the features, if fit saw none.
+            Names of the features. If None, the names in `fit`, or x0, x1 and so on.
 
         Returns
         -------

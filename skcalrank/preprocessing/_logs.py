@@ -1,4 +1,4 @@
-"""Logarithms that keep the sign."""
+"""A logarithm that keeps the sign."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from ..data import Array, Floats
 
 
 def signed_log1p(X: Array) -> Floats:
-    """Return logarithms of 1 plus the absolute values, with the signs of the values.
+    """Return ``sign(x) * log(1 + abs(x))`` of every value.
 
-    The function of ``FunctionTransformer(signed_log1p, feature_names_out="one-to-one")``, which
-    model files (:mod:`skcalrank.persistence`) and :mod:`skcalrank.export` know by name.
+    Use it as ``FunctionTransformer(signed_log1p, feature_names_out="one-to-one")``. Model files
+    (:mod:`skcalrank.persistence`) and :mod:`skcalrank.export` support this function by its name.
 
     Parameters
     ----------
     X : array-like of numbers
+        Values to transform.
 
     Returns
     -------
-    X_out : ndarray of the same shape, or a frame
+    X_out : ndarray of the same shape, or a frame if X is one
+        Transformed values.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Features relative to those of the other documents of the query."""
+"""Scaling of features within queries."""
 
 from __future__ import annotations
 
@@ -12,33 +12,38 @@ from ._context import statistics_of
 
 
 class QueryScaler(QueryTransformer):
-    """Features scaled within the query.
+    """Scale features within each query.
 
-    Documents compete with those of their query alone. A feature that differs in level or scale
-    from query to query, such as a score of a text match, tells more relative to them.
-
-    Nothing is learned from other queries, so that new ones are scaled as those of fit were. Of a
-    part of a query the rows that are there count.
+    Documents are compared only with documents of the same query. If the level or the scale of a
+    feature differs between queries, as that of a text-match score does, its value relative to the
+    other documents of the query is more informative.
 
     Parameters
     ----------
     method : {"standard", "minmax", "rank"}, default="standard"
-        "standard": mean 0 and standard deviation 1 in each query. "minmax": the least value of the
-        query is 0 and the largest is 1. "rank": the same of their ranks, where equal values share
-        the mean of their ranks. Features that are constant in the query are 0. Missing values
-        (NaN) are left out and stay missing.
+        With "standard", features have mean 0 and standard deviation 1 in each query. With
+        "minmax", the smallest value in the query becomes 0, and the largest becomes 1. "rank"
+        applies "minmax" to the ranks of the values; equal values share their mean rank. Features
+        that are constant in a query become 0. Missing values (NaN) are ignored, and stay missing.
 
     Attributes
     ----------
     has_qid_ : bool
-        Whether fit had a qid, which `transform` then requires.
+        Whether `fit` was given a qid, which `transform` then requires.
     n_features_in_ : int
+        Number of features in `fit`.
     feature_names_in_ : ndarray of str
+        Names of the features in `fit`, if X has names.
 
     See Also
     --------
-    QueryContext : Puts columns about the query beside the features.
-    skcalrank.pipeline.make_query_pipeline : Hands the qid to every step.
+    QueryContext : Adds columns with statistics of the query.
+    skcalrank.pipeline.make_query_pipeline : A pipeline that passes the qid to every step.
+
+    Notes
+    -----
+    Queries are scaled independently of each other, so that new queries are scaled in the same way
+    as the queries in `fit`. If rows of a query are missing, it is scaled by its remaining rows.
 
     Examples
     --------
@@ -47,7 +52,7 @@ class QueryScaler(QueryTransformer):
     >>> QueryScaler("minmax").fit_transform(X, qid=qid).ravel()
     array([0. , 1. , 0.5, 0. , 1. ])
 
-    In front of a ranker, beside columns that stay as they are:
+    Before a ranker, together with columns that are not scaled:
 
     >>> from sklearn.compose import make_column_transformer
     >>> from skcalrank import NDCGRanker, load_digits_queries
@@ -69,7 +74,7 @@ class QueryScaler(QueryTransformer):
 
     def _transformed(self, X, queries):
         values = queries.group(X).astype(float)
-        # In units of the largest where sums and differences would leave the range.
+        # Divide by about the largest value if sums and differences would overflow or underflow.
         largest = np.fmax.reduceat(np.abs(values), queries.ptr[:-1], axis=0)
         values /= spread(scale_of(np.nan_to_num(largest)), queries)
         if self.method == "rank":
@@ -83,12 +88,15 @@ class QueryScaler(QueryTransformer):
         return queries.ungroup(scaled.astype(X.dtype))
 
 
-# What is subtracted, and what the unit is made of.
+# Statistics of each method: the one that is subtracted, and the one that determines the unit.
 _BY_STATISTICS = {"standard": ("mean", "std"), "minmax": ("min", "max"), "rank": ("min", "max")}
 
 
 def _ranks(X: Floats, queries: Queries) -> Floats:
-    """Ranks of the values of each query, of equal ones their mean; rows are in grouped order."""
+    """Return the ranks of values within each query, with mean ranks for equal values.
+
+    Rows are in grouped order.
+    """
     codes = queries.repeat(np.arange(queries.n_queries))
     return np.column_stack([_ranks_of(column, codes) for column in X.T])
 

@@ -166,7 +166,7 @@ def test_a_page_needs_matplotlib(capsys, path, systems, tmp_path, monkeypatch):
         (["TEST", "--scores", "SCORES", "--rankers", "ndcg"], "--rankers are fitted"),
         (["--runs", "SCORES"], "--runs and --qrels go together"),
         (["TEST", "--runs", "SCORES", "--qrels", "SCORES"], "give TRAIN and TEST"),
-        (["TEST", "--scores", "SCORES", "--baseline", "x"], "baseline='x': choose one of 'other'"),
+        (["TEST", "--scores", "SCORES", "--baseline", "x"], "baseline must be one of 'other'"),
         (["TEST", "--scores", "SCORES", "--report", "r.pdf"], "the suffix must be one of .html"),
         (["TEST", "--scores", "SCORES", "--report", "SCORES.csv"], "which is read"),
         (["TEST", "--models", "TEST"], "test.txt"),
