@@ -224,7 +224,7 @@ def test_what_takes_arrays_only(rng):
     ranker = NDCGRanker(GramRidge()).fit(X, y, qid)
     with pytest.raises(ValueError, match=r"X is a dask collection.*X\.compute\(\)"):
         ranker.partial_fit(lazy, y, qid)
-    with pytest.raises(ValueError, match=r"rank\(X, qid\) <= k tells which rows"):
+    with pytest.raises(ValueError, match=r"rank\(X, qid\) <= k marks the same rows"):
         ranker.top_k(lazy, qid)
     with pytest.raises(ValueError, match="set max_grade"):
         ERRRanker().fit(lazy, y, qid)
