@@ -110,7 +110,7 @@ def test_labels_of_both_signs_at_the_end_of_the_range():
 
 def test_values_that_overflow_are_refused_and_means_of_large_ones_are_not():
     for metric in (partial(dcg_score, gain="linear"), eru_score):
-        with pytest.raises(ValueError, match="overflows: divide the labels by their largest"):
+        with pytest.raises(ValueError, match="overflows: divide the labels by the largest"):
             metric([1e308] * 4, [4, 3, 2, 1])
         assert metric([1e308] * 3, [1, 1, 1], qid=[0, 1, 2]) == pytest.approx(1e308)
     with pytest.raises(ValueError, match="overflows: divide the labels"):

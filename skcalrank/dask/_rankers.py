@@ -229,7 +229,7 @@ def score_by_partition(ranker, X, y, qid, sample_weight):
         )
         return np.nan
     if not weight:
-        raise ValueError("sample_weight is zero on every query that counts.")
+        raise ValueError("sample_weight must be positive on a query that counts, got zeros only.")
     return total / weight
 
 
