@@ -366,7 +366,7 @@ def test_bad_parameters(params, message, rng):
 
 def test_comparisons_where_sessions_are_wanted(rng):
     X, y, _, _ = make(rng)
-    with pytest.raises(TypeError, match="cascade aggregates ClickSessions"):
+    with pytest.raises(TypeError, match="sessions must be ClickSessions for cascade"):
         AggregatedRanker("cascade").fit(X, y)
     sessions = ClickSessions([1, 1, 1], [[0, 1, 2]], [2])
     with pytest.raises(TypeError):
