@@ -384,9 +384,9 @@ AGGREGATED = [
 @pytest.mark.parametrize(
     ("structure", "message"),
     [
-        (lambda y: np.zeros(len(y) + 1), "it must give one for each"),
-        (lambda y: np.full(len(y), np.nan), "not finite"),
-        (lambda y: ["a"] * len(y), "not finite numbers"),
+        (lambda y: np.zeros(len(y) + 1), "must return one score for each"),
+        (lambda y: np.full(len(y), np.nan), "must return finite"),
+        (lambda y: ["a"] * len(y), "must return finite numbers"),
     ],
 )
 def test_structures_of_users_are_checked(ranker, structure, message, rng):
