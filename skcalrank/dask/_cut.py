@@ -74,8 +74,8 @@ def _blocks_of(arrays, lazily) -> dict[str, list]:
     import dask
 
     names, values = list(arrays), list(arrays.values())
-    # Blocks of a lazy array are optimized with it. If optimized twice, one name would refer to two
-    # tasks, and dask would warn.
+    # Blocks of a lazy array are optimized with it. If they were optimized twice, dask would find
+    # two tasks of one name.
     if values and not lazily:
         values = dask.optimize(*values)
     blocks = [np.ravel(each.to_delayed(optimize_graph=False)).tolist() for each in values]

@@ -67,8 +67,8 @@ def together(frames: dict[str, Any], *, may_recut: bool) -> Together:
     packed = _packed(frames)
     if not hasattr(packed, "expr"):  # before dask had an optimizer of expressions
         return Together(packed.to_delayed(), packed.divisions, _one_lineage(packed))
-    # When optimized, dask reads only the columns that are used. Unless all frames come from one
-    # source, it may also split a frame in two, or cut several files into other partitions.
+    # When optimized, dask reads only the columns that are used. It may also make two sources of
+    # one, or cut several files into other partitions; then the graph is used as it was written.
     optimized = packed.optimize(fuse=False)
     found = _lineages(optimized)
     if len(found) == 1 and (may_recut or optimized.npartitions == packed.npartitions):

@@ -20,7 +20,7 @@ from ._result import PredResult
 from ._subsets import best_chain
 from ._topological import topological_order
 
-# Size up to which components are solved over their subsets, and larger ones by integer programs.
+# Size up to which components are solved over their subsets; integer programs solve larger ones.
 _SUBSETS_UP_TO = 14
 
 # Size above which components are solved by local search under method="auto".

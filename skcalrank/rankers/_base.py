@@ -64,6 +64,12 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     regresses_targets : bool
         Whether the ranker regresses the targets of its measure, so that it is calibrated under the
         condition that the measure states.
+
+    See Also
+    --------
+    ScoreRanker : Base class of rankers that regress one value per document.
+    LinearScorer : Base class of linear rankers that minimize a convex objective.
+    PairRanker : Base class of rankers with a surrogate on pairs of documents.
     """
 
     short_names: ClassVar[dict[str, dict]] = {}

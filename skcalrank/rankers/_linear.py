@@ -225,7 +225,8 @@ class LinearScorer(BaseRanker):
     def _descend_along(self, losses, objective, problem: Problem, start) -> ScorerFit:
         """Minimize losses of preferences one after the other, each from the last minimizer."""
         n_iter = 0
-        # The first loss has the widest corners, so that its curvature is positive everywhere.
+        # The first loss sets the units of the penalty, because its corners are the widest: the
+        # curvature of a sharp hinge is concentrated at its corner.
         options = {"sees_shift": False, "curved": partial(objective, loss=losses[0])}
         # A warm start is near the minimizer, so only the last loss is needed.
         for loss in losses if start is None else losses[-1:]:

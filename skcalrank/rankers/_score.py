@@ -51,7 +51,7 @@ from ._problem import Problem, fit_targets, fit_wide, is_wide, names_of
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Fewer rows than this may share a leaf of a tree, so equal predictions are no sign of a fault.
+# Fewer rows than this may share a leaf of a tree, so equal predictions mean nothing.
 _MANY_ROWS = 20
 
 
