@@ -242,7 +242,7 @@ def test_display_draws_the_function():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: calibration_function("squared", "sort", "map", 3, -0.1), "eps must hold"),
+        (lambda: calibration_function("squared", "sort", "map", 3, -0.1), "eps must be finite"),
         (lambda: calibration_function("squared", "sort", "map", 1, 0.1), "r=1"),
         (lambda: calibration_function("squared", "exact", "map", 3, 0.1), "pred must be one of"),
         (lambda: inconsistency_level("preference_hinge", "sort", PD, 3), "must be least squares"),

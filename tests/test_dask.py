@@ -119,7 +119,7 @@ def test_no_estimator_stands_for_gram_ridge(rng):
 
 def test_regressors_without_statistics(rng):
     X, y, qid = sorted_data(rng)
-    message = r"SGDRegressor has no statistics.*estimator=GramRidge\(alpha=\.\.\.\)"
+    message = r"must be fitted by sums.*SGDRegressor.*estimator=GramRidge\(alpha=\.\.\.\)"
     with pytest.raises(ValueError, match=message):
         NDCGRanker(SGDRegressor()).fit(forbidden(X), y, qid)
 
@@ -171,10 +171,12 @@ def test_a_partition_without_rows_or_weight(rng):
     expected = local.score(X, y, qid, weight)
     assert ours.score(dX, dy, dq, dw) == pytest.approx(expected, rel=1e-12)
     for method in (ours.fit, ours.score):
-        with pytest.raises(ValueError, match="sample_weight is zero"):
+        with pytest.raises(
+            ValueError, match=r"positive sample_weight|sample_weight must be positive"
+        ):
             method(dX, dy, dq, 0 * dw)
     # Where there is no weight a query is in two partitions all the same.
-    with pytest.raises(ValueError, match="lies in partitions 1 and 2"):
+    with pytest.raises(ValueError, match="in partitions 1 and 2"):
         NDCGRanker().fit(dX, dy, da.from_array(0 * qid, chunks=dq.chunks), dw)
 
 
@@ -224,7 +226,7 @@ def test_what_takes_arrays_only(rng):
     ranker = NDCGRanker(GramRidge()).fit(X, y, qid)
     with pytest.raises(ValueError, match=r"X must be .* got a dask collection.*X\.compute\(\)"):
         ranker.partial_fit(lazy, y, qid)
-    with pytest.raises(ValueError, match=r"rank\(X, qid\) <= k tells which rows"):
+    with pytest.raises(ValueError, match=r"rank\(X, qid\) <= k marks the same rows"):
         ranker.top_k(lazy, qid)
     with pytest.raises(ValueError, match="set max_grade"):
         ERRRanker().fit(lazy, y, qid)

@@ -162,7 +162,7 @@ def split_halves(d):
     return even[FEATURES], odd["label"], odd["qid"]
 
 
-MESSAGES = r"different shuffles|come from a shuffle|Partition \d+ has|indexes of .* differ"
+MESSAGES = r"the same shuffle|come from a shuffle|same rows in partition \d+|indexes of .* differ"
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -195,9 +195,9 @@ def test_metrics_refuse_rows_that_need_not_belong_together(local, truth):
     values = evaluate(y, scores, ["ndcg", "dcg"], qid=qid)
     assert values["ndcg"] == truth
     assert get_scorer("ndcg")(local, X, y, qid) == truth
-    with pytest.raises(ValueError, match=r"y_score is in memory, and y_true comes from a shuffle"):
+    with pytest.raises(ValueError, match=r"y_score must not be in memory.* y_true comes from"):
         ndcg_score(y, scores.compute().to_numpy(), qid=qid)
-    with pytest.raises(ValueError, match="y_true is in memory, and y_score comes from a shuffle"):
+    with pytest.raises(ValueError, match=r"y_true must not be in memory.* y_score comes from"):
         ndcg_score(RankingTarget(FRAME["label"], FRAME["qid"]), scores)
     plain = local.predict(dd.from_pandas(FRAME, npartitions=5)[FEATURES])
     assert ndcg_score(RankingTarget(FRAME["label"], FRAME["qid"]), plain) == truth
@@ -219,7 +219,7 @@ def test_metrics_refuse_rows_that_need_not_belong_together(local, truth):
 )
 @pytest.mark.usefixtures("dask_in_this_thread")
 def test_what_needs_memory_does_not_compute_collections_one_by_one(call):
-    with pytest.raises(ValueError, match=r"got a dask collection.* frame\.compute\(\)"):
+    with pytest.raises(ValueError, match=r"a dask collection.* frame\.compute\(\)"):
         call(*split(dd.from_pandas(FRAME, npartitions=2)))
 
 

@@ -57,9 +57,11 @@ def test_unknown_sizes(rng):
     check_same(ours, local)
     np.testing.assert_allclose(ours.predict(dX).compute(), local.predict(X), **EXACT)
     assert ours.score(dX, dy, dq) == pytest.approx(local.score(X, y, qid))
-    with pytest.raises(ValueError, match=r"y is in memory.*compute_chunk_sizes"):
+    with pytest.raises(ValueError, match=r"y must not be in memory.*compute_chunk_sizes"):
         ours.fit(dX, y, dq)
-    with pytest.raises(ValueError, match=r"qid has 9 partitions .* 4 of X.*compute_chunk_sizes"):
+    with pytest.raises(
+        ValueError, match=r"partitions of qid \(9\) .* X \(4\).*compute_chunk_sizes"
+    ):
         ours.fit(dX, dy, unknown(as_dask(6, qid)[0]))
 
 
@@ -90,7 +92,7 @@ def test_data_frames(rng):
         assert found.dtype == computed.dtype
     found = ours.score(lazy[features], lazy["y"], lazy["qid"])
     assert found == pytest.approx(local.score(frame[features], y, qid))
-    with pytest.raises(ValueError, match=r"y is in memory.*to_dask_array\(lengths=True\)"):
+    with pytest.raises(ValueError, match=r"y must not be in memory.*to_dask_array\(lengths=True\)"):
         NDCGRanker().fit(lazy[features], y, lazy["qid"])
     by_arrays = clone(ours).fit(lazy[features], lazy["y"], lazy["qid"])
     by_arrays.fit(*as_dask(whole_queries(qid_of(frame)), X, y, qid_of(frame)))
@@ -144,23 +146,32 @@ def with_qid(y, qid):
 BAD = {
     "X in memory": (
         lambda _X, y, q: (np.ones((62, 4)), y, q),
-        "y is a dask collection and X is in memory",
+        "X must be a dask collection if y is one",
     ),
-    "a vector": (lambda X, y, q: (X[:, 0], y, q), r"1 dimensions: give a dask array of shape"),
-    "shorter": (lambda X, y, q: (X, y[:-1], q), r"y has 50 rows, X has 51"),
-    "shorter in memory": (lambda X, y, _q: (X, y, np.ones(3)), r"qid has 3 rows, X has 51"),
+    "a vector": (lambda X, y, q: (X[:, 0], y, q), r"must be a dask array of shape.*1 dimensions"),
+    "shorter": (
+        lambda X, y, q: (X, y[:-1], q),
+        r"X and y must have equally many rows, got 51 and 50",
+    ),
+    "shorter in memory": (lambda X, y, _q: (X, y, np.ones(3)), r"equally many rows, got 51 and 3"),
     "judgements": (
         lambda X, _y, _q: (X, PreferenceTarget.from_relevance(np.arange(51), np.ones(51)), None),
-        "y is of type PreferenceTarget beside a dask X",
+        "y must be an array or.*got PreferenceTarget",
     ),
     "clicks": (
         lambda X, _y, _q: (X, ClickSessions(np.ones(51), [[0, 1]], [1]), None),
-        "y is of type ClickSessions beside a dask X",
+        "y must be an array or.*got ClickSessions",
     ),
-    "sparse": (lambda X, _y, q: (X, csr_matrix(np.ones((51, 1))), q), "y is of type csr_matrix"),
-    "a string": (lambda X, _y, q: (X, "relevance", q), "y has 9 rows, X has 51"),
-    "one number": (lambda X, y, q: (X, y, q, y.sum()), "sample_weight is of type Array: "),
-    "delayed": (lambda X, _y, q: (X, dask.delayed(list)(), q), "y is of type Delayed: give"),
+    "sparse": (
+        lambda X, _y, q: (X, csr_matrix(np.ones((51, 1))), q),
+        "y must be an array.*got csr_matrix",
+    ),
+    "a string": (lambda X, _y, q: (X, "relevance", q), "equally many rows, got 51 and 9"),
+    "one number": (lambda X, y, q: (X, y, q, y.sum()), "sample_weight must be.*type Array"),
+    "delayed": (
+        lambda X, _y, q: (X, dask.delayed(list)(), q),
+        "y must be a dask array.*type Delayed",
+    ),
     "NaN": (lambda X, y, q: (X * np.nan, y, q), "NaN"),
     "negative": (lambda X, y, q: (X, -y, q), "label|negative"),
     "missing": (lambda X, y, q: (X, y, q * np.nan), "missing value .* in row"),
@@ -179,14 +190,14 @@ def test_bad_input(case, rng):
 def test_no_qid(rng):
     X, y, qid = sorted_data(rng)
     dX, dy, dq = as_dask(whole_queries(qid), X, y, qid)
-    with pytest.raises(MissingQidError, match="all rows are one query, and X has 4 partitions"):
+    with pytest.raises(MissingQidError, match="several partitions, got None for 4"):
         NDCGRanker().fit(dX, dy)
     with pytest.warns(OneQueryWarning):
         one = NDCGRanker().fit(dX.rechunk(-1), dy)
     with pytest.warns(OneQueryWarning):
         check_same(one, NDCGRanker().fit(X, y))
     for method, args in ((one.score, (dX, dy)), (one.rank, (dX,))):
-        with pytest.raises(MissingQidError, match="all rows are one query"):
+        with pytest.raises(MissingQidError, match="qid must be given if X has several partitions"):
             method(*args)
     named = NDCGRanker().fit(dX, dy, dq)
     for method, args in ((named.score, (dX, dy)), (named.rank, (dX,))):

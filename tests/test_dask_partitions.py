@@ -33,7 +33,7 @@ def test_queries_in_two_partitions(rng):
     again = qid.copy()
     again[-1] = qid[0]  # in the first partition and in the last
     dX, dy, dq = as_dask(chunks, X, y, again)
-    message = r"Query 10 lies in partitions 0 and 3.*partition_by_query\(X, y, qid\)"
+    message = r"query 10 in partitions 0 and 3.*partition_by_query\(X, y, qid\)"
     for call in (
         lambda: ranker.fit(dX, dy, dq),
         lambda: ranker.score(dX, dy, dq),
@@ -110,7 +110,7 @@ def test_what_was_in_memory_becomes_arrays(kind, chunks, rng):
 def test_a_number_is_no_column(name, rng):
     X, y, qid = sorted_data(rng)
     columns = {"y": y, "qid": qid, "sample_weight": y} | {name: 1.0}
-    with pytest.raises(ValueError, match=f"{name}=1.0: give one value for each row"):
+    with pytest.raises(ValueError, match=f"{name} must have one value for each row"):
         partition_by_query(*as_dask(13, X), **columns)
 
 
@@ -139,9 +139,9 @@ def test_contiguous_queries_are_not_shuffled():
 
 def test_partition_by_query_of_no_collections():
     X, y = np.ones((4, 2)), np.zeros(4)
-    with pytest.raises(ValueError, match="X is in memory"):
+    with pytest.raises(ValueError, match="X must be a dask collection"):
         partition_by_query(X, y, y)
-    with pytest.raises(ValueError, match="qid is None"):
+    with pytest.raises(ValueError, match="qid must hold"):
         partition_by_query(da.from_array(X), y, None)
 
 

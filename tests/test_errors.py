@@ -142,7 +142,7 @@ TABLE = {
             [0, 0, 1, 0], S[:4], qid=[1, 1, 2, 2], sample_weight=[1, 1, 0, 0]
         ),
         ValueError,
-        "sample_weight is zero on every query that counts",
+        "sample_weight must be positive on a query that counts",
     ),
     "weights for a regressor without": (
         lambda: fit(NDCGRanker(Lars(), loss="squared"), sample_weight=np.ones(6)),

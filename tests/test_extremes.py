@@ -110,7 +110,7 @@ def test_labels_of_both_signs_at_the_end_of_the_range():
 
 def test_values_that_overflow_are_refused_and_means_of_large_ones_are_not():
     for metric in (partial(dcg_score, gain="linear"), eru_score):
-        with pytest.raises(ValueError, match="overflows: divide the labels by their largest"):
+        with pytest.raises(ValueError, match="overflows: divide the labels by the largest"):
             metric([1e308] * 4, [4, 3, 2, 1])
         assert metric([1e308] * 3, [1, 1, 1], qid=[0, 1, 2]) == pytest.approx(1e308)
     with pytest.raises(ValueError, match="overflows: divide the labels"):
@@ -189,7 +189,7 @@ def test_labels_that_vanish_beside_the_penalty_still_order(ranker, data):
 @pytest.mark.parametrize("ranker", [NDCGRanker(gain="linear"), IN_PROPORTION["bilinear"]], ids=str)
 def test_labels_whose_sums_overflow_are_refused(ranker, data):
     X, y = data
-    with pytest.raises(ValueError, match=r"y holds 3e\+300 .*divide the labels by their largest"):
+    with pytest.raises(ValueError, match=r"got 3e\+300: divide the labels by the largest"):
         ranker.fit(X, y * 1e300, QID)
 
 

@@ -132,15 +132,15 @@ def test_labels_are_copied():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([1, 0],), "labels has shape"),
-        (([[1], [0]],), "labels has shape"),
-        ((np.zeros((2, 3, 4)),), "labels has shape"),
+        (([1, 0],), "labels must have shape"),
+        (([[1], [0]],), "labels must have shape"),
+        ((np.zeros((2, 3, 4)),), "labels must have shape"),
         (([[1, np.nan]],), "labels contains NaN"),
-        ((-np.ones((1, 2, 2)),), "A preference weighs -1"),
+        ((-np.ones((1, 2, 2)),), "non-negative preferences, got -1"),
         ((np.ones((1, 2, 2)),), "preferred to itself"),
-        (([[1, 0]], [0.5, 0.5]), "probabilities has shape"),
-        (([[1, 0], [0, 1]], [0.5, 0.6]), "sum to 1.1"),
-        (([[1, 0], [0, 1]], [1.5, -0.5]), "smallest is -0.5"),
+        (([[1, 0]], [0.5, 0.5]), "probabilities must have shape"),
+        (([[1, 0], [0, 1]], [0.5, 0.6]), "got a sum of 1.1"),
+        (([[1, 0], [0, 1]], [1.5, -0.5]), "smallest one of -0.5"),
     ],
 )
 def test_bad_distributions_are_named(arguments, message):
@@ -151,17 +151,23 @@ def test_bad_distributions_are_named(arguments, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda law: law.value("ndcg", [1, 2]), "scores has shape"),
-        (lambda law: law.value("ndcg", [1, 2, np.nan]), "scores holds NaN"),
+        (lambda law: law.value("ndcg", [1, 2]), "scores must have shape"),
+        (lambda law: law.value("ndcg", [1, 2, np.nan]), "got NaN"),
         (lambda law: law.value("ndcg", [1, 2, 3], ties="random"), "ties must .* got 'random'"),
         (lambda law: law.value("map", [1, 2, 3]), "relevance_level"),
-        (lambda law: law.expected_targets("ndcg", pairs=True), "ndcg has no targets of pairs"),
+        (
+            lambda law: law.expected_targets("ndcg", pairs=True),
+            "targets of pairs, which ndcg has not",
+        ),
         (lambda law: law.expected_targets("kendall"), "no score-based"),
-        (lambda law: law.surrogate_minimizer("hinge", "ndcg"), "Unknown surrogate 'hinge'"),
-        (lambda law: law.surrogate_minimizer(get_loss, "ndcg"), "Unknown surrogate"),
-        (lambda law: law.surrogate_minimizer("pairs", "ndcg"), "no targets of pairs"),
-        (lambda law: law.surrogate_regret("squared", "ndcg", [1, 2]), "u has shape"),
-        (lambda law: law.surrogate_regret("pairs", PD, [1, 2, 3]), "u has shape"),
+        (
+            lambda law: law.surrogate_minimizer("hinge", "ndcg"),
+            "surrogate must be one of.*got 'hinge'",
+        ),
+        (lambda law: law.surrogate_minimizer(get_loss, "ndcg"), "surrogate must be one of"),
+        (lambda law: law.surrogate_minimizer("pairs", "ndcg"), "must have targets of pairs"),
+        (lambda law: law.surrogate_regret("squared", "ndcg", [1, 2]), "u must have shape"),
+        (lambda law: law.surrogate_regret("pairs", PD, [1, 2, 3]), "u must have shape"),
         (lambda law: law.surrogate_regret("squared", "ndcg", [1, 2, np.inf]), "u contains inf"),
         (
             lambda law: calibration_gap("squared", "exact", "ndcg", law),
@@ -176,7 +182,7 @@ def test_bad_distributions_are_named(arguments, message):
         (lambda _law: LabelDistribution.random(3, n_labels=0), "n_labels must .* 1 to 100, got 0"),
         (lambda _law: LabelDistribution.random(3, n_labels=101), "n_labels must .* got 101"),
         (lambda _law: LabelDistribution.random(3, n_grades=1), "n_grades must .* got 1"),
-        (lambda _law: LEMMA_10.bayes_value("ndcg"), "labels are preferences"),
+        (lambda _law: LEMMA_10.bayes_value("ndcg"), "labels that are preferences"),
         (lambda _law: LabelDistribution(np.eye(9)).bayes_value("map"), "at most 8"),
     ],
 )

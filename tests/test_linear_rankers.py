@@ -379,7 +379,7 @@ def test_baselines_without_preferences_and_with_bad_ones(cls, rng):
     with pytest.raises(ValueError, match=r"'weights' .*Got 'ratio'"):
         cls(weights="ratio").fit(X, y, qid)
     none = PreferenceTarget.from_comparisons([], [], qid)
-    with pytest.raises(ValueError, match="prefers nothing"):
+    with pytest.raises(ValueError, match="y must hold at least one judgment"):
         cls().fit(X, none)
 
 

@@ -109,7 +109,7 @@ def test_only_a_measure_with_cutoff_takes_k(function):
     if function.measure.has_cutoff:
         assert isinstance(function([0, 1], [1, 2], k=1), float)
         return
-    with pytest.raises(ValueError, match=f"k=1: {function.__name__} .*leave k=None"):
+    with pytest.raises(ValueError, match=f"k must be None for {function.__name__}.*got 1"):
         function([0, 1], [1, 2], k=1)
 
 

@@ -138,7 +138,7 @@ def test_a_mix_is_chosen_under_constraints(front):
     assert allowed[number]
     assert margin[number] == margin[allowed].max()
     assert found.choose("relevance") == relevance.argmax()
-    with pytest.raises(ValueError, match="No mix meets"):
+    with pytest.raises(ValueError, match="must be met by some mix"):
         found.choose("margin", least={"relevance": 1e9})
     with pytest.raises(ValueError, match="must be one of relevance, margin, freshness, got 'age'"):
         found.choose("age")
@@ -182,8 +182,8 @@ def test_the_front_is_drawn(front):
 def test_mixes_are_steps_or_rows(front, problem):
     ranker, (X, y) = front[0], problem
     for mixes, match in [
-        (0, "number of steps from 1"),
-        (1000, "more than 20,000 mixes"),
+        (0, "number of steps >= 1"),
+        (1000, "at most 20,000 mixes"),
         ([[1, 0]], "weights must be 3 numbers from 0"),
         ([[0, 0, 0]], "not all 0"),
     ]:

@@ -343,7 +343,7 @@ def test_noise_report_of_a_score_ranker(objective, data):
         assert report.holds[number] == ahead[net > 1e-9 * np.abs(net).max()].all()
         if report.holds[number]:
             assert report.loss[number] <= 1e-9 * report.scale[number]
-    with pytest.raises(ValueError, match="pred must be None where score_ranker"):
+    with pytest.raises(ValueError, match="pred must be None with score_ranker"):
         noise_report(pairs, X, qid, pred="exact", score_ranker=scores)
 
 

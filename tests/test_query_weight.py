@@ -234,7 +234,7 @@ def test_chunks_do_not_change_what_a_query_counts(data):
     first = qid < np.median(qid)
     ranker = NDCGRanker(GramRidge()).partial_fit(X[first], y[first], qid[first])
     ranker.set_params(query_weight="equal")
-    with pytest.raises(ValueError, match="The query_weight of this chunk is equal, and was None"):
+    with pytest.raises(ValueError, match="The query_weight of this chunk must be None, got equal"):
         ranker.partial_fit(X[~first], y[~first], qid[~first])
 
 

@@ -343,18 +343,18 @@ def test_splits_given_as_rows(data):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"cv": 1}, r"cv=1 folds of 12 queries"),
-        ({"cv": 13}, r"cv=13 folds of 12 queries"),
-        ({"cv": "five"}, r"cv='five': give a number of folds"),
-        ({"cv": 2.5}, r"cv=2.5: give a number of folds"),
-        ({"cv": []}, r"no splits"),
+        ({"cv": 1}, r"number of queries, 12 .*got 1\."),
+        ({"cv": 13}, r"number of queries, 12 .*got 13"),
+        ({"cv": "five"}, r"cv must be a number of folds.*got 'five'"),
+        ({"cv": 2.5}, r"cv must be a number of folds.*got 2\.5"),
+        ({"cv": []}, r"at least one split"),
         ({"cv": [1, 2]}, r"cv must yield pairs .*got 1"),
-        ({"cv": [([0, 1], [])]}, r"2 rows to train on and 0 to test"),
+        ({"cv": [([0, 1], [])]}, r"2 to train on and 0 to test"),
         ({"alphas": []}, r"alphas must be a list .*got \[\]"),
         ({"alphas": 1.0}, r"\'alphas\' .*array-like.*Got 1.0"),
         ({"alphas": [1.0, -1.0]}, r"alphas must be .*got \[1.0, -1.0\]"),
-        ({"measure": []}, r"is empty"),
-        ({"measure": "map"}, r"not positional"),
+        ({"measure": []}, r"at least one measure"),
+        ({"measure": "map"}, r"must be positional"),
         ({"measure": ["ndcg@10", "nothing"]}, r"Unknown measure 'nothing'"),
         ({"measure": 3}, r"Unknown measure 3"),
         ({"loss": "hinge"}, r"'loss' .*Got 'hinge'"),
@@ -393,7 +393,7 @@ def test_folds_on_which_the_measure_is_undefined(data):
 def test_undefined_everywhere(data):
     X, y, qid = data
     ranker = LeastSquaresRankerCV(["dcg", "ndcg@10"], alphas=ALPHAS)
-    with pytest.warns(UndefinedMetricWarning, match="ndcg@10 is undefined.*the first is taken"):
+    with pytest.warns(UndefinedMetricWarning, match="ndcg@10 is undefined.*the first one is used"):
         ranker.fit(X, 0 * y, qid)
     assert np.isnan(ranker.cv_results_["mean_test_ndcg@10"]).all()
     assert ranker.rankers_["ndcg@10"].estimator.alpha == ALPHAS[0]

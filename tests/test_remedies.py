@@ -157,14 +157,14 @@ WEIGHTLESS = PreferenceTarget.from_comparisons([0], [1], QID, weight=[0.0])
     ids=lambda ranker: type(ranker).__name__,
 )
 def test_no_preference_is_nothing_to_learn_from(y, ranker):
-    with pytest.raises(ValueError, match=r"no judgment.*nothing to learn from"):
+    with pytest.raises(ValueError, match=r"one judgment.*nothing to learn from"):
         ranker.fit(X, y)
 
 
 @pytest.mark.parametrize("ranker", [ERRRanker(), AggregatedRanker("cascade")], ids=str)
 def test_sessions_without_a_click_are_nothing_to_learn_from(ranker):
     sessions = ClickSessions(QID, [[0, 1], [3, 4, 5]], [0, 0])
-    with pytest.raises(ValueError, match=r"no judgment.*nothing to learn from"):
+    with pytest.raises(ValueError, match=r"one judgment.*nothing to learn from"):
         ranker.fit(X, sessions)
     ranker.fit(X, ClickSessions(QID, [[0, 1], [3, 4, 5]], [0, 1]))
 

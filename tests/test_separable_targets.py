@@ -153,10 +153,10 @@ def test_chunks_and_merges_of_other_targets_are_refused(cls, data):
     ranker = cls(GramRidge(), targets="separable").partial_fit(*parts[0])
     before = ranker.predict(X)
     whole = clone(ranker).fit(X, y, qid).predict(X)
-    with pytest.raises(ValueError, match="targets of this chunk is measure, and was separable"):
+    with pytest.raises(ValueError, match="targets of this chunk must be separable, got measure"):
         ranker.set_params(targets="measure").partial_fit(*parts[1])
     assert np.array_equal(ranker.predict(X), before)
-    with pytest.raises(ValueError, match="targets of a ranker to be merged is measure"):
+    with pytest.raises(ValueError, match="targets of a ranker to be merged must be separable"):
         ranker.merge(cls(GramRidge()).fit(*parts[1]))
     merged = ranker.merge(cls(GramRidge(), targets="separable").fit(*parts[1]))
     np.testing.assert_allclose(merged.predict(X), whole, atol=1e-9)

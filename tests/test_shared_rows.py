@@ -124,11 +124,11 @@ def test_none_is_found_for_separable_measures(measure):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: SharedRows([[0, -1]], [LabelDistribution([[0, 1]])]), "kinds from 0"),
-        (lambda: SharedRows([[0, 1]], []), "one law of relevances for each"),
+        (lambda: SharedRows([[0, -1]], [LabelDistribution([[0, 1]])]), "integers >= 0"),
+        (lambda: SharedRows([[0, 1]], []), "one distribution of relevances for each"),
         (lambda: SharedRows.independent([[0, 1]], [0.5]), "a probability for each kind"),
-        (lambda: QUERIES.minimizer("preference_hinge", "ndcg"), "convex one of scores"),
-        (lambda: QUERIES.minimizer("pairs", "map"), "convex one of scores"),
+        (lambda: QUERIES.minimizer("preference_hinge", "ndcg"), "must be convex, of scores"),
+        (lambda: QUERIES.minimizer("pairs", "map"), "must be convex, of scores"),
         (lambda: find_counterexample("squared", "sort", "ndcg", form="row"), "form"),
         (
             lambda: find_counterexample("squared", "sort", "map", form="rows", condition="dag"),

@@ -380,7 +380,7 @@ REFUSED = {
     "conflict with constructor": {"rankers": [("cv", NDCGRanker())]},
     "one at least that is not dropped": {"rankers": [("a", "drop")]},
     "must have fit and predict, got .*NDCGRanker": {"rankers": [("a", NDCGRanker)]},
-    "give a number of folds": {"rankers": LINEAR, "cv": "five"},
+    "cv must be a number of folds": {"rankers": LINEAR, "cv": "five"},
     "Unknown measure": {"rankers": LINEAR, "measure": "nothing"},
 }
 

@@ -98,9 +98,9 @@ def test_partial_fit_wants_the_form_of_before(rng):
         PreferenceTarget.from_orders(rng.random((len(X), r)).argsort(axis=1) + 1) for r in (3, 4)
     ]
     for first, second, message in (
-        (y, labels[0], "this chunk has 3 items in a row, and y of the chunks before had none"),
-        (labels[0], y, "this chunk has no items in a row, and y of the chunks before had 3"),
-        (labels[0], labels[1], "this chunk has 4 items in a row.* had 3"),
+        (y, labels[0], "y must have no items per row, as in the chunks before, got 3"),
+        (labels[0], y, "y must have 3 items per row, as in the chunks before, got none"),
+        (labels[0], labels[1], "y must have 3 items per row.* got 4"),
     ):
         ranker = stochastic(n_updates=5).fit(X, first)
         before = ranker.predict(X)
@@ -121,7 +121,7 @@ def test_what_is_learned_stays_the_same_over_chunks(changed, rng):
     parts = list(chunks_of_queries(y, rng, 2))
     ranker.partial_fit(X[parts[0]], y[parts[0]])
     coef = ranker.coef_.copy()
-    with pytest.raises(ValueError, match=r"of this chunk is .*Begin with a new ranker"):
+    with pytest.raises(ValueError, match=r"of this chunk must be .*Begin with a new ranker"):
         ranker.set_params(**changed).partial_fit(X[parts[1]], y[parts[1]])
     assert np.array_equal(ranker.coef_, coef)
 
@@ -180,7 +180,7 @@ def test_updates_that_fail_halfway_are_undone(rng):
 def test_large_targets_need_a_loss_with_its_eta(rng):
     X, y, _, _ = make(rng)
     ranker = StochasticAggregatedRanker(measure="dcg", loss="logistic", n_updates=5)
-    with pytest.raises(ValueError, match="takes eta=1 where loss='logistic' has none"):
+    with pytest.raises(ValueError, match="loss must have an eta, got 'logistic'"):
         ranker.fit(X, y)
     assert ranker.set_params(loss=Logistic(eta=1e4)).fit(X, y).n_iter_ == 5
 

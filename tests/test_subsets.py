@@ -249,7 +249,7 @@ ERRORS = [
     ({"order": True}, ValueError, "order must .*got True"),
     ({"order": 1, "n_draws": 0}, ValueError, "n_draws must be an integer >= 1, .* got 0"),
     ({"y": RankingTarget([1, 2], [1, 1])}, TypeError, "got RankingTarget"),
-    ({"structure": cascade, "order": 1}, TypeError, "cascade aggregates ClickSessions"),
+    ({"structure": cascade, "order": 1}, TypeError, "must be ClickSessions for cascade"),
     (
         {"y": ClickSessions([1, 1], [[0, 1]] * 2, [1, 2]), "order": 1},
         TypeError,

@@ -319,7 +319,7 @@ LINEAR_REGRESSORS = [
 def test_linear_differences_are_refused_for_symmetric_targets(estimator, rng):
     X, y, q = few_values(rng)
     ranker = map_ranker(pair_features="difference", estimator=estimator)
-    with pytest.raises(ValueError, match=r"learns nothing for MAP.*Set pair_features='bilinear'"):
+    with pytest.raises(ValueError, match=r"'difference' for MAP.*Set pair_features='bilinear'"):
         ranker.fit(X, y, q)
     # Items have no features of pairs.
     ranker.fit(X[:6], y.reshape(-1, 6)[:6])

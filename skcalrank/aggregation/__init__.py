@@ -1,16 +1,15 @@
-r"""Structures: many partial judgements of a query aggregated into one score per document.
+r"""Structures: functions that aggregate many partial judgments of a query into scores of documents.
 
-Each function takes the judgements of one or of all queries at once, as a
-:class:`~skcalrank.PreferenceTarget` (``cascade``: :class:`~skcalrank.ClickSessions`), and gives one
-score per row, higher is better, or one matrix per query.
+Each function takes the judgments of one or more queries as a :class:`~skcalrank.PreferenceTarget`
+(``cascade``: :class:`~skcalrank.ClickSessions`), and returns one score per row, higher is better,
+or one matrix per query.
 
-A judgement is a set of preferences that were stated together, and a query has k of them. The
-empirical law :math:`\hat P(j \succ l)` is the weight with which j is preferred to l, summed over
-the judgements and divided by k; under ``conditional=True`` it is divided by the weight with which
-the pair is compared at all. A preference of weight 0 states nothing, but its judgement counts.
-Documents that are not compared, or not connected by comparisons, never make a score infinite:
-each function says what becomes of them, and where scores do not mean what they should a warning
-names the query.
+A judgment is a set of preferences that were stated together, and a query has k of them. The
+empirical probability :math:`\hat P(j \succ l)` is the weight with which j is preferred to l, summed
+over the judgments and divided by k. With ``conditional=True`` it is divided by the weight with
+which the pair is compared at all. A preference of weight 0 has no effect, but its judgment counts.
+Documents that are not compared, or not connected by comparisons, never have infinite scores: each
+function documents their scores, and a warning names queries with scores that are not meaningful.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ __all__ = [
     "win_rate",
 ]
 
-#: Every structure that gives scores, by its name.
+#: Structures that return scores, by name.
 STRUCTURES = {
     "borda": borda,
     "win_rate": win_rate,

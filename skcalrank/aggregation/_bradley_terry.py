@@ -1,4 +1,4 @@
-"""Bradley-Terry maximum likelihood of many queries at once."""
+"""Bradley-Terry maximum likelihood for many queries at once."""
 
 from __future__ import annotations
 
@@ -10,62 +10,65 @@ from ._graph import components, n_components, solve_laplacian
 from ._judgments import tally_of
 from ._tally import check_iteration, solve_in_parts, warn_of
 
-# What is known of strengths before any comparison: so many of them, of this precision.
+# Prior knowledge about the scores: so many of them, of this precision.
 _KNOWN, _PRECISION = 2.0, 3.0
 
-#: Penalty of queries whose likelihood has no maximum: a normal prior of deviation 3.2.
+#: Penalty for queries whose likelihood has no maximum: a normal prior of standard deviation 3.2.
 FALLBACK_ALPHA = 0.1
 
 
 def bradley_terry(
     y: PreferenceTarget, *, alpha: float | str = "auto", tol: float = 1e-8, max_iter: int = 1000
 ) -> Floats:
-    r"""Bradley-Terry abilities by penalized maximum likelihood.
+    r"""Estimate Bradley-Terry abilities by penalized maximum likelihood.
 
     .. math:: s \in \arg\max \sum_{j,l} w_{jl} \log \frac{1}{1 + e^{s_l - s_j}}
         - \frac{\alpha}{2} \|s\|^2
 
-    with the weight :math:`w_{jl}` of the preferences of j over l. Pairs that are not compared have
-    no part in it; a tie is stated as two opposite preferences of half the weight. The scores of a
+    with the weight :math:`w_{jl}` of the preferences of j over l. Pairs that are not compared do
+    not contribute; a tie is stated as two opposite preferences of half the weight. The scores of a
     query sum to 0.
-
-    The penalty is a normal prior of the scores. With ``alpha="auto"`` each query learns its
-    precision from its own comparisons, by empirical Bayes [3]_,
-
-    .. math:: \alpha = \frac{\gamma + 2}{\|s\|^2 + 2/3}, \qquad
-        \gamma = \sum_j \frac{h_j}{h_j + \alpha}
-
-    with the curvature :math:`h_j` of the likelihood in the score of j: :math:`\gamma` is the number
-    of scores that the comparisons determine, and two more of precision 3 stand for what is known
-    before. Without comparisons alpha is 3, where few or even ones shrink the probabilities toward
-    1/2; it is at most 1.5 (m + 2) for m documents, however many comparisons there are, and so
-    vanishes beside them. A weight counts as that many comparisons.
-
-    With ``alpha=0``, maximum likelihood, a maximum exists if and only if a chain of wins leads from
-    every document of the query to every other [1]_. Other queries get ``alpha=0.1`` then, so that
-    no score is infinite, and a warning names the first of them.
-
-    Newton's method runs on all queries at once. Its systems, of sparse Laplacians, are solved
-    by conjugate gradients; a step is shortened by the factor :math:`\log(1 + R)/R`, R being the
-    largest change of a difference of scores, with which the likelihood grows in every
-    step [2]_.
 
     Parameters
     ----------
     y : PreferenceTarget
+        Comparisons of one or more queries.
     alpha : float or "auto", default="auto"
-        Precision of a normal prior with mean 0 on every score. A prior of deviation 1 has alpha=1.
+        Precision of a normal prior with mean 0 on every score: a prior of standard deviation 1 has
+        alpha=1. "auto" estimates it for each query, see the Notes.
     tol : float, default=1e-8
-        A query is done after a step that changes no difference of scores, nor the logarithm of an
-        alpha that is learned, by more than this. The error that is left is smaller, without a
-        learned alpha of the order of its square.
+        A query has converged after a step that changes neither a difference of scores nor the
+        logarithm of an estimated alpha by more than this. The remaining error is smaller; with a
+        given alpha it is of the order of the square.
     max_iter : int, default=1000
-        Of Newton's method. Queries that need more are named by a `ConvergenceWarning`.
+        Maximum number of Newton iterations. A `ConvergenceWarning` names queries that need more.
 
     Returns
     -------
     scores : ndarray of shape (n_rows,) or (n, r)
         In units of the logit: j beats l with probability :math:`1/(1 + e^{s_l - s_j})`.
+
+    Notes
+    -----
+    The penalty is a normal prior of the scores. With ``alpha="auto"`` its precision is estimated
+    for each query from its own comparisons, by empirical Bayes [3]_,
+
+    .. math:: \alpha = \frac{\gamma + 2}{\|s\|^2 + 2/3}, \qquad
+        \gamma = \sum_j \frac{h_j}{h_j + \alpha}
+
+    with the curvature :math:`h_j` of the likelihood in the score of j. Here :math:`\gamma` is the
+    number of scores that the comparisons determine, and the other terms are prior knowledge, worth
+    two scores of precision 3. Without comparisons alpha is 3. Few or even comparisons shrink the
+    probabilities toward 1/2. As alpha is at most 1.5 (m + 2) for m documents, its effect vanishes
+    as comparisons accumulate. A weight counts as that many comparisons.
+
+    With ``alpha=0``, maximum likelihood, a maximum exists if and only if a chain of wins leads from
+    every document of the query to every other one [1]_. Queries without a maximum get
+    ``alpha=0.1``, so that no score is infinite, and a warning names the first of them.
+
+    Newton's method runs on all queries at once. Its linear systems, with sparse Laplacians, are
+    solved by conjugate gradients. Each step is multiplied by :math:`\log(1 + R)/R`, where R is the
+    largest change of a difference of scores, so that the likelihood grows in every step [2]_.
 
     References
     ----------
@@ -99,8 +102,8 @@ def bradley_terry(
         warn_of(
             tally,
             endless,
-            "has no maximum of the likelihood, for some of its documents never lose to, or never "
-            f"meet, the others: alpha={FALLBACK_ALPHA} is used. Choose alpha='auto' or above 0.",
+            "has no maximum of the likelihood, because some of its documents never lose to, or "
+            f"never meet, the others: alpha={FALLBACK_ALPHA} is used. Set alpha='auto' or > 0.",
         )
 
     def solve(part, ids, _):
@@ -110,6 +113,7 @@ def bradley_terry(
 
 
 def _newton(part, penalty, tol, max_iter, learned):
+    """Return the scores of the queries of a part, and whether each query has converged."""
     queries, edges, total = part.queries, part.incidence, part.wins + part.losses
     scores = np.zeros(queries.n_rows)
     moved = np.ones(queries.n_queries)
@@ -121,7 +125,7 @@ def _newton(part, penalty, tol, max_iter, learned):
         gradient = edges.T @ (gained - lost) - ridge * scores
         done = moved <= tol
         gradient[queries.repeat(done)] = 0.0
-        # Solving as precisely as the last step was long keeps the convergence quadratic.
+        # A tolerance proportional to the last step keeps the convergence quadratic.
         exact_to = np.minimum(moved, 0.1)
         scale = part.row_sums(gained + lost, gained + lost)
         step, _ = solve_laplacian(
@@ -142,22 +146,22 @@ def _newton(part, penalty, tol, max_iter, learned):
 
 
 def _secant(before, last, change):
-    """Return how far the logarithm of each precision is to go, to where its estimate is itself.
+    """Return the change of the logarithm of each precision toward the fixed point of its estimate.
 
-    Given two pairs of logarithms, of precisions and of what they are estimated to be; from where
-    scores hardly change, that difference is nearly linear.
+    `before` and `last` are pairs of logarithms, of precisions and of their estimates. When scores
+    hardly change, the difference of the two is nearly linear in the former.
     """
     at, estimate = last
     rest = estimate - at
     if before is None:
         return rest
     slope = safe_divide(rest - (before[1] - before[0]), at - before[0], -1.0)
-    # By itself the iteration takes the slope for -1.
+    # Without a secant the iteration assumes a slope of -1.
     return np.where(change < 0.1, np.clip(rest / np.clip(-slope, 0.1, 1.0), -1.0, 1.0), rest)
 
 
 def _precision(part, scores, penalty):
-    """Return the precision of the scores of each query, given an estimate of it."""
+    """Return the estimated precision of the scores of each query, given a previous estimate."""
     gap = part.incidence @ scores
     curvature = (part.wins + part.losses) * expit(gap) * expit(-gap)
     curvature = part.row_sums(curvature, curvature)

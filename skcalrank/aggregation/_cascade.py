@@ -1,4 +1,4 @@
-"""Cascade model of clicks by maximum likelihood."""
+"""The cascade model of clicks, fitted by maximum likelihood."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..data import ClickSessions, Floats, safe_divide
 
 
 class CascadeEstimate(NamedTuple):
-    """Click probabilities and what they rest on, each of shape (n_rows,).
+    """Click probabilities and the counts they are based on, each of shape (n_rows,).
 
     Attributes
     ----------
     probability : ndarray
-        Clicks over examinations; the default of the query where there are no examinations.
+        Clicks over examinations; the default of the query if there are no examinations.
     clicks, examinations : ndarray of int
         Numbers of sessions.
     standard_error : ndarray
-        ``sqrt(p (1 - p) / examinations)``, NaN without examinations. It is 0 where a document was
-        clicked never or always, which says little when the examinations are few.
+        ``sqrt(p (1 - p) / examinations)``, NaN without examinations. It is 0 if a document was
+        clicked never or always, which is not reliable if there are few examinations.
     """
 
     probability: np.ndarray
@@ -33,10 +33,10 @@ class CascadeEstimate(NamedTuple):
 def cascade(
     sessions: ClickSessions, *, unexamined: float | None = None, return_counts: bool = False
 ) -> Floats | Any:
-    r"""Probability that a document satisfies who examines it, from clicks (DMJ13, section 5.2).
+    r"""Estimate the probability that a document satisfies a user who examines it.
 
-    In the cascade model a user reads from the top, clicks the first satisfying document
-    and leaves. Maximum likelihood is
+    In the cascade model (DMJ13, section 5.2) a user reads from the top, clicks the first satisfying
+    document and leaves. Maximum likelihood is
 
     .. math:: \hat p_l = \frac{\text{clicks on } l}{\text{examinations of } l}
 
@@ -46,11 +46,12 @@ def cascade(
     Parameters
     ----------
     sessions : ClickSessions
+        Click sessions of one or more queries.
     unexamined : float, default=None
-        Probability of documents that nobody has examined (0/0). None: that of an examined document
-        of the query, i.e. all its clicks over all its examinations; 0 where there are none.
+        Probability of documents without examinations (0/0). If None, the ratio of all clicks of the
+        query to all its examinations, or 0 if there are none.
     return_counts : bool, default=False
-        Give clicks, examinations and standard errors too.
+        Whether to return clicks, examinations and standard errors too.
 
     Returns
     -------
@@ -62,7 +63,7 @@ def cascade(
     TypeError
         For other targets.
     ValueError
-        If there are no rows, or `unexamined` is no probability.
+        If there are no rows, or `unexamined` is not a probability.
 
     Examples
     --------
@@ -76,13 +77,13 @@ def cascade(
     """
     if not isinstance(sessions, ClickSessions):
         raise TypeError(
-            f"cascade aggregates ClickSessions, got {type(sessions).__name__}: build them with "
-            "ClickSessions(qid, shown_rows, clicked_position)."
+            f"sessions must be ClickSessions for cascade, got {type(sessions).__name__}: make them "
+            "with ClickSessions(qid, shown_rows, clicked_position)."
         )
     if not len(sessions):
-        raise ValueError("cascade got ClickSessions without rows: nothing to score.")
+        raise ValueError("sessions must have at least one row for cascade, got none.")
     if unexamined is not None and not (isinstance(unexamined, Real) and 0 <= unexamined <= 1):
-        raise ValueError(f"unexamined={unexamined!r}: choose a probability, or None.")
+        raise ValueError(f"unexamined must be a probability or None, got {unexamined!r}.")
     clicks, examinations = sessions.counts()
     default = _overall(clicks, examinations, sessions) if unexamined is None else unexamined
     seen = examinations > 0
@@ -96,7 +97,7 @@ def cascade(
 
 
 def _overall(clicks, examinations, sessions):
-    """Clicks over examinations of all documents of the query of each row."""
+    """Return the ratio of clicks to examinations over the query of each row."""
     queries = sessions.queries()
     total = queries.sum(queries.group(examinations))
     share = safe_divide(queries.sum(queries.group(clicks)), total)

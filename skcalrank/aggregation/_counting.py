@@ -13,23 +13,25 @@ from ._judgments import tally_of
 
 
 def mean_adjacency(y: PreferenceTarget, *, sparse: bool = False) -> list[Any]:
-    r"""Mean preference matrix of each query: :math:`s = \frac{1}{k} \sum_i Y_i`.
+    r"""Return the mean preference matrix of each query, :math:`s = \frac{1}{k} \sum_i Y_i`.
 
-    DMJ13, section 5.3. A pair that no judgement compares is 0 both ways. A tie is stated as two
+    DMJ13, section 5.3. A pair that no judgment compares is 0 both ways. A tie is stated as two
     opposite preferences of half the weight, and counts both ways.
 
     Parameters
     ----------
     y : PreferenceTarget
+        Comparisons of one or more queries.
     sparse : bool, default=False
-        Give CSR matrices, whose memory is that of the comparisons.
+        Whether to return CSR matrices, whose memory is proportional to the number of compared
+        pairs.
 
     Returns
     -------
     matrices : list of ndarray or CSR matrix of shape (m, m)
-        One for each query, in order of first appearance (in the label form one for each row), by
-        the documents of the query in row order. Entry (j, l) is the weight with which j is
-        preferred to l, summed over the judgements of the query and divided by their number.
+        One for each query, in order of first appearance (one for each row in the label-ranking
+        form), with the documents of the query in row order. Entry (j, l) is the weight with which j
+        is preferred to l, summed over the judgments of the query and divided by their number.
 
     Examples
     --------
@@ -48,27 +50,28 @@ def mean_adjacency(y: PreferenceTarget, *, sparse: bool = False) -> list[Any]:
 def log_odds(
     y: PreferenceTarget, *, c: float | None = None, conditional: bool = False, sparse: bool = False
 ) -> list[Any]:
-    r"""Skew-symmetric matrix of smoothed log-odds of each query (DMJ13, section 5.1).
+    r"""Return the skew-symmetric matrix of smoothed log-odds of each query (DMJ13, section 5.1).
 
     .. math:: A_{jl} = \log \frac{\hat P(j \succ l) + c}{\hat P(j \prec l) + c}
 
-    Entries of pairs that are not compared are 0, as are those of pairs that are even.
+    The entry is 0 if a pair is not compared, or is even.
 
     Parameters
     ----------
     y : PreferenceTarget
+        Comparisons of one or more queries.
     c : float, default=None
-        Smoothing, in units of the empirical law. None adds half a judgement to both counts, i.e.
-        ``c = 1/(2k)``, or ``1/(2 k_jl)`` under `conditional`, which are the same; it vanishes as
-        judgements accumulate. With 0 the pairs of which always the same document wins are left
-        out, with a warning.
+        Smoothing, in units of the empirical probability. If None, half a judgment is added to both
+        counts, i.e. ``c = 1/(2k)``, or ``1/(2 k_jl)`` with `conditional`, which are the same; it
+        vanishes as judgments accumulate. With 0, pairs that the same document always wins are
+        left out, with a warning.
     conditional : bool, default=False
-        Whether the empirical law is that of the judgements that compare the pair,
-        :math:`\hat P(j \succ l) = w_{jl}/(w_{jl} + w_{lj})`, or that of all k judgements of the
-        query as in the paper, :math:`w_{jl}/k`. It matters only beside a given c > 0.
+        Whether the empirical probability refers to the judgments that compare the pair,
+        :math:`\hat P(j \succ l) = w_{jl}/(w_{jl} + w_{lj})`, or to all k judgments of the
+        query as in the paper, :math:`w_{jl}/k`. It matters only with a given c > 0.
     sparse : bool, default=False
-        Give CSR matrices, whose memory is that of the comparisons. Pairs that are seen and even
-        are stored zeros.
+        Whether to return CSR matrices, whose memory is proportional to the number of compared
+        pairs. Compared pairs that are even are stored zeros.
 
     Returns
     -------
@@ -91,18 +94,20 @@ def log_odds(
 
 
 def borda(y: PreferenceTarget, *, conditional: bool = False) -> Floats:
-    r"""Borda count: :math:`s = A 1` with :math:`A_{jl} = \hat P(j \succ l) - \hat P(j \prec l)`.
+    r"""Return Borda counts (DMJ13, section 5.1).
 
-    DMJ13, section 5.1. A pair that is not compared, or is even, counts 0. The scores of a query
-    sum to 0. They are defined whatever the documents are compared with; documents that meet others
-    often have scores further from 0 unless `conditional`.
+    They are :math:`s = A 1` with :math:`A_{jl} = \hat P(j \succ l) - \hat P(j \prec l)`. A pair
+    that is not compared, or is even, counts 0. The scores of a query sum to 0. They are finite for
+    every set of comparisons. Unless `conditional`, documents that are compared more often have
+    scores further from 0.
 
     Parameters
     ----------
     y : PreferenceTarget
+        Comparisons of one or more queries.
     conditional : bool, default=False
-        Whether the empirical law of a pair is that of the judgements that compare it, or of all k
-        judgements of the query. The latter is linear in the judgements: the scores are the net
+        Whether the empirical probability of a pair refers to the judgments that compare it, or to
+        all k judgments of the query. The latter is linear in the judgments: the scores are the net
         preferences divided by k.
 
     Returns
@@ -124,25 +129,26 @@ def borda(y: PreferenceTarget, *, conditional: bool = False) -> Floats:
 
 
 def win_rate(y: PreferenceTarget, *, conditional: bool = False) -> Floats:
-    r"""Probability of winning against a uniformly drawn opponent (DMJ13, section 5.1).
+    r"""Return the probability of winning against a uniformly drawn opponent (DMJ13, section 5.1).
 
     .. math:: s_j = \frac{1}{m-1} \sum_{l \ne j} \hat P(j \succ l)
 
-    It orders as :func:`borda` does when every pair has been compared equally often.
+    The order is that of :func:`borda` if every pair is compared equally often.
 
     Parameters
     ----------
     y : PreferenceTarget
+        Comparisons of one or more queries.
     conditional : bool, default=False
-        False: the empirical law over all k judgements of the query, in which a pair that is not
-        compared counts 0. The scores are linear in the judgements. True: the share of the wins
-        against an opponent, averaged over the opponents that the document has met; 1/2 where
-        it has met none.
+        If False, the empirical probability refers to all k judgments of the query, and a pair that
+        is not compared counts 0; the scores are linear in the judgments. If True, the score is the
+        share of wins against an opponent, averaged over the opponents that the document was
+        compared with, or 1/2 without any.
 
     Returns
     -------
     scores : ndarray of shape (n_rows,) or (n, r)
-        In [0, 1] where a judgement states a pair once, with a weight up to 1; higher is better.
+        In [0, 1] if a judgment states a pair once, with a weight up to 1; higher is better.
 
     Examples
     --------
@@ -165,19 +171,20 @@ def win_rate(y: PreferenceTarget, *, conditional: bool = False) -> Floats:
 def mean_log_odds(
     y: PreferenceTarget, *, c: float | None = None, conditional: bool = False
 ) -> Floats:
-    r"""Mean log-odds of being preferred to another document (DMJ13, section 6.2).
+    r"""Return the mean log-odds of being preferred to another document (DMJ13, section 6.2).
 
     .. math:: s_j = \frac{1}{m-1} \sum_{l \ne j}
         \log \frac{\hat P(j \succ l) + c}{\hat P(j \prec l) + c}
 
     A pair that is not compared, or is even, counts 0. The scores of a query sum to 0, and are
-    finite whatever the documents are compared with. Under the Bradley-Terry-Luce model of
+    finite for every set of comparisons. Under the Bradley-Terry-Luce model of
     relevances r they converge to :math:`(m r_j - \sum_l r_l)/(m - 1)` (DMJ13, eq. 27 simplified)
-    as the judgements of every pair accumulate and c vanishes.
+    as the judgments of every pair accumulate and c vanishes.
 
     Parameters
     ----------
     y : PreferenceTarget
+        Comparisons of one or more queries.
     c, conditional
         As in :func:`log_odds`.
 
@@ -199,12 +206,12 @@ def mean_log_odds(
 
 
 def _opponents(tally):
-    """Number of other documents of the query, 1 for a document that is alone."""
+    """Return the number of other documents of the query, but at least 1."""
     return tally.queries.repeat(np.maximum(tally.queries.sizes - 1, 1))
 
 
 def _matrices(tally, upper, lower, sparse):
-    """One matrix per query, from its entries (first, second) and (second, first)."""
+    """Return one matrix per query, given its entries (first, second) and (second, first)."""
     if sparse:
         return _sparse_matrices(tally, upper, lower)
     sizes = tally.queries.sizes
@@ -218,6 +225,7 @@ def _matrices(tally, upper, lower, sparse):
 
 
 def _sparse_matrices(tally, upper, lower):
+    """Return the same as CSR matrices."""
     ends = np.concatenate([tally.first, tally.second]), np.concatenate([tally.second, tally.first])
     whole = csr_matrix((np.concatenate([upper, lower]), ends), shape=(tally.queries.n_rows,) * 2)
     return [whole[start:stop, start:stop] for start, stop in pairwise(tally.queries.ptr)]

@@ -1,4 +1,4 @@
-"""Principal eigenvector of the reciprocal matrix of odds."""
+"""The principal eigenvector of the reciprocal matrix of odds."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ def principal_eigenvector(
     tol: float = 1e-10,
     max_iter: int = 10_000,
 ) -> Floats:
-    r"""Perron vector of the reciprocal matrix of smoothed odds (DMJ13, section 5.1).
+    r"""Return the Perron vector of the reciprocal matrix of smoothed odds (DMJ13, section 5.1).
 
     .. math:: A_{jl} = \frac{\hat P(j \succ l) + c}{\hat P(j \prec l) + c}, \qquad A s = \lambda s
 
-    so that :math:`s_j/s_l \approx A_{jl}` (Saaty). A pair that is not compared, or is even, has
-    the entry 1, as does the diagonal: the matrix is positive and its Perron vector unique whatever
-    the documents are compared with.
+    so that :math:`s_j/s_l \approx A_{jl}` (Saaty). The entry is 1 on the diagonal, and if a pair is
+    not compared, or is even. The matrix is therefore positive and its Perron vector unique for
+    every set of comparisons.
 
     Parameters
     ----------
     y : PreferenceTarget
+        Comparisons of one or more queries.
     c, conditional
         As in :func:`log_odds`.
     tol : float, default=1e-10
-        The power iteration of a query is done when the bounds
-        :math:`\min_j (As)_j/s_j \le \lambda \le \max_j (As)_j/s_j` are closer than this,
-        relatively.
+        The power iteration of a query has converged when the relative difference of the bounds
+        :math:`\min_j (As)_j/s_j \le \lambda \le \max_j (As)_j/s_j` is at most this.
     max_iter : int, default=10_000
-        Queries that need more are named by a `ConvergenceWarning`.
+        Maximum number of iterations. A `ConvergenceWarning` names queries that need more.
 
     Returns
     -------
     scores : ndarray of shape (n_rows,) or (n, r)
-        Positive, of sum 1 in each query; higher is better.
+        Positive, with sum 1 in each query; higher is better.
 
     Examples
     --------
@@ -61,15 +61,16 @@ def principal_eigenvector(
 
 
 def _power_iteration(part, odds, tol, max_iter):
+    """Return the Perron vectors of the queries of a part, and whether each has converged."""
     queries = part.queries
-    # What the matrix has beyond the ones, above and below the diagonal.
+    # The matrix minus the matrix of ones, above and below the diagonal.
     upper, lower = part.upper(odds - 1), part.upper(1 / odds - 1).T
     scores = queries.repeat(1 / queries.sizes)
     for _ in range(max_iter):
         image = upper @ scores + lower @ scores + queries.repeat(queries.sum(scores))
         ratio, size = image / scores, queries.sum(image)
         low, high = -queries.max(-ratio), queries.max(ratio)
-        # Half the eigenvalue more on the diagonal: cyclic preferences would oscillate.
+        # Add half the eigenvalue to the diagonal, or cyclic preferences would oscillate.
         scores = (image / queries.repeat(size) + scores / 2) / 1.5
         converged = high - low <= tol * high
         if converged.all():

@@ -1,4 +1,4 @@
-"""Graphs of comparisons: their parts, and linear systems of their Laplacians."""
+"""Graphs of comparisons: connected components, and linear systems of Laplacians."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _ROUNDING = 8 * np.finfo(float).eps
 
 
 def components(tally: Tally, connection: str) -> np.ndarray:
-    """Connected part of each document, numbered over all queries.
+    """Return the component of each document, numbered over all queries.
 
-    With connection "weak" documents that have been compared are connected; with "strong"
-    there is a chain of wins from each document of a part to each other.
+    With the connection "weak", documents that have been compared are connected. With "strong",
+    there is a chain of wins from each document of a component to every other one.
     """
     win, lose = tally.wins > 0, tally.losses > 0
     winner = np.concatenate([tally.first[win], tally.second[lose]])
@@ -27,8 +27,8 @@ def components(tally: Tally, connection: str) -> np.ndarray:
 
 
 def n_components(labels: np.ndarray, queries: Queries) -> np.ndarray:
-    """Number of connected parts of each query."""
-    # Parts lie within queries, so that one document of each tells its query.
+    """Return the number of components of each query."""
+    # A component is within one query, which any of its documents determines.
     document = np.empty(labels.max() + 1, dtype=np.intp)
     document[labels] = np.arange(len(labels))
     query = queries.repeat(np.arange(queries.n_queries))
@@ -38,16 +38,16 @@ def n_components(labels: np.ndarray, queries: Queries) -> np.ndarray:
 def solve_laplacian(tally: Tally, weight, ridge, right, scale, tol, max_iter):
     """Solve ``(E' W E + ridge) x = right`` for each query, by conjugate gradients.
 
-    E is the incidence matrix and W the non-negative `weight` of each pair. All queries take their
-    steps at the same time, each with a step length of its own, until its residual is `tol` of the
-    right side in the norm of the preconditioner, the diagonal, or is rounding compared with
-    `scale`, the absolute values whose sum the right side is. Return one of the solutions, and
-    whether each query has converged.
+    E is the incidence matrix and W the non-negative `weight` of each pair. All queries iterate at
+    the same time, each with its own step length. A query stops when the norm of its residual, in
+    the diagonal preconditioner, is `tol` times that of the right side, or is a rounding error in
+    comparison with `scale`, the absolute values whose sum is the right side. Return a solution,
+    and whether each query has converged.
     """
     queries, upper = tally.queries, tally.upper(weight)
     lower = upper.T
     diagonal = tally.row_sums(weight, weight) + ridge
-    # A document without comparisons has a right side of 0, and a solution of 0.
+    # The right side of a document without comparisons is 0, and so is its solution.
     diagonal[diagonal == 0] = 1.0
     x = np.zeros(queries.n_rows)
     residual = right.copy()

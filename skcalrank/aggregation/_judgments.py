@@ -1,4 +1,4 @@
-"""Judgements query by query, so that some of them can be chosen for all queries at once."""
+"""Judgments grouped by query, so that some of them can be chosen for all queries at once."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from ._tally import Tally
 
 
 class Judgments(ABC):
-    """The judgments of all queries: query ``q`` has ``ptr[q]:ptr[q + 1]``, which may be none.
+    """Judgments of all queries.
 
-    The rows of the documents are in grouped order.
+    Query ``q`` has the judgments ``ptr[q]:ptr[q + 1]``, possibly none. The rows of the documents
+    are in grouped order.
     """
 
     queries: Queries
@@ -22,19 +23,19 @@ class Judgments(ABC):
 
     @abstractmethod
     def keep(self, ids: np.ndarray) -> Judgments:
-        """Those of some queries; a query that is named twice becomes two."""
+        """Select queries by index; repeated indices duplicate the query."""
 
     @abstractmethod
     def choose(self, chosen: np.ndarray) -> PreferenceTarget | ClickSessions:
-        """Target of the chosen judgements, about which structures do not warn."""
+        """Return the target of the chosen judgments, for which structures do not warn."""
 
     @property
     def counts(self) -> np.ndarray:
-        """Number of judgements of each query."""
+        """Number of judgments of each query."""
         return np.diff(self.ptr)
 
     def draw(self, order: int, rng) -> np.ndarray:
-        """A random subset of ``order`` judgements of each query, of all where there are fewer."""
+        """Draw a random subset of `order` judgments of each query, or all if there are fewer."""
         few = self.counts <= order
         chosen, _ = places(self.ptr, np.flatnonzero(few))
         drawn = [chosen]
@@ -51,7 +52,7 @@ class PairJudgments(Judgments):
     Query ``q`` compares the pairs ``pair_ptr[q]:pair_ptr[q + 1]`` of ``first`` and ``second``,
     which are places in grouped order, ascending. Judgment ``j`` has the preferences
     ``preference_ptr[j]:preference_ptr[j + 1]``, whose ``slot`` is twice the number of the pair,
-    plus one where ``first`` is preferred.
+    plus one if ``first`` is preferred.
     """
 
     def __init__(self, queries, first, second, slot, weight, preference_ptr, ptr):
@@ -63,7 +64,7 @@ class PairJudgments(Judgments):
 
     @classmethod
     def of(cls, y: PreferenceTarget, queries: Queries) -> PairJudgments:
-        """Those of a target, whose queries are given."""
+        """Return the judgments of a target, grouped by the given queries."""
         n = queries.n_rows
         place = queries.ungroup(np.arange(n))
         winner, loser = place[y.winner], place[y.loser]
@@ -107,7 +108,7 @@ class PairJudgments(Judgments):
         return Chosen(self, chosen)
 
     def tally(self, slot, weight, n_judgments, *, silent=False) -> Tally:
-        """Count preferences, given by their slots."""
+        """Return the tally of preferences, given by their slots."""
         counts = np.bincount(slot, weight, 2 * len(self.first))
         losses, wins = counts[::2], counts[1::2]
         seen = np.flatnonzero(wins + losses)
@@ -116,7 +117,7 @@ class PairJudgments(Judgments):
 
 
 class Chosen(PreferenceTarget):
-    """Some judgements of a target, in grouped order, and their tally."""
+    """Some judgments of a target, in grouped order, and their tally."""
 
     def __init__(self, judgments, chosen):
         preferences, ptr = places(judgments.preference_ptr, chosen)
@@ -137,7 +138,7 @@ class Chosen(PreferenceTarget):
 
 
 class SessionJudgments(Judgments):
-    """Judgements that are click sessions, sorted by query."""
+    """Judgments that are click sessions, sorted by query."""
 
     def __init__(self, queries, ptr, sessions):
         self.queries = queries
@@ -146,7 +147,7 @@ class SessionJudgments(Judgments):
 
     @classmethod
     def of(cls, y: ClickSessions, queries: Queries) -> SessionJudgments:
-        """Those of a target, whose queries are given."""
+        """Return the judgments of a target, grouped by the given queries."""
         place = queries.ungroup(np.arange(queries.n_rows))
         query = queries.codes[y.shown_rows[y.ptr[:-1]]]
         ptr = np.append(0, np.cumsum(np.bincount(query, minlength=queries.n_queries)))
@@ -171,22 +172,22 @@ class SessionJudgments(Judgments):
 
 
 def judgments_of(y, queries) -> Judgments:
-    """The judgements of comparisons or of click sessions, whose queries are given."""
+    """Return the judgments of comparisons or click sessions, grouped by the given queries."""
     return (SessionJudgments if isinstance(y, ClickSessions) else PairJudgments).of(y, queries)
 
 
 def tally_of(y, structure: str) -> Tally:
-    """The tally of all judgements of a target; `structure` is who asks, for the error."""
+    """Return the tally of all judgments of a target; error messages name `structure`."""
     if isinstance(y, Chosen):
         return y.tally
     if not isinstance(y, PreferenceTarget):
         raise TypeError(
-            f"{structure} aggregates a PreferenceTarget, got {type(y).__name__}: build one with "
-            "PreferenceTarget.from_comparisons, from_orders, from_relevance or from_matrix; clicks "
-            "are aggregated by cascade."
+            f"y must be a PreferenceTarget for {structure}, got {type(y).__name__}: make one with "
+            "PreferenceTarget.from_comparisons, from_orders, from_relevance or from_matrix, or use "
+            "cascade for clicks."
         )
     if not len(y):
-        raise ValueError(f"{structure} got a PreferenceTarget without rows: nothing to score.")
+        raise ValueError(f"y must have at least one row for {structure}, got none.")
     queries = y.queries()
     judgments = PairJudgments.of(y, queries)
     tally = judgments.tally(judgments.slot, judgments.weight, judgments.counts)
@@ -194,7 +195,7 @@ def tally_of(y, structure: str) -> Tally:
 
 
 def random_subsets(counts, order, rng) -> np.ndarray:
-    """Draw ``order`` of ``counts`` things without replacement, for each of many counts."""
+    """Draw `order` of `counts` numbers without replacement, for each count of an array."""
     things = Queries(np.append(0, np.cumsum(counts)))
     keys = things.extend(rng.random_sample(things.n_rows))
     out = np.empty((len(counts), order), dtype=np.intp)
@@ -205,19 +206,20 @@ def random_subsets(counts, order, rng) -> np.ndarray:
 
 
 def places(ptr, ids) -> tuple[np.ndarray, np.ndarray]:
-    """The ranges ``ptr[i]:ptr[i + 1]`` one after the other, and pointers to them."""
+    """Return the ranges ``ptr[i]:ptr[i + 1]`` concatenated, and pointers to them."""
     sizes = ptr[ids + 1] - ptr[ids]
     new = np.append(0, np.cumsum(sizes))
     return np.arange(new[-1]) + np.repeat(ptr[ids] - new[:-1], sizes), new
 
 
 def _queries_of(queries, ids):
+    """Select queries by index; repeated indices duplicate the query."""
     names = ids if queries.names is None else queries.names[ids]
     return Queries(np.append(0, np.cumsum(queries.sizes[ids])), names=names)
 
 
 def _by_judgment(query, judgment):
-    """Preferences in the order of query and judgement, and where judgements begin."""
+    """Return the order of preferences by query and judgment, and where judgments begin."""
     if judgment.dtype.kind not in "biuf":
         judgment = np.unique(judgment, return_inverse=True)[1].ravel()
     if (judgment[1:] > judgment[:-1]).all():
@@ -231,5 +233,6 @@ def _by_judgment(query, judgment):
 
 
 def _choose_sessions(y, chosen):
+    """Select click sessions by index."""
     shown, ptr = places(y.ptr, chosen)
     return ClickSessions.unchecked(y.qid, y.shown_rows[shown], ptr, y.clicked_position[chosen])

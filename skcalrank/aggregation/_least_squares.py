@@ -1,4 +1,4 @@
-"""Thurstone-Mosteller least squares on the pairs that are observed."""
+"""Thurstone-Mosteller least squares on the observed pairs."""
 
 from __future__ import annotations
 
@@ -22,33 +22,35 @@ def thurstone_mosteller(
     tol: float = 1e-12,
     max_iter: int = 10_000,
 ) -> Floats:
-    r"""Scores whose differences are closest to the observed preferences (DMJ13, eq. 22).
+    r"""Return scores whose differences are closest to the observed preferences (DMJ13, eq. 22).
 
     .. math:: s = (D_\Omega - \Omega)^\dagger (\Omega \circ A) 1
 
-    minimises :math:`\sum_{jl} \Omega_{jl} (A_{jl} - (s_j - s_l))^2` for a skew-symmetric A, with
-    the mask :math:`\Omega` of the pairs that are compared. Pairs that are not compared have no
-    part in it; even ones ask for equal scores. The scores of a query sum to 0. Where its
-    comparisons do not connect all its documents, those of every connected part do, which says
-    nothing of the order between the parts: a warning names the query. The scores of
-    documents without comparisons are 0.
+    minimizes :math:`\sum_{jl} \Omega_{jl} (A_{jl} - (s_j - s_l))^2` for a skew-symmetric A, with
+    the mask :math:`\Omega` of the compared pairs. Pairs that are not compared do not contribute;
+    even pairs favor equal scores. The scores of a query sum to 0. If the comparisons do not connect
+    all documents of a query, the scores of every connected component sum to 0, and the order
+    between components is not meaningful: a warning names the query. The scores of documents without
+    comparisons are 0.
 
     Parameters
     ----------
     y : PreferenceTarget
+        Comparisons of one or more queries.
     link : {"logit", "probit", "linear"}, default="logit"
-        What A is: log-odds as in :func:`log_odds`; the normal quantile of the smoothed share
+        Definition of A: log-odds as in :func:`log_odds`; the normal quantile of the smoothed share
         :math:`(\hat P(j \succ l) + c)/(\hat P(j \succ l) + \hat P(j \prec l) + 2c)`, Thurstone's
         case V; or :math:`\hat P(j \succ l) - \hat P(j \prec l)`.
     c : float, default=None
-        As in :func:`log_odds`; of no effect on "linear".
+        As in :func:`log_odds`; no effect on "linear".
     conditional : bool, default=False
-        As in :func:`log_odds`; "linear" depends on it too.
+        As in :func:`log_odds`; it affects "linear" too.
     tol : float, default=1e-12
-        Residual of the normal equations at which a query is done, relative to their right side,
-        in the norm of the diagonal preconditioner.
+        Residual of the normal equations at which a query has converged, relative to their right
+        side, in the norm of the diagonal preconditioner.
     max_iter : int, default=10_000
-        Of conjugate gradients. Queries that need more are named by a `ConvergenceWarning`.
+        Maximum number of iterations of conjugate gradients. A `ConvergenceWarning` names queries
+        that need more.
 
     Returns
     -------
@@ -79,20 +81,20 @@ def thurstone_mosteller(
     warn_of(
         tally,
         n_components(parts, tally.queries) > 1,
-        "has documents that no chain of comparisons connects: each connected part is centred at 0, "
-        "and the order between the parts means nothing.",
+        "has documents that no chain of comparisons connects: each connected component is centered "
+        "at 0, and the order between components is not meaningful.",
     )
     scores -= (np.bincount(parts, scores) / np.bincount(parts))[parts]
     return tally.in_rows(scores)
 
 
 def _differences(tally, link, c, conditional):
-    """Entries A of the pairs."""
+    """Return the entries of A for the compared pairs."""
     if link == "linear":
         win, lose = tally.law(conditional)
         return win - lose
     logit = tally.log_odds(c, conditional)
     if link == "logit":
         return logit
-    # By the smaller share of the two, which does not round to 1.
+    # Use the smaller one of the two shares, which does not round to 1.
     return -np.sign(logit) * ndtri_exp(log_expit(-np.abs(logit)))

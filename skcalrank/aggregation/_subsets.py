@@ -1,7 +1,7 @@
-"""U-statistics of judgements: the mean of a structure over the k-subsets of every query.
+"""U-statistics of judgments: the mean of a structure over the subsets of size k of every query.
 
-The empirical risk of order k (DMJ13, eq. 19) averages the loss over the subsets of k judgements of
-a query. For the squared loss its minimiser regresses on the mean of the target over them.
+The empirical risk of order k (DMJ13, eq. 19) averages the loss over the subsets of k judgments of
+a query. For the squared loss, its minimizer regresses the mean of the target over them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ._judgments import judgments_of, places
 
 
 class SubsetMean(NamedTuple):
-    """Mean over the subsets, and how far the draws may have missed it."""
+    """Mean over the subsets, and its standard error if subsets were drawn."""
 
     mean: np.ndarray
     standard_error: np.ndarray  # 0 where the mean is exact, NaN for a single draw
@@ -29,20 +29,20 @@ class SubsetMean(NamedTuple):
 def mean_over_subsets(
     y, structure, order=None, targets=None, *, n_draws=20, random_state=None, **options
 ):
-    r"""Mean of ``targets(structure(subset))`` over the subsets of `order` judgements of each query.
+    """Return the mean of ``targets(structure(subset))`` over subsets of judgments of each query.
 
-    The mean is exact where the structure is linear in the judgements and there are no `targets`,
-    where the query has at most `order` judgements (all are used), and where it has at most
-    `n_draws` subsets. Otherwise subsets are drawn, independently and uniformly.
+    Subsets have `order` judgments. The mean is exact if the structure is linear in the judgments
+    and there are no `targets`, for queries with at most `order` judgments (all are used), and for
+    queries with at most `n_draws` subsets. Otherwise subsets are drawn independently and uniformly.
 
-    The structure may be the user's own. With ``order=None`` all judgments are aggregated. The
-    `targets` are a function of scores in grouped order and their `Queries`, as
-    `Measure.score_targets` is; it is called for some queries at a time.
+    The structure may be a function of the user. With ``order=None`` all judgments are aggregated.
+    `targets` is a function of scores in grouped order and their `Queries`, such as
+    `Measure.score_targets`; it is called for some queries at a time.
     """
     if not isinstance(y, (PreferenceTarget, ClickSessions)):
         raise TypeError(f"y must be a PreferenceTarget or ClickSessions, got {type(y).__name__}.")
     if order is not None:
-        check_count("order", order, "the number of judgements of a subset, or None for all")
+        check_count("order", order, "the number of judgments of a subset, or None for all")
     check_count("n_draws", n_draws, "the number of subsets that are drawn")
     queries = y.queries()
 
@@ -62,20 +62,21 @@ def mean_over_subsets(
 
 
 def structure_scores(structure, target, queries, options):
-    """Return the scores of a structure in grouped order; raise unless each is one finite number."""
+    """Return the finite scores of a structure in grouped order, one per row, or raise."""
     scores = np.ravel(structure(target, **options))
     name = getattr(structure, "__name__", repr(structure))
     if scores.shape != (queries.n_rows,):
         raise ValueError(
-            f"structure {name} gave {len(scores)} scores for {queries.n_rows} documents: it must "
-            "give one for each."
+            f"structure {name} must return one score for each of {queries.n_rows} documents, got "
+            f"{len(scores)}."
         )
     if scores.dtype.kind not in "biuf" or not np.isfinite(scores).all():
-        raise ValueError(f"structure {name} gave scores that are not finite numbers.")
+        raise ValueError(f"structure {name} must return finite numbers, got others.")
     return queries.group(scores)
 
 
 def _means(judgments, order, evaluate, n_draws, rng):
+    """Return means and standard errors of the documents, in grouped order."""
     queries, counts = judgments.queries, judgments.counts
     mean, error = np.zeros((2, queries.n_rows))
     for which, subsets in _groups(counts, order, n_draws, rng):
@@ -88,7 +89,7 @@ def _means(judgments, order, evaluate, n_draws, rng):
 
 
 def _groups(counts, order, n_draws, rng):
-    """Queries that are treated alike, and a function that gives the subsets of some of them."""
+    """Yield masks of queries that are treated alike, and functions that return their subsets."""
     yield counts <= order, lambda part: [np.arange(part.ptr[-1])]
     most = _listed_up_to(order, n_draws)
     for n in np.unique(counts[(counts > order) & (counts <= most)]):
@@ -97,7 +98,7 @@ def _groups(counts, order, n_draws, rng):
 
 
 def _listed_up_to(order, n_draws):
-    """Largest number of judgements that has at most `n_draws` subsets."""
+    """Return the largest number of judgments with at most `n_draws` subsets."""
     n = order
     while comb(n + 1, order) <= n_draws:
         n += 1
@@ -105,13 +106,13 @@ def _listed_up_to(order, n_draws):
 
 
 def _all_subsets(part, order) -> Iterator[np.ndarray]:
-    """Each subset, of queries that have equally many judgements."""
+    """Yield each subset, for queries with equally many judgments."""
     for local in combinations(range(part.counts[0]), order):
         yield np.add.outer(part.ptr[:-1], local).ravel()
 
 
 def _moments(values):
-    """Mean of arrays and its standard error if they are draws, by Welford's recursion."""
+    """Return the mean of arrays, and its standard error as draws, by Welford's recursion."""
     mean, squares, n = 0.0, 0.0, 0
     for n, value in enumerate(values, start=1):
         gap = value - mean
@@ -121,6 +122,6 @@ def _moments(values):
 
 
 def _runs(ids, sizes):
-    """Queries in runs of about so many documents as are worked on at a time."""
+    """Return runs of queries with about as many documents as are processed at a time."""
     run = np.cumsum(sizes[ids]) // CHUNK_ROWS
     return np.split(ids, np.flatnonzero(run[1:] != run[:-1]) + 1) if len(ids) else []

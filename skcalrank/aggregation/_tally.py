@@ -1,4 +1,4 @@
-"""How often each document of a pair beat the other: what every structure of pairs reads."""
+"""Tallies of how often each document of a pair beat the other, the input of pair structures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..data import CACHE_CELLS, Queries, check_count, lazy_property, warn
 
-# Rows of the queries that are worked on at a time: a few arrays of them stay in cache.
+# Number of rows that are processed at a time, so that a few arrays of them fit into the cache.
 _PART_ROWS = CACHE_CELLS // 8
 
 
@@ -31,13 +31,13 @@ class Tally:
     losses: np.ndarray
     n_judgments: np.ndarray  # of each query
     n_items: int | None = None  # in the label-ranking form
-    silent: bool = False  # whether queries that lack comparisons are not warned about
+    silent: bool = False  # whether warnings about missing comparisons are suppressed
 
     # -- shape --------------------------------------------------------------------
 
     @lazy_property
     def pair_ptr(self) -> np.ndarray:
-        """Query ``q`` has the pairs ``pair_ptr[q]:pair_ptr[q + 1]``."""
+        """Pointers to the pairs: query ``q`` has ``pair_ptr[q]:pair_ptr[q + 1]``."""
         return np.searchsorted(self.first, self.queries.ptr)
 
     @lazy_property
@@ -47,9 +47,9 @@ class Tally:
 
     @lazy_property
     def incidence(self) -> csr_matrix:
-        """Sparse (n_pairs, n_documents) matrix that takes scores to ``s_first - s_second``.
+        """Sparse (n_pairs, n_documents) matrix that maps scores to ``s_first - s_second``.
 
-        Its transpose takes a skew-symmetric matrix, given by its pairs, to its row sums.
+        Its transpose maps a skew-symmetric matrix, given by its pairs, to its row sums.
         """
         n_pairs = len(self.first)
         ends = np.column_stack([self.first, self.second]).ravel()
@@ -58,7 +58,7 @@ class Tally:
         return csr_matrix((signs, ends, ptr), shape=(n_pairs, self.queries.n_rows))
 
     def upper(self, values: np.ndarray) -> csr_matrix:
-        """Sparse matrix between documents, of values at ``(first, second)``."""
+        """Return a sparse matrix between documents with values at ``(first, second)``."""
         n = self.queries.n_rows
         return csr_matrix((values, self.second, self._row_ptr), shape=(n, n))
 
@@ -67,12 +67,12 @@ class Tally:
         return np.searchsorted(self.first, np.arange(self.queries.n_rows + 1))
 
     def row_sums(self, of_first: np.ndarray, of_second: np.ndarray) -> np.ndarray:
-        """Sum over the pairs of each document of what the pair gives to it."""
+        """Return the sum over the pairs of each document of the value for it."""
         n = self.queries.n_rows
         return np.bincount(self.first, of_first, n) + np.bincount(self.second, of_second, n)
 
     def largest(self, of_pairs: np.ndarray) -> np.ndarray:
-        """Maximum over the pairs of each query, 0 where there is none."""
+        """Return the maximum over the pairs of each query, 0 for a query without pairs."""
         out = np.zeros(self.queries.n_queries)
         some = np.diff(self.pair_ptr) > 0
         if some.any():
@@ -80,12 +80,12 @@ class Tally:
         return out
 
     def in_rows(self, values: np.ndarray) -> np.ndarray:
-        """Values of the documents as the target has them: (n_rows,), or (n, r)."""
+        """Return values of the documents in row order: (n_rows,), or (n, r)."""
         values = self.queries.ungroup(values)
         return values if self.n_items is None else values.reshape(-1, self.n_items)
 
     def parts(self) -> Iterator[tuple[slice, slice, slice, Tally]]:
-        """Runs of whole queries: queries, documents, pairs, and the tally of them alone."""
+        """Yield slices of queries, documents and pairs of whole queries, and their tally."""
         for ids, rows, queries in self.queries.parts(_PART_ROWS):
             pairs = slice(self.pair_ptr[ids.start], self.pair_ptr[ids.stop])
             part = replace(
@@ -99,20 +99,21 @@ class Tally:
             )
             yield ids, rows, pairs, part
 
-    # -- the empirical law --------------------------------------------------------
+    # -- empirical probabilities --------------------------------------------------
 
     def law(self, conditional: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Share of the judgements in which the first document wins, and in which it loses.
+        """Return the shares of the judgments in which the first document of a pair wins, and loses.
 
-        Of all judgements of the query, or of those that compare the pair.
+        The total is the number of judgments of the query, or with `conditional` the weight with
+        which the pair is compared.
         """
         total = self.wins + self.losses if conditional else self.n_judgments[self.pair_query]
         return self.wins / total, self.losses / total
 
     def log_odds(self, c: float | None, conditional: bool) -> np.ndarray:
-        """Smoothed log-odds that the first document of a pair beats the second.
+        """Return the smoothed log-odds that the first document of a pair beats the second.
 
-        Where they are infinite, which only ``c=0`` leaves, they are set to 0, with a warning.
+        Infinite odds, which occur only with ``c=0``, are replaced by 0, with a warning.
         """
         check_smoothing(c)
         if c is None:
@@ -123,29 +124,32 @@ class Tally:
             self,
             np.bincount(self.pair_query[one_way], minlength=self.queries.n_queries) > 0,
             "has pairs of documents of which always the same one wins. Without smoothing their "
-            "odds are infinite, and the pairs are left out: choose c > 0, or None.",
+            "odds are infinite, so the pairs are left out: set c > 0, or None.",
         )
         win[one_way] = lose[one_way] = 1.0
         return np.log(win) - np.log(lose)
 
 
 def check_smoothing(c):
-    """Raise unless c is None or a finite number from 0."""
+    """Raise unless c is None or a finite, non-negative number."""
     if c is not None and (not isinstance(c, (int, float, np.number)) or not 0 <= c < np.inf):
         raise ValueError(
-            f"c={c!r}: the smoothing is a finite number from 0, or None for half a judgement."
+            f"c must be finite and non-negative, or None for half a judgment, got {c!r}."
         )
 
 
 def check_iteration(tol, max_iter):
-    """Raise unless an iteration can end."""
+    """Raise unless the tolerance and the number of iterations are positive."""
     if not isinstance(tol, (int, float, np.number)) or not 0 < tol < np.inf:
-        raise ValueError(f"tol={tol!r}: choose a finite number above 0.")
+        raise ValueError(f"tol must be finite and positive, got {tol!r}.")
     check_count("max_iter", max_iter)
 
 
 def warn_of(tally: Tally, which, text: str, category=UserWarning):
-    """Warn about queries, by the name of the first; of convergence in any case."""
+    """Warn about queries, by the name of the first one.
+
+    A silent tally suppresses all but convergence warnings.
+    """
     ids = np.flatnonzero(which)
     if not len(ids) or (tally.silent and category is UserWarning):
         return
@@ -156,8 +160,8 @@ def warn_of(tally: Tally, which, text: str, category=UserWarning):
 def solve_in_parts(tally: Tally, solve: Callable, max_iter: int) -> np.ndarray:
     """Return values of the documents, solved for some queries at a time.
 
-    The function takes the tally of some queries, and the slices of these queries and their pairs;
-    it returns the values, and whether each query has converged. Warn of those that have not.
+    `solve` takes the tally of some queries, and the slices of these queries and of their pairs. It
+    returns the values, and whether each query has converged. Warn about queries that have not.
     """
     values = np.zeros(tally.queries.n_rows)
     converged = np.ones(tally.queries.n_queries, dtype=bool)
@@ -166,7 +170,7 @@ def solve_in_parts(tally: Tally, solve: Callable, max_iter: int) -> np.ndarray:
     warn_of(
         tally,
         ~converged,
-        f"has not converged in max_iter={max_iter} iterations: raise it, or tol.",
+        f"has not converged in max_iter={max_iter} iterations: increase max_iter or tol.",
         ConvergenceWarning,
     )
     return values

@@ -1,4 +1,4 @@
-"""What is calibrated, how well, and under which noise.
+"""Calibration of surrogates: whether it holds, how well, and under which noise.
 
 "Calibrated" is meant as in learning theory: Fisher-consistent, not probability calibration.
 """

@@ -1,4 +1,4 @@
-"""How far a small surrogate regret keeps the target regret down."""
+"""Bounds of the target regret by the surrogate regret."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from ._gap import calibration_gap, random_law
 from ._orders import all_positions
 from ._surrogates import conditional_risk
 
-# Losses whose constant contains the largest mean target.
+# Losses whose constant depends on the largest mean target.
 _OF_MAX_TARGET = ("pairwise_logistic", "pairwise_exponential")
 
-# Laws of so many documents on which the constant of a loss of one's own is tried.
+# Numbers of documents of the distributions on which the constant of a custom loss is checked.
 _CLAIM_SIZES = (2, 2, 2, 3, 3, 3, 3, 3, 3, 3)
 
-# Sets of more documents than that are too many for the exact map.
+# Largest number of documents for the exact map of MAP.
 _LARGEST_MAP = 20
 
 
 def c_phi(measure: str | Measure, r: int, p: float = 2) -> float:
-    r"""How much the discount of a positional measure can tell apart (CUG13, eq. 10).
+    r"""Return the constant of the discount of a positional measure in its regret bound.
 
     .. math:: C_\phi(p) = \Big(\sum_{i \le \lfloor r/2 \rfloor}
         (\phi(i) - \phi(r - i + 1))^p\Big)^{1/p}
 
-    The largest distance between two orders, in discounts, is :math:`\sqrt 2\, C_\phi(2)`.
+    This is eq. 10 of CUG13. The largest distance between two orders, in discounts, is
+    :math:`\sqrt 2\, C_\phi(2)`.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def c_phi(measure: str | Measure, r: int, p: float = 2) -> float:
     r : int
         Number of documents.
     p : float, default=2
-        From 1, infinity included.
+        Exponent, >= 1; may be infinite.
 
     Returns
     -------
@@ -64,14 +65,14 @@ def c_phi(measure: str | Measure, r: int, p: float = 2) -> float:
     measure = get_measure(measure)
     if measure.shape != "documents":
         raise ValueError(
-            f"{measure.name} is not positional, and has no discount: choose a measure such as "
-            "ndcg@10, or regret_bound, which knows others too."
+            f"measure must be positional, which {measure.name} is not: choose a measure such as "
+            "ndcg@10, or use regret_bound, which supports others too."
         )
     if np.ndim(r):
-        raise ValueError(f"r={r!r}: give one number of documents.")
+        raise ValueError(f"r must be one number of documents, got {r!r}.")
     (r,) = _check_sizes(r)
     if not isinstance(p, Real) or isinstance(p, bool) or not p >= 1:
-        raise ValueError(f"p={p!r}: choose a number from 1.")
+        raise ValueError(f"p must be a number >= 1, got {p!r}.")
     phi = measure.basis(np.arange(1, r + 1), r)
     half = r // 2
     return float(np.linalg.norm(phi[:half] - phi[::-1][:half], p)) if half else 0.0
@@ -88,7 +89,7 @@ def regret_bound(
     smoothing: float | None = None,
     max_target: float | None = None,
 ) -> float | Any:
-    r"""Largest target regret that a surrogate regret leaves room for.
+    r"""Return the largest target regret that is possible with a given surrogate regret.
 
     For a positional measure and an order-preserving loss on its targets, sorted (CUG13,
     Table 2),
@@ -104,24 +105,25 @@ def regret_bound(
         \sqrt{\text{surrogate regret}} ,
 
     where for pairwise disagreement, on all r(r-1) entries, the diameter is
-    :math:`\sqrt{r(r-1)}`. The root is concave: the bound holds for means over queries too.
+    :math:`\sqrt{r(r-1)}`. The root is concave, so the bound also holds for means over queries.
 
     Parameters
     ----------
     measure : str, Measure or array-like of shape (n_predictions, d)
-        A positional measure, or one of pairs; or the vectors :math:`\beta_t` of any low-rank loss,
-        such as ``beta_`` of :class:`~skcalrank.LowRankLossClassifier`.
+        A positional measure, or a measure of pairs; or the vectors :math:`\beta_t` of any low-rank
+        loss, such as ``beta_`` of :class:`~skcalrank.LowRankLossClassifier`.
     loss : str or Loss
         A name in ``LOSSES``, or a loss; ``"squared"`` for measures of pairs and for vectors. The
-        bound of a loss of one's own is the claim of its ``constant``, tried on a few laws.
+        bound of a custom loss is the one that its ``constant`` claims, which is checked on a few
+        distributions.
     surrogate_regret : float or array-like
-        Excess of the surrogate risk over the smallest, a *sum* over the documents or pairs
-        of a query. For means over documents multiply by r.
+        Excess of the surrogate risk over the smallest risk, as a *sum* over the documents or pairs
+        of a query. Multiply means over documents by r.
     r : int or array-like of int, or None
-        Number of documents, None for vectors; of queries of several sizes the largest bound is
-        given. MAP takes up to 20, with a cutoff up to 8.
+        Number of documents, None for vectors. For queries of several sizes, the largest bound is
+        returned. At most 20 for MAP, or 8 with a cutoff.
     eta, threshold, smoothing : float, default=None
-        Options of a loss given by its name. ``eta`` is required where the loss has one.
+        Options of a loss given by its name. ``eta`` is required if the loss has one.
     max_target : float, default=None
         Largest mean target of a document on any query, :math:`\max_i U_i`: required by
         "pairwise_logistic" and "pairwise_exponential", and checked against ``eta``.
@@ -134,13 +136,13 @@ def regret_bound(
     Raises
     ------
     ValueError
-        If no bound is known for the pair, something required is missing, a number is out
-        of its range, or a law breaks the claim of a loss of one's own. ``smoothing`` goes up to
-        1/2: the range printed in CUG13 is too large.
+        If no bound is known for the measure and the loss, something required is missing, a number
+        is out of its range, or a distribution violates the bound of a custom loss. ``smoothing``
+        must be at most 1/2: the range printed in CUG13 is too large.
 
     Notes
     -----
-    Pairwise squared has :math:`c = \sqrt{2/r}`, smaller than 1 of the table.
+    For "pairwise_squared", :math:`c = \sqrt{2/r}`, where the table has 1.
 
     Examples
     --------
@@ -158,7 +160,7 @@ def regret_bound(
     wrong = ~((regret >= 0) & (regret < np.inf))
     if wrong.any():
         raise ValueError(
-            f"surrogate_regret holds {regret[wrong][0]:g}: a regret is a finite number from 0."
+            f"surrogate_regret must be finite and non-negative, got {regret[wrong][0]:g}."
         )
     if np.ndim(measure):
         factor = _diameter_of_vectors(measure, loss)
@@ -168,13 +170,13 @@ def regret_bound(
         factor = max(_factor(measure, loss, int(size), max_target) for size in _check_sizes(r))
         if type(loss) not in LOSSES.values() and factor < np.inf:
             _check_claim(measure, loss)
-    # Where no bound is claimed, none is at regret 0 either.
+    # An infinite factor means that no bound is known, not even for a regret of 0.
     bound = np.full(regret.shape, factor) if np.isinf(factor) else factor * np.sqrt(regret)
     return bound if regret.ndim else float(bound)
 
 
 def _bounded(loss, max_target, **options):
-    """The loss, with the numbers that its bound contains."""
+    """Return the loss with all options that its bound depends on, or raise if one is missing."""
     loss = get_loss(loss, **options)
     eta = getattr(loss, "eta", 0.0)
     if eta is None:
@@ -182,45 +184,46 @@ def _bounded(loss, max_target, **options):
         if loss.name == "bregman_kl":
             least = "sum of the targets of a query"
         raise ValueError(
-            f"The bound of the loss {loss.name!r} contains eta: give it, at least the largest "
-            f"{least}."
+            f"eta must be given for the loss {loss.name!r}, whose bound depends on it: at least "
+            f"the largest {least}."
         )
     if max_target is None:
         if loss.name in _OF_MAX_TARGET:
             raise ValueError(
-                f"The bound of the loss {loss.name!r} contains the largest mean target: give "
-                "max_target (1 is enough for precision, recall and NDCG)."
+                f"max_target must be given, because the bound of the loss {loss.name!r} depends on "
+                "the largest mean target (1 is enough for precision, recall and NDCG)."
             )
     elif not isinstance(max_target, Real) or not 0 <= max_target < np.inf:
-        raise ValueError(f"max_target={max_target!r}: give a finite number from 0.")
+        raise ValueError(f"max_target must be finite and non-negative, got {max_target!r}.")
     elif eta and max_target > eta:
-        raise ValueError(f"eta={eta!r} is below max_target={max_target!r}: the bound needs more.")
+        raise ValueError(f"eta must be at least max_target={max_target!r}, got {eta!r}.")
     return loss
 
 
 def _factor(measure, loss, r, max_target):
-    """What the root of the surrogate regret is multiplied by."""
+    """Return the factor of the root of the surrogate regret."""
     if measure.shape == "documents":
         constant = loss.constant(max_target) if max_target is not None else loss.constant()
         if loss.name == "pairwise_squared":
             constant = min(constant, np.sqrt(2.0 / r))
         spread = c_phi(measure, r)
-        # All rankings of one document are best, whatever the constant.
+        # A single document has one order, so the factor is 0 even if the constant is infinite.
         return constant * spread if spread else 0.0
     if measure.shape is None:
         raise ValueError(
-            f"No surrogate is known to be calibrated for {measure.name} under every distribution."
+            f"measure must have a surrogate that is calibrated under every distribution, got "
+            f"{measure.name}, for which none is known."
         )
     if loss.name != "squared":
         raise ValueError(
-            f"loss={loss.name!r}: {measure.name} has a bound for least squares on its targets of "
-            "pairs only, choose 'squared'."
+            f"loss must be 'squared' for {measure.name}, whose bound is for least squares on its "
+            f"targets of pairs, got {loss.name!r}."
         )
     return diameter(measure, r)
 
 
 def _check_claim(measure, loss):
-    """Raise if there is a law on which the sort loses more than the constant allows."""
+    """Raise if a distribution is found under which the bound of a custom loss is violated."""
     rng = np.random.RandomState(0)
     for r in _CLAIM_SIZES:
         law = random_law(rng, r, measure)
@@ -240,7 +243,7 @@ def _check_claim(measure, loss):
 
 
 def diameter(measure, r):
-    """Largest distance between the bases of two orders, of a measure of pairs."""
+    """Return the largest distance between the bases of two orders, for a measure of pairs."""
     first = np.arange(1, r + 1)
     if measure.objective == "disagreement":
         # Two orders may disagree on every pair.
@@ -248,9 +251,9 @@ def diameter(measure, r):
     elif measure.objective == "map" and measure.cutoff is None:
         if r > _LARGEST_MAP:
             raise ValueError(
-                f"r={r}: the bound of MAP is known for up to {_LARGEST_MAP} documents."
+                f"r must be at most {_LARGEST_MAP} for MAP, got {r}: larger bounds are not known."
             )
-        # All bases have the same norm: the farthest has the smallest product.
+        # All bases have the same norm, so the farthest one has the smallest inner product.
         others = map_positions(-measure.pair_basis(first)).positions[None]
     else:
         others = all_positions(r)
@@ -259,15 +262,16 @@ def diameter(measure, r):
 
 
 def _diameter_of_vectors(beta, loss):
-    """Largest distance between two rows."""
+    """Return the largest distance between two rows of beta."""
     beta = checked_array(beta, "measure")
     if get_loss(loss).name != "squared":
-        raise ValueError(f"loss={loss!r}: vectors have a bound for 'squared' only.")
+        raise ValueError(f"loss must be 'squared' for vectors, got {loss!r}.")
     return float(pdist(beta).max(initial=0.0))
 
 
 def _check_sizes(r):
+    """Return the distinct numbers of documents, or raise."""
     sizes = np.unique(r)
     if sizes.dtype.kind not in "iu" or not len(sizes) or sizes[0] < 1:
-        raise ValueError(f"r={r!r}: numbers of documents are integers from 1.")
+        raise ValueError(f"r must be an integer >= 1, or several, got {r!r}.")
     return sizes

@@ -1,4 +1,4 @@
-"""Conditions on the noise under which a cheap prediction map or a score is enough."""
+"""Noise conditions under which a cheap prediction map, or one score per document, is enough."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ class Condition(NamedTuple):
     Attributes
     ----------
     holds : bool
+        Whether the condition holds.
     margin : float
-        By how much the tightest inequality holds; negative when it is broken, infinite when
-        there is none to hold.
+        Slack of the tightest inequality: negative if it is violated, infinite if there are no
+        inequalities.
     """
 
     holds: bool
@@ -32,8 +33,9 @@ class Condition(NamedTuple):
 
 
 def _square(matrix, name, tol):
+    """Return a validated square matrix."""
     if not isinstance(tol, Real) or not 0 <= tol < np.inf:
-        raise ValueError(f"tol={tol!r}: the tolerance is a finite number from 0.")
+        raise ValueError(f"tol must be finite and non-negative, got {tol!r}.")
     matrix = checked_array(matrix, name)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be square, one row per document, got {matrix.shape}.")
@@ -41,28 +43,33 @@ def _square(matrix, name, tol):
 
 
 def _holds(margin, scale, tol, strict=False):
+    """Return the condition that the margin is non-negative, or positive if `strict`."""
     limit = tol * max(scale, np.finfo(float).tiny)
     holds = margin > limit if strict else margin >= -limit
     return Condition(bool(holds), float(margin))
 
 
 def reinforce_condition(u: ArrayLike, *, tol: float = 1e-10) -> Condition:
-    r"""P_reinforce of RAT13 (section 6): sorting by the diagonal is enough for MAP.
+    r"""Check P_reinforce (RAT13, section 6): sorting by the diagonal is enough for MAP.
 
     For all i, j with :math:`u_{ii} \ge u_{jj}`,
 
     .. math:: u_{ii} \ge u_{jj} + \sum_{g \notin \{i,j\}} (u_{jg} - u_{ig})_+ .
 
-    Sufficient for the diagonal map and for the score surrogate (Theorem 4, Corollary 5), not
-    necessary.
+    The condition is sufficient for the diagonal map and for the score surrogate (Theorem 4,
+    Corollary 5), not necessary.
 
     Parameters
     ----------
     u : array-like of shape (r, r)
-        :math:`E[Y_i Y_j / |Y|_1]`; the lower triangle is read, with the diagonal.
+        Mean targets :math:`E[Y_i Y_j / |Y|_1]`. Only the lower triangle and the diagonal are read.
     tol : float, default=1e-10
-        Inequalities may fail by this, relative to the largest entry.
+        Tolerance of the inequalities, relative to the largest entry.
 
+    Returns
+    -------
+    condition : Condition
+        Whether the condition holds, and the margin of the tightest inequality.
 
     Examples
     --------
@@ -72,19 +79,19 @@ def reinforce_condition(u: ArrayLike, *, tol: float = 1e-10) -> Condition:
     """
     lowest = np.tril(_square(u, "u", tol)).min()
     if lowest < 0:
-        raise ValueError(f"u holds {lowest:g}, and mean targets y_i y_j / |y| are not negative.")
+        raise ValueError(f"u must hold non-negative mean targets y_i y_j / |y|, got {lowest:g}.")
     return _reinforced_values(u, tol=tol)
 
 
 def _reinforced_values(u, *, tol=1e-10):
-    """Return the condition on estimated targets, which may be negative."""
+    """Return the condition for estimated targets, which may be negative."""
     u = _square(u, "u", tol)
     u = np.tril(u) + np.tril(u, -1).T
     r = len(u)
     diagonal = u.diagonal()
     margin = np.inf
     for i in range(r):
-        # Column g of row j: what j has over i with a third document g.
+        # Entry (j, g): by how much u_jg exceeds u_ig, for a third document g.
         over = np.maximum(u - u[i], 0.0)
         over[:, i] = 0.0
         np.fill_diagonal(over, 0.0)
@@ -95,7 +102,7 @@ def _reinforced_values(u, *, tol=1e-10):
 
 
 def score_condition(EY: ArrayLike, Ef: ArrayLike, *, tol: float = 1e-10) -> Condition:
-    r"""P_f of RAT13 (Theorem 6): sorting by the scores is enough for pairwise disagreement.
+    """Check P_f (RAT13, Theorem 6): sorting by the scores is enough for pairwise disagreement.
 
     For all i, j, :math:`E[Y_{ij}] > E[Y_{ji}]` implies :math:`E[f_i(Y)] > E[f_j(Y)]`.
 
@@ -106,8 +113,12 @@ def score_condition(EY: ArrayLike, Ef: ArrayLike, *, tol: float = 1e-10) -> Cond
     Ef : array-like of shape (r,)
         Expected scores.
     tol : float, default=1e-10
-        Differences up to this, relative to the largest entry, count as none.
+        Differences up to this, relative to the largest entry, count as zero.
 
+    Returns
+    -------
+    condition : Condition
+        Whether the condition holds, and the margin of the tightest inequality.
 
     Examples
     --------
@@ -118,29 +129,29 @@ def score_condition(EY: ArrayLike, Ef: ArrayLike, *, tol: float = 1e-10) -> Cond
     net = _net(EY, tol)
     Ef = checked_array(Ef, "Ef", ensure_2d=False)
     if Ef.shape != (len(net),):
-        raise ValueError(f"Ef has shape {Ef.shape} for {len(net)} documents in EY.")
+        raise ValueError(f"Ef must have shape ({len(net)},), as many as EY, got {Ef.shape}.")
     edges = net > tol * np.abs(net).max()
     ahead = (Ef[:, None] - Ef[None, :])[edges]
     return _holds(ahead.min(initial=np.inf), np.abs(Ef).max(), tol, strict=True)
 
 
 def dag_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
-    r"""P_DAG of RAT13 (section 7.2): Algorithm 1 is enough for pairwise disagreement.
+    """Check P_DAG (RAT13, section 7.2): Algorithm 1 is enough for pairwise disagreement.
 
-    The graph of :math:`E[Y_{ij}] > E[Y_{ji}]` has no cycle.
+    The condition is that the graph of :math:`E[Y_{ij}] > E[Y_{ji}]` has no cycle.
 
     Parameters
     ----------
     EY : array-like of shape (r, r)
-        Expected preferences; the diagonal is not read.
+        Expected preferences; the diagonal is ignored.
     tol : float, default=1e-10
-        Differences up to this, relative to the largest, are no edges.
+        Differences up to this, relative to the largest one, are not edges.
 
     Returns
     -------
     condition : Condition
-        The margin is the lightest edge of an acyclic graph, and minus the lightest edge of the
-        heaviest cycle of another.
+        The margin is the weight of the lightest edge if the graph is acyclic. Otherwise it is minus
+        the largest weight that the lightest edge of a cycle has.
 
     Examples
     --------
@@ -156,7 +167,7 @@ def dag_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
 
 
 def low_noise_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
-    r"""Low noise (DMJ10, Definition 8; DMJ13, Definition 4).
+    r"""Check low noise (DMJ10, Definition 8; DMJ13, Definition 4).
 
     With :math:`D_{ij} = (E[Y_{ij}] - E[Y_{ji}])_+`, edges i -> j and j -> k imply
     :math:`E[Y_{ik}] - E[Y_{ki}] \ge D_{ij} + D_{jk}`. It implies the condition of the net
@@ -165,11 +176,15 @@ def low_noise_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
     Parameters
     ----------
     EY : array-like of shape (r, r)
-        Expected preferences; the diagonal is not read.
+        Expected preferences; the diagonal is ignored.
     tol : float, default=1e-10
-        Inequalities may fail by this, relative to the largest difference: averaged differences
-        of relevances meet them with equality.
+        Tolerance of the inequalities, relative to the largest difference: averaged differences of
+        relevances meet them with equality.
 
+    Returns
+    -------
+    condition : Condition
+        Whether the condition holds, and the margin of the tightest inequality.
 
     Examples
     --------
@@ -189,21 +204,22 @@ def low_noise_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
 
 
 def _net(EY, tol):
+    """Return the matrix of net preferences."""
     EY = _square(EY, "EY", tol)
     if EY.min() < 0:
         raise ValueError(
-            f"EY holds {EY.min():g}, and mean preferences are not negative: turn a negative one "
-            "round."
+            f"EY must hold non-negative mean preferences, got {EY.min():g}: swap winner and loser "
+            "instead."
         )
     return EY - EY.T
 
 
 def _dag_of_values(U, *, tol=1e-10):
-    """Return the condition on estimated preferences, which may be negative."""
+    """Return the condition for estimated preferences, which may be negative."""
     net = _square(U, "U", tol)
     net = net - net.T
     return dag_condition(np.maximum(net, 0.0), tol=tol)
 
 
-#: Conditions under which a cheap prediction map is exact, by the name that the map gives.
+#: Conditions under which a cheap prediction map is exact, by their names in the map.
 CONDITIONS = {"P_reinforce": _reinforced_values, "P_DAG": _dag_of_values}

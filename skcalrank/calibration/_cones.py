@@ -1,4 +1,4 @@
-"""Convex functions minimized on polyhedral cones: of scores sorted as given, and of pairs."""
+"""Minimization of convex functions on polyhedral cones of scores and of matrices of pairs."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ import numpy as np
 from scipy.optimize import linprog, nnls
 from scipy.sparse import block_diag, csr_array, hstack
 
-# Newton's method is done long before, but for a minimum at infinity: then it goes on until
-# what is left is nothing. So often may a step be halved.
+# Largest numbers of Newton iterations and of halvings of a step. Only minima at infinity need many
+# iterations; they end when the decrease is a rounding error.
 _ITERATIONS = 100
 _HALVINGS = 60
+# Relative rounding error of the risk.
 _ROUNDING = 1e-15
+# Steps up to this far above their lower bound are moved onto it.
 _NEARLY = 1e-4
 
 
 def sorted_cones(positions):
-    """Scores sorted as each order: ``steps @ cone`` for all steps >= 0, of shape (r - 1,).
+    """Return cones of sorted scores: ``steps @ cone`` for all steps >= 0 of shape (r - 1,).
 
-    The first document scores 0, and each step is how far the next one lies below. Returns
-    the matrices, of shape (n, r - 1, r).
+    The first document scores 0, and each step is the decrease to the next one. The matrices have
+    shape (n, r - 1, r).
     """
     steps = np.arange(1, positions.shape[1])
     return -1.0 * (steps[:, None] < positions[:, None, :])
 
 
 def minimize_smooth(loss, cones, ahead, weight, margin, free):
-    """Scores of least ``sum_t weight_t f(ahead_t . s - margin_t)`` on every cone.
+    """Return the scores of least ``sum_t weight_t f(ahead_t . s - margin_t)`` on every cone.
 
-    With ``free`` steps may be negative: the cones are spaces.
+    If `free`, steps may be negative, so that each cone is a linear space.
     """
     lead = cones @ ahead.T
 
@@ -54,16 +56,17 @@ def minimize_smooth(loss, cones, ahead, weight, margin, free):
 
 
 def projected_newton(risk, derivatives, reach, steps, lowest, scale=0.0):
-    """Steps of least risk at or above the lowest, on all cones side by side.
+    """Return the steps of least risk that are at least `lowest`, on all cones at once.
 
-    ``derivatives`` gives gradients and positive semidefinite Hessians. ``reach`` says how many
-    times too long a move is: where nothing is curved moves are endless, and further than all
-    scores from 0 is nothing new. ``scale`` is the size of what the risk is a difference of.
+    `derivatives` returns gradients and positive semidefinite Hessians. `reach` returns the factor
+    by which a move is too long: where the risk is nearly flat, moves are unbounded, so they are
+    limited in proportion to the scores. `scale` is the size of the terms whose difference is the
+    risk, for rounding errors.
     """
     value = risk(steps)
     for _ in range(_ITERATIONS):
         gradient, hessian = derivatives(steps)
-        # Steps that are nearly held go where they are: in the way of others they stop them all.
+        # Steps near their lower bound move onto it, or they would shorten the moves of all others.
         held = (steps <= lowest + _NEARLY) & (gradient > 0)
         towards = np.where(held, lowest - steps, -newton_steps(gradient, hessian, held))
         towards /= np.maximum(reach(steps, towards), 1.0)[:, None]
@@ -77,12 +80,12 @@ def projected_newton(risk, derivatives, reach, steps, lowest, scale=0.0):
 
 
 def largest(x):
-    """Largest absolute value of each row."""
+    """Return the largest absolute value of each row."""
     return np.abs(x).max(axis=1, initial=0.0)
 
 
 def _line_search(risk, value, steps, gradient, towards, lowest, rounding):
-    """Halve the way until the risk falls as it should."""
+    """Halve the moves until the risk decreases sufficiently."""
     length = np.ones((len(steps), 1))
     for _ in range(_HALVINGS):
         trial = np.maximum(steps + length * towards, lowest)
@@ -96,17 +99,17 @@ def _line_search(risk, value, steps, gradient, towards, lowest, rounding):
 
 
 def newton_steps(gradient, hessian, held):
-    """Inverse Hessian times gradient, of what is not held where it is."""
+    """Return the inverse Hessian times the gradient, with 0 for held coordinates."""
     k = gradient.shape[1]
     hessian = np.where(held[:, :, None] | held[:, None, :], 0.0, hessian)
-    # Where no term is curved the gradient is 0, and so is the step.
+    # The ridge keeps the matrix regular where no term is curved and the gradient is 0.
     ridge = 1e-14 * np.trace(hessian, axis1=1, axis2=2) + np.finfo(float).tiny
     hessian = hessian + (held + ridge[:, None])[:, :, None] * np.eye(k)
     return np.linalg.solve(hessian, np.where(held, 0.0, gradient)[:, :, None])[:, :, 0]
 
 
 def minimize_hinge(_, cones, ahead, weight, margin, free):
-    """The same for the hinge, ``f(x) = (1 - x)_+``: a linear programme."""
+    """Return the result of :func:`minimize_smooth` for the hinge, by a linear program."""
     n, k = cones.shape[:2]
     lead = block_diag([csr_array((cone @ ahead.T).T) for cone in cones])
     n_slack = n * len(weight)
@@ -123,9 +126,9 @@ def minimize_hinge(_, cones, ahead, weight, margin, free):
 
 
 def distance_to_cone(point, constraints):
-    """Nearest point that has no negative product with any of the constraints.
+    """Return the nearest point whose inner products with all constraints are non-negative.
 
-    By Moreau's theorem the way there is the best non-negative combination of the constraints.
+    By Moreau's theorem the difference is the best non-negative combination of the constraints.
     """
     rows = constraints.reshape(len(constraints), -1)
     multipliers, _ = nnls(rows.T, -point.ravel(), maxiter=100 * len(rows) + 100)
@@ -133,10 +136,11 @@ def distance_to_cone(point, constraints):
 
 
 def algorithm_cones(sigma):
-    """Cones, as constraints on u, whose union is where Algorithm 1 can give an order.
+    """Yield cones whose union is the set of u on which Algorithm 1 can return an order.
 
-    Either every edge that is there agrees with the order. Or the lightest edge of some cycle is
-    the heaviest that disagrees: it and all lighter ones are deleted, and what is left agrees.
+    Each cone is given by its constraints on u. Either all edges agree with the order. Or the
+    heaviest edge that disagrees is the lightest edge of a cycle: Algorithm 1 deletes it and all
+    lighter edges, and the remaining ones agree.
     """
     r = len(sigma)
     order = np.argsort(sigma)

@@ -1,4 +1,4 @@
-"""A law of the labels of a few documents, for which every expectation is a finite sum."""
+"""Distribution of the labels of a few documents, under which expectations are finite sums."""
 
 from __future__ import annotations
 
@@ -30,33 +30,41 @@ from ._surrogates import conditional_risk
 
 
 class LabelDistribution:
-    r"""Distribution of the labels of one query, given its documents.
+    """Distribution of the labels of one query, given its documents.
 
-    What calibration is about: everything that a surrogate or a measure can know of it is an
-    expectation, i.e. a finite sum. Best orders are found by enumerating all of them, so that
-    methods that compare orders take at most 8 documents (40,320 orders).
+    Calibration is about such distributions: everything that a surrogate or a measure depends on is
+    an expectation, i.e. a finite sum. Best orders are found by enumerating all orders, so methods
+    that compare orders support at most 8 documents (40,320 orders).
 
     Parameters
     ----------
     labels : array-like of shape (m, r) or (m, r, r)
-        Relevances of r documents, one vector for each outcome; or matrices of preferences,
-        ``y_ij > 0`` the weight with which i is preferred to j. From preferences only the
-        pairwise disagreement can be evaluated.
+        Relevances of r documents, one vector for each outcome; or matrices of preferences, where
+        ``y_ij > 0`` is the weight with which i is preferred to j. Only pairwise disagreement can be
+        evaluated for preferences.
     probabilities : array-like of shape (m,), default=None
-        Probability of each outcome; None = all the same.
+        Probability of each outcome. If None, all outcomes are equally likely.
 
     Attributes
     ----------
     labels : ndarray of shape (m, r) or (m, r, r)
+        Labels of each outcome.
     probabilities : ndarray of shape (m,)
+        Probability of each outcome.
     n_documents : int
-        r.
+        Number of documents, r.
 
     Raises
     ------
     ValueError
-        If labels are no vectors or square matrices of at least two documents, preferences are
+        If labels are not vectors or square matrices of at least two documents, preferences are
         negative, or the probabilities are not non-negative numbers that sum to 1.
+
+    See Also
+    --------
+    calibration_gap : Whether a surrogate is calibrated under a distribution.
+    find_counterexample : Search for a distribution under which it is not.
+    SharedRows : Queries that share rows, each with a distribution.
 
     Examples
     --------
@@ -81,13 +89,18 @@ class LabelDistribution:
         square = labels.ndim == 3 and labels.shape[1] == labels.shape[2]
         if not (labels.ndim == 2 or square) or labels.shape[1] < 2:
             raise ValueError(
-                f"labels has shape {labels.shape}: give (m, r) relevances or (m, r, r) "
-                "preferences of r >= 2 documents."
+                "labels must have shape (m, r), relevances, or (m, r, r), preferences, with r >= "
+                f"2, got {labels.shape}."
             )
         if square and labels.min() < 0:
-            raise ValueError(f"A preference weighs {labels.min():g}: turn a negative one round.")
+            raise ValueError(
+                f"labels must hold non-negative preferences, got {labels.min():g}: swap winner and "
+                "loser instead."
+            )
         if square and labels.diagonal(axis1=1, axis2=2).any():
-            raise ValueError("A document is preferred to itself: preferences have a diagonal of 0.")
+            raise ValueError(
+                "labels must have diagonals of 0, because no document is preferred to itself."
+            )
         self.labels = labels
         self.probabilities = _check_probabilities(probabilities, len(labels))
         self.n_documents = labels.shape[1]
@@ -102,21 +115,25 @@ class LabelDistribution:
         preferences: bool = False,
         random_state: Seed = None,
     ) -> LabelDistribution:
-        """A sparse random distribution, its probabilities in hundredths.
+        """Draw a distribution on few outcomes, with probabilities in hundredths.
 
         Parameters
         ----------
         r : int
             Number of documents.
         n_labels : int, default=3
-            Number of outcomes, up to 100; two may be equal.
+            Number of outcomes, at most 100; two may be equal.
         n_grades : int, default=2
             Relevances are drawn from 0, ..., n_grades - 1.
         preferences : bool, default=False
-            Draw weighted acyclic graphs of preferences instead: a random order, two thirds of
-            its pairs, and weights 1, 2, 4, 8 or 16.
+            Whether to draw weighted acyclic graphs of preferences instead: a random order, two
+            thirds of its pairs, and weights 1, 2, 4, 8 or 16.
         random_state : int, RandomState instance or None, default=None
+            Seed of the random numbers.
 
+        Returns
+        -------
+        distribution : LabelDistribution
 
         Examples
         --------
@@ -145,15 +162,16 @@ class LabelDistribution:
     # -- measures -----------------------------------------------------------------
 
     def expected_targets(self, measure: str | Measure, *, pairs: bool = False) -> Floats:
-        """Mean targets of a measure: what least squares on them converges to.
+        """Return the mean targets of a measure, to which least squares on them converge.
 
         Parameters
         ----------
         measure : str or Measure
+            The measure.
         pairs : bool, default=False
-            The targets of pairs of documents, of a measure that lives on them, instead of
-            what its score surrogate regresses. Of ``"neg_pairwise_disagreement"`` they are
-            the mean preferences that the noise conditions are about.
+            Whether to return the targets of pairs of documents, for a measure of pairs, instead of
+            the targets of its score surrogate. For ``"neg_pairwise_disagreement"`` they are the
+            mean preferences that the noise conditions are about.
 
         Returns
         -------
@@ -175,7 +193,7 @@ class LabelDistribution:
         return np.tensordot(self.probabilities, self.targets(measure, pairs=pairs), 1)
 
     def targets(self, measure: str | Measure, *, pairs: bool = False) -> Floats:
-        """Targets of a measure under each outcome.
+        """Return the targets of a measure under each outcome.
 
         Parameters
         ----------
@@ -188,7 +206,7 @@ class LabelDistribution:
         """
         measure = cast(Any, self.resolve(measure))
         if pairs and measure.shape != "pairs":
-            raise ValueError(f"{measure.name} has no targets of pairs: it does not live on them.")
+            raise ValueError(f"measure must have targets of pairs, which {measure.name} has not.")
         if self.labels.ndim == 3:
             matrices = self.labels
             if measure.normalize:
@@ -200,25 +218,29 @@ class LabelDistribution:
         return measure.score_targets(y, self.queries).reshape(self.labels.shape)
 
     def resolve(self, measure: str | Measure) -> Measure:
-        """The measure, what it reads off all labels together filled in, checked to fit them.
+        """Return the measure as an object, with options that depend on all labels filled in.
 
         Parameters
         ----------
         measure : str or Measure
+            The measure.
 
+        Returns
+        -------
+        measure : Measure
 
         Raises
         ------
         ValueError
-            If labels are preferences, and the measure is not the pairwise disagreement.
+            If labels are preferences and the measure is not the pairwise disagreement.
         """
         measure = get_measure(measure)
         if self.labels.ndim == 2:
             return measure.scaled_to(self.labels.ravel())
         if not measure.reads_preferences:
             raise ValueError(
-                f"{measure.name} wants relevances, and the labels are preferences: choose "
-                "neg_pairwise_disagreement."
+                "measure must be neg_pairwise_disagreement for labels that are preferences, got "
+                f"{measure.name}, which needs relevances."
             )
         return measure
 
@@ -228,18 +250,19 @@ class LabelDistribution:
         return Queries.equal(len(self.labels), self.n_documents)
 
     def order_values(self, measure: str | Measure) -> Floats:
-        """Expected value of every order of the documents.
+        """Return the expected value of every order of the documents.
 
-        Outcomes on which the measure is 0/0 count 0.
+        Outcomes for which the measure is undefined (0/0) count 0.
 
         Parameters
         ----------
         measure : str or Measure
+            The measure.
 
         Returns
         -------
         values : ndarray of shape (r!,)
-            In the order of ``itertools.permutations``, as positions of the documents.
+            Values in the order of ``itertools.permutations``, as positions of the documents.
         """
         measure = cast(Any, self.resolve(measure))
         if measure.shape is None:
@@ -257,7 +280,7 @@ class LabelDistribution:
         return values + self.probabilities @ measure.offset(y, self.queries)
 
     def _evaluate(self, measure, y):
-        """Value of every order under one outcome, by the measure itself."""
+        """Return the value of every order under one outcome, computed by the measure itself."""
         positions = all_positions(self.n_documents)
         queries = Queries.equal(*positions.shape)
         labels = measure.labels(np.tile(y, len(positions)))
@@ -268,17 +291,22 @@ class LabelDistribution:
     def value(
         self, measure: str | Measure, scores: ArrayLike, *, ties: str = "average"
     ) -> float | Any:
-        """Expected value of the measure for given scores.
+        """Return the expected value of the measure for given scores.
 
         Parameters
         ----------
         measure : str or Measure
+            The measure.
         scores : array-like of shape (r,) or (n, r)
-            Scores, higher is better, or n vectors of them; infinities are allowed. Pass
+            Scores, higher is better, or n vectors of them; they may be infinite. Pass
             positions as ``-positions``.
         ties : {"average", "stable", "reversed", "worst", "best"}, default="average"
-            Documents with equal scores: the mean over all orders of them, the order of the
-            documents, or the one order that is worst or best in expectation.
+            Order of documents with equal scores: the mean over all orders, the order of the
+            documents, its reverse, or the one order that is worst or best in expectation.
+
+        Returns
+        -------
+        value : float or ndarray of shape (n,)
 
         Examples
         --------
@@ -292,20 +320,26 @@ class LabelDistribution:
         return out if given.ndim == 2 else float(out[0])
 
     def bayes_value(self, measure: str | Measure) -> float:
-        """The best expected value that any order of the documents can have.
+        """Return the best expected value over all orders of the documents.
 
         Parameters
         ----------
         measure : str or Measure
+            The measure.
+
+        Returns
+        -------
+        value : float
         """
         return float(self.order_values(measure).max())
 
     def bayes_positions(self, measure: str | Measure) -> Ints:
-        """All orders of the best expected value.
+        """Return all orders of the best expected value.
 
         Parameters
         ----------
         measure : str or Measure
+            The measure.
 
         Returns
         -------
@@ -317,34 +351,38 @@ class LabelDistribution:
     def target_regret(
         self, measure: str | Measure, scores: ArrayLike, *, ties: str = "worst"
     ) -> float | Any:
-        """Best expected value minus the one of the scores.
+        """Return the best expected value minus the expected value for given scores.
 
         Parameters
         ----------
         measure, scores
             As in :meth:`value`.
         ties : {"average", "stable", "reversed", "worst", "best"}, default="worst"
-            As in :meth:`value`. Regret bounds hold for the worst.
+            As in :meth:`value`. Regret bounds hold for "worst".
+
+        Returns
+        -------
+        regret : float or ndarray of shape (n,)
         """
         return self.bayes_value(measure) - self.value(measure, scores, ties=ties)
 
     # -- surrogates ---------------------------------------------------------------
 
     def surrogate_minimizer(self, surrogate: str | Loss, measure: str | Measure) -> Floats:
-        """Surrogate values of the smallest conditional risk.
+        """Return the surrogate values of the smallest conditional risk.
 
         Parameters
         ----------
         surrogate : str or Loss
             A name in ``SURROGATES``, or a loss of :mod:`skcalrank.losses`.
         measure : str or Measure
-            Whose targets, or preferences, the surrogate is given.
+            Measure whose targets, or preferences, the surrogate is given.
 
         Returns
         -------
         u : ndarray of shape (r,), or (r, r) for the surrogate "pairs"
-            Infinite where the minimum is not attained; far out for losses of single
-            preferences and losses of one's own, whose minimizer is found by iteration.
+            Infinite where the minimum is not attained. For losses of single preferences and custom
+            losses, whose minimizer is found by iteration, large instead.
 
         Examples
         --------
@@ -358,13 +396,14 @@ class LabelDistribution:
     def surrogate_regret(
         self, surrogate: str | Loss, measure: str | Measure, u: ArrayLike
     ) -> float | Any:
-        """Conditional risk of surrogate values minus the smallest.
+        """Return the conditional risk of surrogate values minus the smallest risk.
 
         Parameters
         ----------
         surrogate, measure
             As in :meth:`surrogate_minimizer`.
         u : array-like of shape (r,) or (n, r); for "pairs" (r, r) or (n, r, r)
+            Surrogate values.
 
         Returns
         -------
@@ -386,13 +425,13 @@ class LabelDistribution:
         shape = risk.minimizer().shape
         u = checked_array(u, "u", allow_nd=True, ensure_2d=False)
         if u.shape != shape and u.shape[1:] != shape:
-            raise ValueError(f"u has shape {u.shape}: give {shape}, or a stack of them.")
+            raise ValueError(f"u must have shape {shape}, or be a stack of such, got {u.shape}.")
         regret = np.maximum(risk.risk(u.reshape(-1, *shape)) - risk.infimum, 0.0)
         return float(regret[0]) if u.shape == shape else regret
 
 
 def _random_graphs(n, r, rng):
-    """Weighted acyclic graphs, as matrices."""
+    """Return random weighted acyclic graphs, as matrices."""
     kept = np.triu(rng.randint(3, size=(n, r, r)) > 0, 1)
     matrices = kept << rng.randint(5, size=(n, r, r))
     order = rng.rand(n, r).argsort(axis=1)
@@ -400,24 +439,26 @@ def _random_graphs(n, r, rng):
 
 
 def _check_probabilities(probabilities, n):
+    """Return validated probabilities of n outcomes."""
     if probabilities is None:
         return np.full(n, 1.0 / n)
     out = checked_array(probabilities, "probabilities", ensure_2d=False, copy=True)
     if out.shape != (n,):
-        raise ValueError(f"probabilities has shape {out.shape} for {n} labels: give one for each.")
+        raise ValueError(f"probabilities must have shape ({n},), one per outcome, got {out.shape}.")
     if out.min() < 0 or abs(out.sum() - 1.0) > 1e-8:
         raise ValueError(
-            f"probabilities sum to {out.sum():g}, the smallest is {out.min():g}: they are "
-            "non-negative numbers of sum 1."
+            "probabilities must be non-negative and sum to 1, got a sum of "
+            f"{out.sum():g} and a smallest one of {out.min():g}."
         )
     return out
 
 
 def _check_scores(scores, r):
+    """Return validated scores of r documents, as numbers of the same order."""
     ranks = exact_ranks(scores)
     scores = as_array(scores if ranks is None else ranks, "scores").astype(float)
     if scores.ndim not in (1, 2) or scores.shape[-1] != r:
-        raise ValueError(f"scores has shape {scores.shape}: give ({r},), or (n, {r}).")
+        raise ValueError(f"scores must have shape ({r},) or (n, {r}), got {scores.shape}.")
     if np.isnan(scores).any():
-        raise ValueError("scores holds NaN: give numbers, infinities included.")
+        raise ValueError("scores must be numbers, possibly infinite, got NaN.")
     return scores

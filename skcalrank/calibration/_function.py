@@ -1,4 +1,4 @@
-"""Calibration functions: how little surrogate regret a target regret can have."""
+"""Calibration functions: the smallest surrogate regret at which a target regret is possible."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from ._gap import check_pred
 from ._orders import all_positions
 from ._surrogates import conditional_risk
 
-# The method of multipliers: what a violated constraint may cost, one after the other where the
-# program is not solved, and when constraints are met.
+# Method of multipliers: penalties to try until one solves the program, tolerance of the
+# constraints, and number of rounds.
 _COSTS, _MET, _ROUNDS = (1e4, 1e6, 1e5, 1e3), 1e-10, 50
 
-# Squared distances below this share of the squared targets are those of rounding.
+# Squared distances below this share of the squared targets are rounding errors.
 _NOTHING = 1e-18
 
-# Starts of the search over laws, for surrogates that are not least squares.
+# Number of starts of the search over distributions, for surrogates that are not least squares, and
+# bound of the scores in it.
 _STARTS = 4
 _FAR = 30.0
 
@@ -40,50 +41,58 @@ def calibration_function(
     *,
     labels: ArrayLike | None = None,
 ) -> float | Any:
-    r"""Smallest surrogate regret from which a target regret of eps is possible.
+    r"""Return the smallest surrogate regret at which a target regret of eps is possible.
 
     .. math:: H(\varepsilon) = \inf_{p, u} \big\{ E_p \psi(Y, u) - \inf_{u'} E_p \psi(Y, u') :
         \text{target regret of } \mathrm{pred}(u) \text{ under } p \ge \varepsilon \big\}
 
-    over all laws p of the labels of r documents and all surrogate values u (DMJ10, eq. 3; DMJ13,
-    eq. 8; CUG13, section 4). A pair is uniformly calibrated when it is positive for every
-    :math:`\varepsilon > 0`, and the largest convex function below it bounds the target regret: no
-    bound that holds for all laws is sharper. Of a pair that is not calibrated it is 0 up to its
-    level of inconsistency (Struminsky et al., 2018; :func:`inconsistency_level`).
-
-    For least squares ("squared", "pairwise_squared", "value_regularized", "pairs") it is the
-    smallest of convex quadratic programs, one for every pair of an order that is predicted and an
-    order that is better (Osokin et al., 2017). For other losses, of targets or of single
-    preferences, laws are searched from several starts: what is found is not below H, and nearly
-    always H. Of two documents a preference is a binary label, and H that of the classifier with the
-    same convex function.
+    over all distributions p of the labels of r documents and all surrogate values u (DMJ10, eq. 3;
+    DMJ13, eq. 8; CUG13, section 4). A surrogate and a prediction map are uniformly calibrated if H
+    is positive for every :math:`\varepsilon > 0`. The largest convex function below H bounds the
+    target regret, and no bound that holds for all distributions is sharper. If the two are not
+    calibrated, H is 0 up to their level of inconsistency (Struminsky et al., 2018;
+    :func:`inconsistency_level`).
 
     Parameters
     ----------
     surrogate, pred, measure
         As in :func:`calibration_gap`.
     r : int
-        Number of documents: 2, 3 or 4, and 5 takes minutes.
+        Number of documents: 2, 3 or 4; 5 takes minutes.
     eps : float or array-like
-        Target regrets, from 0.
+        Target regrets, non-negative.
     labels : array-like of shape (m, r) or (m, r, r), default=None
-        What the labels can be. None = all relevances 0 and 1, or all preferences of full orders
-        for the pairwise disagreement.
+        Possible labels. If None, all relevances 0 and 1, or for pairwise disagreement the
+        preferences of all full orders.
 
     Returns
     -------
     h : float or ndarray
-        Of the shape of `eps`; infinite where no law has such a regret.
+        Of the shape of `eps`; infinite where no distribution has such a regret.
 
     Raises
     ------
     ValueError
-        As in :func:`calibration_gap`, and for an `eps` below 0.
+        As in :func:`calibration_gap`, and for a negative `eps`.
+
+    See Also
+    --------
+    regret_bound : Upper bound of the target regret.
+    inconsistency_level : Largest target regret without surrogate regret.
+
+    Notes
+    -----
+    For least squares ("squared", "pairwise_squared", "value_regularized", "pairs") the result is
+    the smallest value of convex quadratic programs, one for every pair of a predicted order and a
+    better order (Osokin et al., 2017). For other losses, of targets or of single preferences,
+    distributions are searched from several starting points: the result is at least H, and nearly
+    always equal. For two documents a preference is a binary label, and H is that of the classifier
+    with the same convex function.
 
     Examples
     --------
-    Half the square for precision at 1, as in the regret bound; with a sort, MAP has a level below
-    which a regret costs nothing:
+    H is half the square for precision at 1, as in the regret bound. For MAP with a sort, small
+    regrets are possible without surrogate regret:
 
     >>> from skcalrank.calibration import calibration_function
     >>> calibration_function("squared", "sort", "precision@1", 3, [0.1, 0.2]).round(4)
@@ -98,10 +107,10 @@ def calibration_function(
     """
     given = as_array(eps, "eps").astype(float)
     if not ((given >= 0) & (given < np.inf)).all():
-        raise ValueError(f"eps must hold finite numbers from 0, got {eps!r}.")
+        raise ValueError(f"eps must be finite and non-negative, got {eps!r}.")
     family = _Family(surrogate, pred, measure, r, labels)
     out = np.array([family.least(one) for one in given.ravel()])
-    # What has a larger regret has a smaller one too.
+    # A regret of at least a larger eps is also one of at least a smaller eps.
     order = np.argsort(given.ravel())[::-1]
     out[order] = np.minimum.accumulate(out[order])
     return out.reshape(given.shape) if given.ndim else float(out[0])
@@ -115,16 +124,16 @@ def inconsistency_level(
     *,
     labels: ArrayLike | None = None,
 ) -> float:
-    """Largest target regret that is possible without any surrogate regret.
+    """Return the largest target regret that is possible without any surrogate regret.
 
-    The level below which :func:`calibration_function` is 0 (Struminsky et al., 2018): 0 for a
-    calibrated pair. A linear program for every pair of an order that is predicted and one that
-    is better.
+    Up to this level :func:`calibration_function` is 0 (Struminsky et al., 2018). It is 0 if
+    surrogate and prediction map are calibrated. Computed by a linear program for every pair of a
+    predicted order and a better order.
 
     Parameters
     ----------
     surrogate, pred, measure, r, labels
-        As in :func:`calibration_function`; of losses those in ``LOSSES``.
+        As in :func:`calibration_function`; of losses only those in ``LOSSES``.
 
     Returns
     -------
@@ -142,13 +151,13 @@ def inconsistency_level(
     if not family.keeps_order:
         raise ValueError(
             f"surrogate must be least squares or one of LOSSES, got {surrogate!r}: the "
-            "laws on which another one has no regret do not form a polytope."
+            "distributions under which another one has no regret do not form a polytope."
         )
     return family.level()
 
 
 class _Family:
-    """All laws on some labels, by what an order is worth and what a surrogate aims at."""
+    """All distributions on given labels, with values of orders and targets under each label."""
 
     def __init__(self, surrogate, pred, measure, r, labels):
         check_count("r", r, least=2, most=6)
@@ -159,18 +168,18 @@ class _Family:
         self.measure = whole.resolve(measure)
         risk = conditional_risk(surrogate, whole, self.measure)
         self.pred = check_pred(pred, risk)
-        # A surrogate of single preferences aims at nothing.
+        # A surrogate of single preferences has no targets.
         self.targets, self.scale = risk.aims or (None, None)
         self.keeps_order = risk.certificate == "exact" and self.targets is not None
         self.surrogate, self.risk, self.whole = surrogate, risk, whole
         self.each = [LabelDistribution(y[None]) for y in whole.labels]
         self.values = np.array([law.order_values(self.measure) for law in self.each]).T
-        # All documents are alike where the labels are, and then so are the orders predicted.
+        # By default all documents are exchangeable, so one predicted order is enough.
         self.predicted = range(1) if labels is None else range(len(self.values))
         self.positions = all_positions(r)
 
     def cones(self, sigma):
-        """Rows with no negative product with the surrogate values that give an order."""
+        """Yield cones of the surrogate values that give an order, as rows c with ``c @ u >= 0``."""
         order = np.argsort(sigma)
         if self.pred == "exact":
             basis = self.measure.pair_basis(all_positions(len(sigma)))
@@ -186,7 +195,7 @@ class _Family:
             yield entries[:-1] - entries[1:]
 
     def pairs(self, eps):
-        """Cones of predicted orders, with what some other order gains under each label."""
+        """Yield number and cone of a predicted order, and the gains of a better one per label."""
         for number in self.predicted:
             gains = self.values - self.values[number]
             gains = gains[gains.max(axis=1) >= eps * (1 - 1e-12)]
@@ -195,7 +204,7 @@ class _Family:
                     yield number, cone, gain
 
     def least(self, eps):
-        """Smallest surrogate regret of laws and values whose target regret is eps or more."""
+        """Return the smallest surrogate regret at which the target regret is eps or more."""
         if eps == 0:
             return 0.0
         if self.scale is not None:
@@ -207,7 +216,7 @@ class _Family:
         return max(min(found, default=np.inf), 0.0)
 
     def level(self):
-        """Largest gain of a law whose mean targets are in the cone of a worse order."""
+        """Return the largest gain under distributions whose mean targets predict a worse order."""
         targets = self.targets.reshape(len(self.targets), -1)
         largest = 0.0
         for _, cone, gain in self.pairs(0.0):
@@ -223,7 +232,7 @@ class _Family:
         return largest if largest > 1e-9 * np.ptp(self.values) else 0.0
 
     def _search(self, number, gain, eps, rng):
-        """Smallest regret on the cone of one order, over laws on which another gains eps."""
+        """Return the smallest regret that a search finds, if another order gains eps."""
         positions = self.positions[number][None]
 
         def regret(p):
@@ -232,7 +241,7 @@ class _Family:
             risk = self._risk_of(law)
             u = np.array([risk.least(positions, self.pred)[2][0], risk.minimizer()])
             u = np.clip(u, -_FAR, _FAR)
-            # At the best values the slope in the law is that of the risk with these values.
+            # By the envelope theorem the gradient is that of the risk at fixed optimal values.
             return self._excess(u) @ law.probabilities, self._excess(u)
 
         best = np.inf
@@ -253,12 +262,13 @@ class _Family:
         return best
 
     def _risk_of(self, law):
+        """Return the conditional risk under a distribution."""
         if self.targets is None:
             return conditional_risk(self.surrogate, law, self.measure)
         return type(self.risk)(self.risk.loss, self.targets, law.probabilities)
 
     def _excess(self, u):
-        """By how much the first values cost more than the second, under each label."""
+        """Return by how much the loss of the first values exceeds that of the second, per label."""
         if self.targets is None:
             costs = np.array([risk.risk(u) for risk in self._risks])
             return costs[:, 0] - costs[:, 1]
@@ -270,12 +280,12 @@ class _Family:
 
     @cached_property
     def _risks(self):
-        """Risk of each label alone, of surrogates of single preferences."""
+        """Conditional risk under each label alone, for surrogates of single preferences."""
         return [self._risk_of(law) for law in self.each]
 
 
 def _labels(measure, r):
-    """All labels that there are: relevances 0 and 1, or preferences of full orders."""
+    """Return all possible labels: relevances 0 and 1, or preferences of full orders."""
     if not measure.reads_preferences:
         return np.array(list(product((0, 1), repeat=r)))
     positions = all_positions(r)
@@ -283,7 +293,7 @@ def _labels(measure, r):
 
 
 def _feasible(gain, eps, rng) -> Floats:
-    """A random law on which the gain is at least eps."""
+    """Draw a distribution under which the gain is at least eps."""
     p = rng.dirichlet(np.full(len(gain), 0.5))
     at = np.eye(len(gain))[rng.choice(np.flatnonzero(gain == gain.max()))]
     lacking = eps - gain @ p
@@ -292,13 +302,14 @@ def _feasible(gain, eps, rng) -> Floats:
 
 
 def _nearest(targets, cone, gain, eps):
-    """Smallest squared distance of mean targets from a cone, where the gain is eps or more.
+    """Return the smallest squared distance of mean targets from a cone if the gain is eps or more.
 
-    A quadratic program in the law p and the way d from the mean targets: least ``|d|^2`` with
-    ``cone @ (targets.T @ p + d) >= 0`` and ``gain @ p >= eps``.
+    It is the value of a quadratic program in the distribution p and the difference d from the mean
+    targets: minimize ``|d|^2`` subject to ``cone @ (targets.T @ p + d) >= 0`` and ``gain @ p >=
+    eps``.
     """
     n, k = len(gain), len(cone)
-    # Columns: the law, by how much each row of the cone is above 0, and the gain above eps.
+    # Columns: the probabilities, the slack of each row of the cone, and the slack of the gain.
     equal = np.zeros((k + 2, n + k + 1))
     equal[:k, :n] = cone @ targets.T
     equal[:k, n : n + k] = -np.eye(k)
@@ -316,10 +327,10 @@ def _nearest(targets, cone, gain, eps):
 
 
 def _multiplied(cone, equal, value, cost):
-    """Least d with ``equal @ x + cone @ d == value``, x >= 0; None where it is not found.
+    """Return the smallest d with ``equal @ x + cone @ d == value`` and x >= 0, or None on failure.
 
-    The method of multipliers: each round is a problem of non-negative least squares, in which d is
-    eliminated. The last two rows are without d.
+    By the method of multipliers: each round is a non-negative least-squares problem, in which d is
+    eliminated. The last two rows do not contain d.
     """
     k = len(cone)
     inner = np.linalg.inv(np.eye(k) / cost + cone @ cone.T)

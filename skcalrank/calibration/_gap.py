@@ -1,4 +1,4 @@
-"""Is a surrogate with a prediction map calibrated? Its gap, and distributions without one."""
+"""The calibration gap of a surrogate and a prediction map, and distributions without one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._surrogates import conditional_risk
 
 
 class CalibrationGap(NamedTuple):
-    """How much surrogate risk keeps suboptimal predictions away.
+    """The gap between the risk of suboptimal predictions and the smallest risk.
 
     Its truth value is whether `calibrated` is True.
 
@@ -28,23 +28,23 @@ class CalibrationGap(NamedTuple):
     ----------
     gap : float
         Smallest risk of surrogate values whose prediction is suboptimal, minus the smallest
-        risk; 0 up to rounding when suboptimal predictions cost nothing, infinite when no
+        risk; 0 up to rounding if suboptimal predictions cost nothing, infinite if no
         prediction is suboptimal.
     risk : float
         Smallest risk, up to a term without surrogate values.
     suboptimal_risk : float
         Smallest risk of surrogate values whose prediction is suboptimal.
     u : ndarray of shape (r,) or (r, r), or None
-        Surrogate values that have it; infinite where it is a limit.
+        Surrogate values with that risk; infinite where it is a limit.
     positions : ndarray of int of shape (r,), or None
         The suboptimal positions that are predicted from them.
     regret : float
         Target regret of these positions.
     certificate : {"exact", "tangents", "not proven"}
-        What the gap rests on. "exact": a surrogate of the package, whose minima are in closed
-        form or those of a convex programme. "tangents": another loss, found convex on all scores
-        tried, and bounded from below by its tangents at the solutions. "not proven": the gap is
-        an estimate, of a loss that is not convex, has corners, or comes too near to a gap of 0.
+        What the gap is based on. "exact": a surrogate of the package, whose minima are closed forms
+        or those of a convex program. "tangents": another loss, found convex on all scores tried,
+        and bounded from below by its tangents at the solutions. "not proven": the gap is an
+        estimate, for a loss that is not convex, has corners, or comes too near to a gap of 0.
     """
 
     gap: float
@@ -57,7 +57,7 @@ class CalibrationGap(NamedTuple):
 
     @property
     def calibrated(self) -> bool | None:
-        """Whether the gap is positive; None where that is not proven."""
+        """Whether the gap is positive; None if that is not proven."""
         return None if self.certificate == "not proven" else self.gap > 0
 
     def __bool__(self) -> bool:
@@ -67,44 +67,45 @@ class CalibrationGap(NamedTuple):
 def calibration_gap(
     surrogate: str | Loss, pred: str | Pred, measure: str | Measure, distribution: LabelDistribution
 ) -> CalibrationGap:
-    r"""Whether minimizing a surrogate leads to the best order, under one distribution.
+    r"""Compute whether minimizing a surrogate leads to the best order, under one distribution.
 
     A surrogate :math:`\psi` and a prediction map are calibrated (Fisher-consistent) for a
-    measure on a set of distributions when for each of them
+    measure on a set of distributions if for each of them
 
     .. math:: \inf_{u:\ \mathrm{pred}(u)\ \text{suboptimal}} E\,\psi(Y, u)
         > \inf_u E\,\psi(Y, u)
 
-    (RAT13, Definition 1). The gap is the difference, by enumeration of all orders: the u from
-    which a suboptimal order can be predicted make up a closed polyhedral cone for each, or a
-    few, and on each the risk is minimized, in closed form, as a linear or quadratic program
-    or by iteration. It is the same for every breaking of ties: the open cones have the same
+    (RAT13, Definition 1). The gap is the difference, computed by enumeration of all orders: the u
+    that can be mapped to a suboptimal order form one or a few closed polyhedral cones for each
+    order, and on each cone the risk is minimized, in closed form, as a linear or quadratic program,
+    or by iteration. It does not depend on the breaking of ties: the open cones have the same
     infima.
 
-    Of a loss of one's own nothing is presupposed, neither that it is affine in the targets nor
-    that it is convex or keeps order: its mean over the outcomes is minimized numerically, and
-    the result says whether that is proven.
+    A custom loss need not be affine in the targets, convex, or order-preserving: its mean over the
+    outcomes is minimized numerically, and the result states whether the minimum is proven.
 
     Parameters
     ----------
     surrogate : str or Loss
-        - the name of a loss in ``LOSSES``, or one with its options, or a loss of one's own: on
-          the score targets of the measure;
+        - the name of a loss in ``LOSSES``, a loss with its options, or a custom loss, on the score
+          targets of the measure;
         - ``"preference_hinge"``, ``"preference_logistic"``, ``"preference_exponential"``,
           ``"preference_squared_hinge"``: :math:`\sum_{i\to j} y_{ij} f(s_i - s_j)`, and
           ``"margin_hinge"``, ...: :math:`\sum_{i\to j} f(s_i - s_j - y_{ij})`, on the
           preferences of pairwise disagreement or Kendall's tau, else on differences of labels;
-        - ``"value_regularized"``: the linear loss of DMJ10 with the square regulariser, on the
+        - ``"value_regularized"``: the linear loss of DMJ10 with the square regularizer, on the
           same preferences;
         - ``"pairs"``: least squares on the targets of pairs of MAP, Kendall's tau or pairwise
           disagreement.
     pred : {"sort", "exact", "diagonal", "topological"} or Pred
-        ``"sort"`` of scores; of pairs the exact map, the sort by the diagonal (MAP), or
+        ``"sort"`` for scores. For pairs the exact map, the sort by the diagonal (MAP), or
         Algorithm 1 (pairwise disagreement, Kendall's tau). The cones of other prediction maps
         are not known.
     measure : str or Measure
+        The measure.
     distribution : LabelDistribution
-        Of at most 8 documents. The maps of pairs take about a second for 6 and a minute for 7.
+        Distribution of the labels of at most 8 documents. The maps of pairs take about a second for
+        6 documents and a minute for 7.
 
     Returns
     -------
@@ -113,9 +114,14 @@ def calibration_gap(
     Raises
     ------
     ValueError
-        For an unknown surrogate, a map that is not one of its or has no known cones, labels
-        that do not fit, or a loss of one's own that has no minimum, is not finite, or whose
-        derivatives are not those of its values.
+        If the surrogate is unknown, the map does not belong to it or has no known cones, labels do
+        not fit, or a custom loss has no minimum, is not finite, or has derivatives that do not
+        match its values.
+
+    See Also
+    --------
+    find_counterexample : Search for a distribution without a gap.
+    calibration_function : Smallest surrogate regret over all distributions.
 
     Examples
     --------
@@ -163,7 +169,7 @@ def calibration_gap(
 
 
 def check_pred(pred, risk):
-    """Return the name of a prediction map whose cones are known."""
+    """Return the name of a prediction map with known cones, or raise."""
     name = pred
     if isinstance(pred, Pred):
         ours = pred.objective == risk.objective and pred == PREDS.get(pred.key)
@@ -176,7 +182,7 @@ def check_pred(pred, risk):
     return name
 
 
-# Conditions by name; "reinforce" is on the mean targets of MAP, the others are on preferences.
+# Conditions by name: "reinforce" is on the mean targets of MAP, the others on mean preferences.
 _CONDITIONS = {
     "low_noise": low_noise_condition,
     "dag": dag_condition,
@@ -196,11 +202,11 @@ def find_counterexample(
     draw: Callable[..., Any] | None = None,
     random_state: Seed = None,
 ) -> LabelDistribution | SharedRows | None:
-    """Search for a distribution on which a surrogate with a prediction map fails.
+    """Search for a distribution under which a surrogate and a prediction map are not calibrated.
 
-    Random distributions are tried until one has no calibration gap while the prediction
-    loses at least a hundredth of the range of the measure. That none is found proves nothing;
-    what one that is found proves :func:`calibration_gap` says.
+    Random distributions are drawn until one has no calibration gap while the prediction loses at
+    least a hundredth of the range of the measure. If none is found, nothing is proven. If one is
+    found, :func:`calibration_gap` says what it proves.
 
     Parameters
     ----------
@@ -209,31 +215,31 @@ def find_counterexample(
     r : int, default=3
         Number of documents.
     n_tries : int, default=1000
-        How many distributions are drawn.
+        Number of distributions that are drawn.
     form : {"query", "rows"}, default="query"
-        "query": scores are a function of the whole query, as in the theorems. "rows": of one row,
-        and queries share rows. Then the exact fit to the population is tried on a few queries of
-        documents of four kinds that are relevant independently of each other, so that another
-        function of the row has no regret.
+        With "query", scores are a function of the whole query, as in the theorems. With "rows",
+        they are a function of one row, and queries share rows: the exact fit to the population is
+        computed for a few queries of documents of four kinds, whose relevances are independent,
+        such that another function of the row has no regret.
     condition : {"low_noise", "dag", "reinforce"}, default=None
-        Look only among distributions with this noise condition, as
-        :func:`low_noise_condition`, :func:`dag_condition`, :func:`reinforce_condition`.
+        Noise condition that the distribution must meet: :func:`low_noise_condition`,
+        :func:`dag_condition` or :func:`reinforce_condition`. If None, any distribution.
     draw : callable, default=None
-        From a ``RandomState`` to a :class:`LabelDistribution`, or to :class:`SharedRows` with
-        ``form="rows"``. None draws :meth:`LabelDistribution.random`: preferences for the
-        pairwise disagreement, else relevances 0 and 1, or 0, 1 and 2 where the measure takes
-        them.
+        Function from a ``RandomState`` to a :class:`LabelDistribution`, or to :class:`SharedRows`
+        with ``form="rows"``. If None, :meth:`LabelDistribution.random` draws preferences for
+        pairwise disagreement, else relevances 0 and 1, or 0, 1 and 2 if the measure accepts them.
     random_state : int, RandomState instance or None, default=None
+        Seed of the random numbers.
 
     Returns
     -------
     distribution : LabelDistribution, SharedRows or None
-        The first found; None when there was none.
+        The first one found; None if there is none.
 
     Raises
     ------
     ValueError
-        For an unknown form or condition, a condition on rows, and as in
+        If the form or the condition is unknown, for a condition with ``form="rows"``, and as in
         :func:`calibration_gap`.
 
     Examples
@@ -247,7 +253,7 @@ def find_counterexample(
     >>> calibration_gap("pairs", "exact", "map", law).calibrated
     True
 
-    A function of one row can be wrong for recall even where the relevances are independent:
+    A function of one row can be wrong for recall even if the relevances are independent:
 
     >>> queries = find_counterexample(
     ...     "squared", "sort", "recall@1", form="rows", r=4, random_state=0
@@ -262,7 +268,7 @@ def find_counterexample(
     check_count("r", r, least=2)
     check_count("n_tries", n_tries)
     if draw is not None and not callable(draw):
-        raise ValueError(f"draw={draw!r}: give a function of a RandomState, or None.")
+        raise ValueError(f"draw must be a function of a RandomState or None, got {draw!r}.")
     rng = check_random_state(random_state)
     if form == "rows":
         return _find_rows(surrogate, pred, measure, r, n_tries, condition, draw, rng)
@@ -275,6 +281,7 @@ def find_counterexample(
 
 
 def _find_rows(surrogate, pred, measure, r, n_tries, condition, draw, rng):
+    """Return the first queries drawn for which a function of one row keeps a regret, or None."""
     if condition is not None:
         raise ValueError(f"condition must be None with form='rows', got {condition!r}.")
     if pred != "sort":
@@ -287,7 +294,7 @@ def _find_rows(surrogate, pred, measure, r, n_tries, condition, draw, rng):
 
 
 def random_law(rng, r, measure):
-    """A sparse random law of labels that the measure takes."""
+    """Draw a distribution of labels that the measure accepts."""
     return LabelDistribution.random(
         r,
         n_labels=rng.randint(2, r + 2),
@@ -298,6 +305,7 @@ def random_law(rng, r, measure):
 
 
 def _holds(condition, distribution, measure):
+    """Return whether a distribution meets a noise condition."""
     if condition is None:
         return True
     if condition != "reinforce" and not measure.reads_preferences:
@@ -306,6 +314,7 @@ def _holds(condition, distribution, measure):
 
 
 def _fails(surrogate, pred, measure, distribution):
+    """Return whether there is no gap while the prediction has a regret."""
     result = calibration_gap(surrogate, pred, measure, distribution)
     values = distribution.order_values(measure)
     return result.gap == 0 and result.regret > 0.01 * np.ptp(values)

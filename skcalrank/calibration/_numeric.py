@@ -1,4 +1,4 @@
-"""The conditional risk of any loss, from its values on the outcomes alone."""
+"""The conditional risk of any loss, computed from its values for each outcome."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from ..data import Queries
 from ._cones import largest, newton_steps, projected_newton, sorted_cones
 from ._risk import ConditionalRisk
 
-# A gap up to this share of the size of the risk is none.
+# Gaps up to this share of the size of the risk count as zero.
 _ERROR = 1e-10
 _ROUNDING = 1e-13
 
-# Tangents that leave more of it open are those at a corner.
+# A larger slack of the tangents, as a share of the size of the risk, means that there is a corner.
 _CORNER = 1e-5
 
-# Scores up to so many times those of a solution are what its tangent bounds the risk on.
+# The tangent at a solution bounds the risk on scores up to this multiple of those of the solution.
 _BOX = 10.0
 
-# Starts where a loss is not convex, and how far out they are.
+# Distances from 0 of the starting points for a loss that is not convex.
 _STARTS = np.array([0.0, 0.1, 0.3, 1.0, 1.0, 3.0, 3.0, 10.0])
 
-# Pairs of scores on which convexity is tried, and scores at which slopes are.
+# Numbers of pairs of scores on which convexity is tested, and of scores for the derivatives.
 _PAIRS, _POINTS = 60, 8
 
 
 class NumericalRisk(ConditionalRisk):
-    """A loss of which nothing is known: neither affine, nor convex, nor order-preserving.
+    """Risk of a loss that may be neither affine in the targets, nor convex, nor order-preserving.
 
-    The risk is the mean over the outcomes. A minimum on a cone is certified by the tangent
-    there: a convex risk is nowhere below it. A loss that is not convex on scores that are tried
-    is minimized from several starts, and nothing is certified of it.
+    The risk is the mean over the outcomes. A minimum on a cone is certified by the tangent at it,
+    which a convex risk is nowhere below. A loss that is found not to be convex is minimized from
+    several starting points, without a certificate.
     """
 
     certificate = "tangents"
@@ -50,7 +50,7 @@ class NumericalRisk(ConditionalRisk):
         self.convex = self.smooth = self._looks_convex(rng)
         u = rng.normal(size=(_POINTS, self.n_documents))
         moved = np.abs(self.risk(u + 1.0) - self.risk(u))
-        # Where all scores can be shifted alike there is nothing to be found that way.
+        # If the risk does not change with a common shift of the scores, the shift is not searched.
         self._shifts = bool((moved > self.error).any())
         steps = np.triu(np.ones((self.n_documents, self.n_documents)))
         value, lower, u = self._solve(steps[None], np.full(self.n_documents, -np.inf))
@@ -68,7 +68,7 @@ class NumericalRisk(ConditionalRisk):
     # -- values -------------------------------------------------------------------
 
     def _by_outcome(self, u, function):
-        """Apply a function of targets, scores and queries to every score and outcome."""
+        """Apply a function of targets, scores and queries to every pair of scores and outcome."""
         n, m = len(u), len(self.targets)
         scores = np.repeat(u, m, axis=0)
         with np.errstate(all="ignore"):
@@ -76,6 +76,8 @@ class NumericalRisk(ConditionalRisk):
         return np.asarray(out, dtype=float).reshape(n, m, -1)
 
     def _losses(self, u):
+        """Return the loss of scores under each outcome."""
+
         def evaluate(v, s, n):
             return self.loss.evaluate(v, s, Queries.equal(n, self.n_documents))
 
@@ -86,7 +88,7 @@ class NumericalRisk(ConditionalRisk):
         return np.where(np.isnan(risk), np.inf, risk)
 
     def gradient(self, u):
-        """Derivatives of the risk of every row of a stack of scores."""
+        """Return the gradient of the risk for every row of a stack of scores."""
 
         def slopes(v, s, n):
             return self.loss.derivatives(v, s, Queries.equal(n, self.n_documents))[0]
@@ -102,10 +104,10 @@ class NumericalRisk(ConditionalRisk):
         lowest = np.append(-np.inf, np.zeros(self.n_documents - 1))
         return self._solve(np.concatenate([level, steps], axis=1), lowest)
 
-    # -- what is tried of the loss ------------------------------------------------
+    # -- checks of the loss -------------------------------------------------------
 
     def _size(self):
-        """Size of the losses where scores are small."""
+        """Return the size of the losses for small scores."""
         losses = self._losses(np.linspace(-1, 1, 5)[:, None] * np.ones(self.n_documents))
         if not np.isfinite(losses).all():
             raise ValueError(
@@ -115,7 +117,7 @@ class NumericalRisk(ConditionalRisk):
         return float((np.abs(losses) @ self.probabilities).max()) or 1.0
 
     def _check_slopes(self, rng):
-        """Raise unless slopes are those of the values, where the values have any."""
+        """Raise unless the derivatives match the values, wherever they exist."""
         u = rng.normal(size=(_POINTS, self.n_documents))
         width = 1e-5
         moved = u[:, None] + width * np.eye(self.n_documents)
@@ -131,12 +133,13 @@ class NumericalRisk(ConditionalRisk):
         if wrong.any():
             at = int(wrong.argmax())
             raise ValueError(
-                f"The derivatives of the loss {self.loss.name!r} must be those of its values, got "
+                f"The derivatives of the loss {self.loss.name!r} must match its values, got "
                 f"{slopes[at]:g} for {(right + left)[at] / 2:g} in document "
                 f"{at % self.n_documents} of scores {u[at // self.n_documents]}."
             )
 
     def _looks_convex(self, rng):
+        """Return whether the risk is convex on random pairs of scores."""
         ends = rng.normal(size=(2, _PAIRS, self.n_documents))
         ends *= 10.0 ** rng.uniform(-1, 1, size=(2, _PAIRS, 1))
         first, second, between = (self.risk(x) for x in (*ends, ends.mean(axis=0)))
@@ -146,13 +149,13 @@ class NumericalRisk(ConditionalRisk):
     # -- minimization -------------------------------------------------------------
 
     def _solve(self, bases, lowest):
-        """Smallest risk of ``steps @ basis``, what it is above for certain, and the scores."""
+        """Return the smallest risk of ``steps @ basis``, a certain lower bound, and the scores."""
         starts = self._random[:, None, : bases.shape[1]] * _STARTS[:, None, None]
         starts = np.where(lowest < 0, starts, np.abs(starts))
         best = slack = u = None
         for start in starts if not self.convex else starts[:1]:
             start = np.repeat(start, len(bases), axis=0)
-            # Of a loss that is not bounded below, or not finite, scores go far.
+            # Scores diverge for a loss that is not bounded below, or not finite.
             with np.errstate(all="ignore"):
                 steps, loose = self._descend(bases, lowest, start)
             value = self.risk(_scores(steps, bases))
@@ -167,7 +170,7 @@ class NumericalRisk(ConditionalRisk):
         return best, best - (slack if self.convex else np.inf), scores
 
     def _descend(self, bases, lowest, steps):
-        """Newton's method on every cone, and how far tangents leave the risk open."""
+        """Minimize by Newton's method on every cone; return the steps and the slack of tangents."""
 
         def risk(steps):
             return self.risk(_scores(steps, bases))
@@ -198,7 +201,7 @@ class NumericalRisk(ConditionalRisk):
 
         steps = projected_newton(risk, model, reach, steps, lowest, self._scale)
         slack, at = loose(steps)
-        # Where values do not tell any more whether a full step leads nearer slopes do.
+        # Near the minimum, rounding hides progress in the values, so compare the gradients.
         for _ in range(2):
             trial = np.maximum(steps - newton_steps(*at), lowest)
             nearer, there = loose(trial)
@@ -209,7 +212,7 @@ class NumericalRisk(ConditionalRisk):
         return steps, slack + _ROUNDING * self._scale
 
     def _derivatives(self, u):
-        """Gradients, and Hessians by differences of them, made positive semidefinite."""
+        """Return gradients, and Hessians by differences, made positive semidefinite."""
         width = 1e-6 * (1.0 + np.abs(u))
         moved = u[:, None] + width[:, :, None] * np.eye(self.n_documents)
         gradient = self.gradient(u)
@@ -222,7 +225,7 @@ class NumericalRisk(ConditionalRisk):
         return np.nan_to_num(gradient), bent
 
     def _search(self, basis, lowest, start):
-        """Steps found by values alone, for a loss with corners."""
+        """Return steps found from values alone, for a loss with corners."""
 
         def inside(steps):
             return np.where(lowest < 0, steps, np.abs(steps))
@@ -236,4 +239,5 @@ class NumericalRisk(ConditionalRisk):
 
 
 def _scores(steps, bases):
+    """Return the scores ``steps @ basis`` of every cone."""
     return np.einsum("nk,nki->ni", steps, bases)

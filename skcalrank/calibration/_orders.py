@@ -1,4 +1,4 @@
-"""Every order of a few documents, and what can be said of all of them at once."""
+"""All orders of a few documents, and functions that evaluate all of them at once."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 
 from ..data import PART_CELLS
 
-# Most documents whose orders are enumerated: 8! = 40,320.
+# Largest number of documents whose orders are enumerated: 8! = 40,320.
 _LARGEST = 8
 
-# Values that differ by less, relative to the largest, are taken to be equal.
+# Relative difference up to which values count as equal.
 _TOLERANCE = 1e-10
 
 
 @lru_cache(maxsize=_LARGEST)
 def all_positions(r: int) -> np.ndarray:
-    """1-based positions of r documents in every order, of shape (r!, r), not to be written."""
+    """Return the 1-based positions of r documents in every order, a read-only array (r!, r)."""
     if r > _LARGEST:
         raise ValueError(
-            f"{r} documents have too many orders to enumerate: choose at most {_LARGEST}."
+            f"There must be at most {_LARGEST} documents, whose orders are enumerated, got {r}."
         )
     out = np.array(list(permutations(range(1, r + 1))))
     out.flags.writeable = False
@@ -29,17 +29,17 @@ def all_positions(r: int) -> np.ndarray:
 
 
 def documents_in_order(positions: np.ndarray) -> np.ndarray:
-    """The documents at positions 1, 2, ... of every row."""
+    """Return the documents at positions 1, 2, ... of every row."""
     return np.argsort(positions, axis=1)
 
 
 def is_best(values: np.ndarray) -> np.ndarray:
-    """Which values are the largest, but for rounding."""
+    """Return which values are the largest, up to rounding."""
     return values >= values.max() - _TOLERANCE * np.abs(values).max()
 
 
 def values_of_scores(values: np.ndarray, scores: np.ndarray, ties: str) -> np.ndarray:
-    """Value of every row of scores, by the values of all orders and a policy for ties."""
+    """Return the value of every row of scores, given the values of all orders."""
     positions = all_positions(scores.shape[1])
     step = max(1, 2 * PART_CELLS // positions.size)
     parts = np.split(scores, range(step, len(scores), step))
@@ -47,7 +47,7 @@ def values_of_scores(values: np.ndarray, scores: np.ndarray, ties: str) -> np.nd
 
 
 def _predicted(scores, positions, ties):
-    """Which orders a sort of each row of scores can give, of shape (n_scores, n_orders)."""
+    """Return which orders a sort of each row of scores can give, as (n_scores, n_orders)."""
     order = documents_in_order(positions)
     first, second = order[:, :-1], order[:, 1:]
     before, behind = scores[:, first], scores[:, second]
@@ -60,7 +60,7 @@ def _predicted(scores, positions, ties):
 
 
 def _over(values, which, ties):
-    """Values of the orders that each row of scores can give, as one."""
+    """Return the mean, smallest or largest value over the orders that each row can give."""
     if ties == "worst":
         return np.where(which, values, np.inf).min(axis=1)
     if ties == "best":
@@ -69,10 +69,10 @@ def _over(values, which, ties):
 
 
 def pooled(values: np.ndarray) -> np.ndarray:
-    """Non-increasing rows nearest to the rows given: isotonic regression of many at once.
+    """Return the nearest non-increasing rows: isotonic regression of many rows at once.
 
-    By its min-max formula: the smallest over starts, up to here, of the largest over ends,
-    from here on, of the mean in between.
+    By the min-max formula: the minimum over starts up to a place, of the maximum over ends from
+    there on, of the mean in between.
     """
     r = values.shape[1]
     start, stop = np.arange(r)[:, None], np.arange(r)
@@ -82,6 +82,6 @@ def pooled(values: np.ndarray) -> np.ndarray:
     means = np.where(start <= stop, totals / np.maximum(stop - start + 1, 1), -np.inf)
     highest = np.maximum.accumulate(means[:, :, ::-1], axis=2)[:, :, ::-1]
     out = np.where(start <= stop, highest, np.inf).min(axis=1)
-    # A mean is never outside, but for rounding.
+    # Means are within the range of the values up to rounding.
     low, high = values.min(axis=1, keepdims=True), values.max(axis=1, keepdims=True)
     return np.clip(out, low, high)

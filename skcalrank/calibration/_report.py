@@ -1,4 +1,4 @@
-"""Whether the cheap prediction map is safe for what a pairwise ranker has learned."""
+"""Report on how often a cheap prediction map is as good as the exact one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ._conditions import CONDITIONS, score_condition
 class NoiseReport:
     """How often the cheap prediction map is as good as the exact one.
 
-    Made by :func:`noise_report`.
+    Returned by :func:`noise_report`.
 
     Attributes
     ----------
     condition : str or None
-        The noise condition that makes the cheap map exact: "P_reinforce", "P_DAG" or, of the sort
+        The noise condition that makes the cheap map exact: "P_reinforce", "P_DAG" or, for the sort
         by scores, "P_f"; None if no condition is known.
     cheap : str
         Name of the cheap map, such as "diagonal" or "topological"; "score" for the sort by scores.
@@ -31,11 +31,11 @@ class NoiseReport:
         Whether the condition holds for the estimated surrogate values of each query; False
         if no condition is known.
     loss : ndarray of shape (n_queries,)
-        What taking the cheap positions loses of the objective, as estimated.
+        Estimated loss of the objective from using the cheap positions.
     proven : ndarray of bool of shape (n_queries,)
-        Whether the positions compared with are proven best.
+        Whether the exact positions are proven best.
     scale : ndarray of shape (n_queries,)
-        Size of the objective: a loss up to 1e-9 of it is rounding.
+        Size of the objective: a loss up to 1e-9 of it is a rounding error.
     """
 
     condition: str | None
@@ -62,12 +62,12 @@ class NoiseReport:
 
     @property
     def mean_loss(self) -> float:
-        """Mean of what the cheap positions lose."""
+        """Mean loss from using the cheap positions."""
         return float(self.loss.mean())
 
     @property
     def proven_share(self) -> float:
-        """Share of queries whose positions are proven best."""
+        """Share of queries whose exact positions are proven best."""
         return float(self.proven.mean())
 
     def __str__(self) -> str:
@@ -92,33 +92,34 @@ def noise_report(
     score_ranker: Any = None,
     time_limit: float = 10.0,
 ) -> NoiseReport:
-    """Whether the cheap prediction map is safe for what a pairwise ranker has learned.
+    """Report how often a cheap prediction map is as good as the exact one, for a fitted ranker.
 
-    On every query the estimated surrogate values are tested for the noise condition under
-    which the cheap map is exact, and ranked by both maps.
+    On every query the estimated surrogate values are checked for the noise condition under which
+    the cheap map is exact, and ranked by both maps.
 
     Parameters
     ----------
     ranker : AveragePrecisionRanker or PairwiseDisagreementRanker
         Fitted with ``surrogate="pairwise"``.
     X : array-like of shape (n_rows, d)
+        Documents.
     qid : array-like of shape (n_rows,), default=None
         Query of each row.
     pred : str, Pred or callable, default=None
-        The cheap map, as the ranker takes it; None is the one with a noise condition:
+        The cheap map, as the ranker accepts it. If None, the one with a noise condition:
         "diagonal" for MAP, "topological" for pairwise disagreement.
     score_ranker : ranker, default=None
         A fitted ranker of scores, whose sort is the cheap map instead of `pred`. For pairwise
-        disagreement its condition is P_f (:func:`score_condition`), of its scores and of the
+        disagreement its condition is P_f (:func:`score_condition`), for its scores and the
         preferences that `ranker` estimates.
     time_limit : float, default=10.0
-        Seconds for the exact map of one query; None = no limit. MAP is exact up to 16
-        documents and a beam search beyond.
+        Seconds for the exact map of one query; None means no limit. MAP is exact for up to 16
+        documents, and approximated by a beam search for more.
 
     Returns
     -------
     report : NoiseReport
-        ``print(report)`` is a table.
+        ``print(report)`` prints a table.
 
     Raises
     ------
@@ -138,8 +139,8 @@ def noise_report(
     """
     if getattr(ranker, "surrogate", None) != "pairwise":
         raise ValueError(
-            "noise_report compares prediction maps of pairs: pass a ranker fitted with "
-            "surrogate='pairwise'."
+            "ranker must be fitted with surrogate='pairwise', because prediction maps of pairs are "
+            f"compared, got {ranker!r}."
         )
     cheap, best = _maps(pred, measure_of(ranker).objective)
     values = ranker.decision_function(X, qid)
@@ -148,7 +149,7 @@ def noise_report(
         condition, name = cheap.condition, cheap.name
     else:
         if pred is not None:
-            raise ValueError("pred must be None where score_ranker is given: it has a sort.")
+            raise ValueError(f"pred must be None with score_ranker, which is sorted, got {pred!r}.")
         condition = "P_f" if best.objective == "disagreement" else None
         tried, name = _sorted(score_ranker, X, qid, values, condition, best), "score"
     exact = [_solve(best, u, time_limit) for u in values]
@@ -159,7 +160,7 @@ def noise_report(
         condition,
         name,
         np.array(holds),
-        # A search that ran out of time can be worse than the cheap map.
+        # A search that reached its time limit can be worse than the cheap map.
         np.maximum(sign * (objective[1] - objective[0]), 0.0),
         np.array([e.proven for e in exact]),
         np.maximum(np.abs(objective).max(axis=0), 1e-300),
@@ -167,7 +168,7 @@ def noise_report(
 
 
 def _sorted(score_ranker, X, qid, values, condition, best):
-    """Whether P_f holds on each query, and the value of the sort by scores."""
+    """Return for each query whether P_f holds, and the value of the sort by scores."""
     scores = score_ranker.predict(X, qid)
     if np.ndim(scores) == 1:
         queries = check_queries(qid, len(scores))
@@ -176,7 +177,7 @@ def _sorted(score_ranker, X, qid, values, condition, best):
     for u, s in zip(values, scores):
         holds = False
         if condition is not None:
-            # Estimated preferences may be negative; only the net ones count.
+            # Estimated preferences may be negative; only net preferences matter.
             holds = bool(score_condition(np.maximum(u - u.T, 0.0), s))
         positions = sort_positions(s)
         sort = Pred.from_positions(lambda _, positions=positions: positions, best.objective)
@@ -185,7 +186,7 @@ def _sorted(score_ranker, X, qid, values, condition, best):
 
 
 def _maps(pred, objective):
-    """Return the cheap map, and the best one that takes any number of documents."""
+    """Return the cheap map, and the best map for any number of documents."""
     known = preds_for(objective)
     if pred is None:
         cheap = next(one for one in known.values() if one.condition is not None)
@@ -196,6 +197,7 @@ def _maps(pred, objective):
 
 
 def _holds(condition, u):
+    """Return whether the condition of a map holds for surrogate values."""
     if condition is None:
         return False
     check_option("condition", condition, CONDITIONS)
@@ -203,5 +205,6 @@ def _holds(condition, u):
 
 
 def _solve(pred, u, time_limit):
+    """Run a prediction map on one matrix, with a time limit if the map accepts one."""
     options = {"time_limit": time_limit} if "time_limit" in pred.options else {}
     return pred.solve(u, **options)

@@ -1,4 +1,4 @@
-"""What the conditional risk of a surrogate is asked for."""
+"""Interface of the conditional risk of a surrogate."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from typing import Any
 class ConditionalRisk(ABC):
     """Expected surrogate loss under a distribution of the labels, up to a term without u."""
 
-    objective: str | None = "positional"  # of the prediction maps from u to an order
-    preds: tuple[str, ...] = ("sort",)  # names of those maps whose cones are known
-    certificate: str = "exact"  # what the minima rest on
+    objective: str | None = "positional"  # objective of the prediction maps from u to an order
+    preds: tuple[str, ...] = ("sort",)  # names of the maps with known cones
+    certificate: str = "exact"  # what the minima are based on
     smooth: bool = False  # whether the risk is convex and has a gradient
     infimum: float = 0.0
-    # Targets of each outcome, and by what the squared distance from their mean is the regret:
-    # None where it is not. A surrogate of single preferences aims at no targets.
+    # Targets of each outcome, and the factor by which the squared distance from their mean is the
+    # regret (None for other losses). None for a surrogate of single preferences.
     aims: tuple[Any, float | None] | None = None
-    error: float  # gaps up to this are those of rounding
+    error: float  # gaps up to this are rounding errors
 
     @property
     def lowest(self) -> float:
-        """What the infimum is not below, for certain."""
+        """Certain lower bound of the infimum."""
         return self.infimum
 
     @abstractmethod
     def risk(self, u):
-        """Risk of every row of a stack of surrogate values."""
+        """Return the risk of every row of a stack of surrogate values."""
 
     @abstractmethod
     def minimizer(self):
-        """Surrogate values of the smallest risk."""
+        """Return surrogate values of the smallest risk."""
 
     @abstractmethod
     def least(self, positions, pred):
-        """Smallest risk from which each order can be predicted, and u that have it.
+        """Return the smallest risk from which each order can be predicted.
 
-        Ties of u may be broken in any way, so that the sets of u are closed. Returns the risks,
-        what each is not below, for certain, and the u.
+        Ties of u may be broken in any way, so that the sets of u are closed. The result is a tuple
+        of the risks, certain lower bounds of them, and the surrogate values u.
         """

@@ -1,4 +1,4 @@
-"""Queries that share rows: what a regressor of one row can know of them."""
+"""Queries that share rows, for what a regressor of single rows can attain."""
 
 from __future__ import annotations
 
@@ -15,38 +15,43 @@ from ._cones import largest, projected_newton
 from ._distribution import LabelDistribution
 from ._surrogates import conditional_risk, targets_of
 
-# Scores that differ by less, relative to the largest, are the same, and slopes up to this none.
+# Relative difference up to which scores count as equal, and size of gradients that count as zero.
 _EQUAL = 1e-6
 
-# Curvatures below this share of the largest are those of shifts, and of minima at infinity.
+# Curvatures below this share of the largest one belong to common shifts and minima at infinity.
 _FLAT = 1e-8
 
 
 class SharedRows:
-    """Queries whose documents are rows of a few kinds, with laws of their labels.
+    """Queries whose documents are rows of a few kinds, with distributions of their labels.
 
-    A regressor of rows gives all rows of one kind one score, in every query. The theorems on
-    calibration are about functions of the whole query; what stays for functions of one row,
-    however rich, can be computed here.
+    A regressor of rows gives all rows of one kind the same score, in every query. The theorems on
+    calibration are about functions of the whole query; the regret that remains for functions of one
+    row, however flexible, can be computed here.
 
     Parameters
     ----------
     documents : array-like of int of shape (n_queries, r)
         The kinds of the documents of each query, numbered from 0.
     laws : sequence of LabelDistribution
-        Of the labels of each query, as relevances.
+        Distribution of the labels of each query, as relevances.
     probabilities : array-like of shape (n_queries,), default=None
-        How often each query is asked; None = all the same.
+        Probability of each query. If None, all queries are equally likely.
 
     Raises
     ------
     ValueError
         If shapes do not fit, or probabilities are negative or do not sum to 1.
 
+    See Also
+    --------
+    LabelDistribution : Distribution of the labels of one query.
+    find_counterexample : Search for queries on which a function of rows has a regret.
+
     Examples
     --------
     Relevances are independent, and documents are relevant with the probabilities .9, .5, 1 and 0
-    of their kind. Least squares on the targets of recall sees them through their rivals:
+    of their kind. The targets of recall depend on the rivals of a document too:
 
     >>> from skcalrank.calibration import SharedRows
     >>> queries = SharedRows.independent(
@@ -70,12 +75,12 @@ class SharedRows:
         kinds = np.atleast_2d(as_array(documents, "documents"))
         if kinds.ndim != 2 or kinds.dtype.kind not in "iu" or not kinds.size or kinds.min() < 0:
             raise ValueError(
-                f"documents must be kinds from 0, one row for each query, got {documents!r}."
+                f"documents must be integers >= 0, one row for each query, got {documents!r}."
             )
         if len(laws) != len(kinds) or any(law.labels.shape[1:] != kinds.shape[1:] for law in laws):
             raise ValueError(
-                "laws must hold one law of relevances for each query, of as many documents, got "
-                f"{len(laws)} for documents of shape {kinds.shape}."
+                "laws must hold one distribution of relevances for each query, of as many "
+                f"documents, got {len(laws)} for documents of shape {kinds.shape}."
             )
         share = LabelDistribution(np.zeros((len(kinds), 2)), probabilities).probabilities
         self.documents, self.laws, self.probabilities = kinds, tuple(laws), share
@@ -84,14 +89,20 @@ class SharedRows:
     def independent(
         cls, documents: ArrayLike, relevance: ArrayLike, probabilities: ArrayLike | None = None
     ) -> SharedRows:
-        """Queries whose documents are relevant independently of each other.
+        """Make queries whose documents are relevant independently of each other.
 
         Parameters
         ----------
         documents : array-like of int of shape (n_queries, r)
+            The kinds of the documents of each query, numbered from 0.
         relevance : array-like of shape (n_kinds,)
-            How probably a row of each kind is relevant.
+            Probability that a row of each kind is relevant.
         probabilities : array-like of shape (n_queries,), default=None
+            Probability of each query. If None, all queries are equally likely.
+
+        Returns
+        -------
+        queries : SharedRows
         """
         p = as_array(relevance, "relevance").astype(float)
         kinds = np.atleast_2d(as_array(documents, "documents"))
@@ -116,15 +127,16 @@ class SharedRows:
         return int(self.documents.max()) + 1
 
     def data(self) -> tuple[Array, Array, Array, Floats]:
-        """The population as rows to be fitted to, a query for each outcome.
+        """Return the population as training data, with one query for each outcome.
 
         Returns
         -------
         X : ndarray of shape (n_rows, n_kinds)
             One column for each kind.
         y, qid : ndarray of shape (n_rows,)
+            Relevances and queries.
         sample_weight : ndarray of shape (n_rows,)
-            Probability of query and outcome, of mean 1.
+            Probability of query and outcome, scaled to mean 1.
         """
         counts = [len(law.labels) for law in self.laws]
         kinds = np.repeat(self.documents, counts, axis=0)
@@ -137,13 +149,16 @@ class SharedRows:
         return np.eye(self.n_kinds)[kinds.ravel()], y.ravel(), np.arange(len(y)).repeat(r), weight
 
     def minimizer(self, surrogate: str | Loss, measure: str | Measure) -> Floats:
-        """Scores of the kinds of the smallest risk: the exact fit of a function of one row.
+        """Return the scores of the kinds with the smallest risk.
+
+        They are the exact fit of a function of one row.
 
         Parameters
         ----------
         surrogate : str or Loss
-            As in :func:`calibration_gap`, of scores and without corners.
+            As in :func:`calibration_gap`, for scores and without corners.
         measure : str or Measure
+            The measure.
 
         Returns
         -------
@@ -153,7 +168,7 @@ class SharedRows:
         Raises
         ------
         ValueError
-            For a surrogate of pairs, and where no minimum is found: the loss has corners, or is
+            For a surrogate of pairs, and if no minimum is found, because the loss has corners or is
             not convex.
         """
         risks = self._risks(surrogate, get_measure(measure))
@@ -194,7 +209,7 @@ class SharedRows:
         return scores[0]
 
     def _risks(self, surrogate, measure):
-        """Conditional risk of each query, with one loss for all of them."""
+        """Return the conditional risk of each query, with one loss for all of them."""
         if not isinstance(surrogate, str) or surrogate in LOSSES:
             surrogate = get_loss(surrogate)
             targets = [targets_of(law, measure, surrogate).ravel() for law in self.laws]
@@ -205,21 +220,26 @@ class SharedRows:
         risks = [conditional_risk(surrogate, law, measure) for law in self.laws]
         if not all(one.smooth for one in risks):
             raise ValueError(
-                "surrogate must be a convex one of scores, and not 'preference_hinge' or "
-                f"'margin_hinge', got {surrogate!r}: of queries that share rows the minimum of "
-                "others is not known."
+                "surrogate must be convex, of scores, and not 'preference_hinge' or "
+                f"'margin_hinge', got {surrogate!r}: no method is known for the others."
             )
         return risks
 
     def regret(self, measure: str | Measure, scores: ArrayLike, *, ties: str = "best") -> float:
-        """Best expected value minus the one of the scores, over all queries.
+        """Return the best expected value minus the value of the scores, over all queries.
 
         Parameters
         ----------
         measure : str or Measure
+            The measure.
         scores : array-like of shape (n_kinds,)
+            Scores of the kinds.
         ties : {"average", "stable", "reversed", "worst", "best"}, default="best"
-            As in :meth:`LabelDistribution.value`, also of scores that are equal up to rounding.
+            As in :meth:`LabelDistribution.value`, applied to scores that are equal up to rounding.
+
+        Returns
+        -------
+        regret : float
         """
         scores = as_array(scores, "scores").astype(float)
         unit = _EQUAL * max(np.abs(scores).max(), 1e-300)
@@ -232,7 +252,7 @@ class SharedRows:
 
 
 def random_rows(rng: Any, r: int) -> SharedRows:
-    """A few queries whose relevances are independent, of documents of four kinds."""
+    """Draw a few queries of documents of four kinds, whose relevances are independent."""
     n_queries = rng.randint(2, 4)
     share = 1 + rng.multinomial(100 - n_queries, rng.dirichlet(np.ones(n_queries)))
     documents = rng.randint(4, size=(n_queries, r))
@@ -240,7 +260,7 @@ def random_rows(rng: Any, r: int) -> SharedRows:
 
 
 def regret_stays(queries: SharedRows, surrogate: Any, measure: Measure) -> bool:
-    """Whether another function of one row is best, and the fitted one is worse."""
+    """Return whether the fitted function of one row has a regret while another one has none."""
     kinds = queries.documents
     counts = np.bincount(kinds.ravel())
     means = np.concatenate([law.expected_targets("dcg") for law in queries.laws])

@@ -1,9 +1,9 @@
-"""The conditional risk of a surrogate, and how small it is where a given order is predicted.
+"""Conditional risks of surrogates, and their minima where a given order is predicted.
 
-A *surrogate* is a loss together with what it is given: targets of a measure, preferences, or
-targets of pairs. Against a distribution of the labels each becomes one of three convex
-functions of the surrogate values u, and each knows the smallest value that it has on the
-closed set of u from which a prediction map can give an order.
+A *surrogate* is a loss together with its input: targets of a measure, preferences, or targets of
+pairs. Under a distribution of the labels each becomes a convex function of the surrogate values u.
+Each class computes the smallest value of its function on the closed set of u from which a
+prediction map can give an order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ._risk import ConditionalRisk
 
 
 class TargetRisk(ConditionalRisk):
-    """An order-preserving loss of the mean targets U."""
+    """Risk of an order-preserving loss, a function of the mean targets."""
 
     smooth = True
 
@@ -39,7 +39,7 @@ class TargetRisk(ConditionalRisk):
         self.loss = loss.scaled_to(targets.ravel(), Queries.equal(*targets.shape))
         squared = {"squared": 1.0, "pairwise_squared": float(targets.shape[1])}
         self.aims = targets, squared.get(loss.name)
-        # But for rounding a mean is within its range, on which a loss may depend.
+        # Clip rounding errors, because a loss may be undefined outside the range of its targets.
         mean = probabilities @ targets
         self.targets = np.clip(mean, targets.min(axis=0), targets.max(axis=0))
         self.infimum = float(self._infima(self.targets[None])[0])
@@ -61,7 +61,7 @@ class TargetRisk(ConditionalRisk):
         return self._evaluate(self.targets, u)
 
     def gradient(self, u):
-        """Derivatives of the risk of every row of a stack of scores."""
+        """Return the gradient of the risk for every row of a stack of scores."""
         targets = np.broadcast_to(self.targets, u.shape).ravel()
         queries = Queries.equal(*u.shape)
         return self.loss.derivatives(targets, u.ravel(), queries)[0].reshape(u.shape)
@@ -70,10 +70,11 @@ class TargetRisk(ConditionalRisk):
         return self._minimizers(self.targets[None])[0]
 
     def least(self, positions, pred):
-        # On {u sorted as sigma} the best u is constant over blocks of documents. The loss is
-        # affine in the targets, convex, keeps order and treats documents alike: there it sees
-        # the mean target of each block, and where it is best for these the blocks are those of
-        # isotonic regression. Equal scores tell the loss of the targets from that of the means.
+        # On {u sorted as sigma} the best u is constant over blocks of documents. The loss is affine
+        # in the targets, convex, order-preserving and symmetric in the documents, so on such u it
+        # depends on the mean target of each block, and the best blocks are those of isotonic
+        # regression. The difference between the losses of targets and of block means is a
+        # constant there, which is computed at equal scores.
         order = documents_in_order(positions)
         means = np.empty(order.shape)
         np.put_along_axis(means, order, pooled(self.targets[order]), axis=1)
@@ -84,11 +85,11 @@ class TargetRisk(ConditionalRisk):
 
 
 class PreferenceRisk(ConditionalRisk):
-    """Convex losses of single preferences, ``sum_t weight_t f(s_i - s_j - margin_t)``."""
+    """Risk of convex losses of single preferences, ``sum_t weight_t f(s_i - s_j - margin_t)``."""
 
-    def __init__(self, loss, minimise, preferences, probabilities, margin):
-        self.loss, self._minimise = loss, minimise
-        self.smooth = minimise is minimize_smooth
+    def __init__(self, loss, minimize, preferences, probabilities, margin):
+        self.loss, self._minimize = loss, minimize
+        self.smooth = minimize is minimize_smooth
         matrices = preferences if margin else np.tensordot(probabilities, preferences, 1)[None]
         outcome, winner, loser = np.nonzero(matrices)
         identity = np.eye(matrices.shape[1])
@@ -96,19 +97,19 @@ class PreferenceRisk(ConditionalRisk):
         weight = matrices[outcome, winner, loser]
         self.weight = probabilities[outcome] if margin else weight
         self.margin = weight if margin else np.zeros(len(weight))
-        # The risk does not change with a common shift of the scores.
+        # The risk does not change with a common shift, so the first score is fixed at 0.
         self._best = self._solve(identity[None, 1:], free=True)[0]
         self.infimum = float(self.risk(self._best[None])[0])
         self.error = 1e-10 * self.infimum
 
     def _solve(self, cones, free=False):
-        return self._minimise(self.loss, cones, self.ahead, self.weight, self.margin, free)
+        return self._minimize(self.loss, cones, self.ahead, self.weight, self.margin, free)
 
     def risk(self, u):
         return self.loss.terms(u @ self.ahead.T - self.margin) @ self.weight
 
     def gradient(self, u):
-        """Derivatives of the risk of every row of a stack of scores."""
+        """Return the gradient of the risk for every row of a stack of scores."""
         slopes = self.loss.slopes(u @ self.ahead.T - self.margin)
         return (slopes * self.weight) @ self.ahead
 
@@ -122,13 +123,13 @@ class PreferenceRisk(ConditionalRisk):
 
 
 class PairRisk(ConditionalRisk):
-    """Least squares on the targets of pairs: squared distance from their means."""
+    """Risk of least squares on the targets of pairs, the squared distance from their means."""
 
     def __init__(self, measure, targets, probabilities):
         self.measure, self.means = measure, np.tensordot(probabilities, targets, 1)
         means = self.means
         self.basis = measure.pair_basis(all_positions(len(means)))
-        # Entries that the prediction does not depend on belong to no pair.
+        # Ignore entries that the prediction does not depend on.
         self.entries = np.ptp(self.basis, axis=0) > 0
         self.aims = targets * self.entries, 1.0
         self.error = 1e-13 * float(self.risk(np.zeros((1, *means.shape)))[0])
@@ -152,35 +153,35 @@ class PairRisk(ConditionalRisk):
         return least, least, nearest
 
     def exact(self, sigma):
-        """Nearest u for which no order is better than sigma."""
+        """Return the nearest u for which no order is better than sigma."""
         better = self.measure.pair_basis(sigma) - self.basis
         return distance_to_cone(self.means, better[np.abs(better).max(axis=(1, 2)) > 0])
 
     def diagonal(self, sigma):
-        """Nearest u of sorted diagonal: the others stay."""
+        """Return the nearest u with a diagonal sorted by sigma, other entries unchanged."""
         order = np.argsort(sigma)
         out = self.means.copy()
         out[order, order] = pooled(self.means[order, order][None])[0]
         return out
 
     def topological(self, sigma):
-        """Nearest u from which Algorithm 1 can give sigma."""
+        """Return the nearest u from which Algorithm 1 can give sigma."""
         candidates = [distance_to_cone(self.means, cone) for cone in algorithm_cones(sigma)]
         return candidates[np.argmin(self.risk(np.array(candidates)))]
 
 
-# Prediction maps beside the exact ones whose cones are known, by their keys.
+# Prediction maps other than the exact ones with known cones, by their keys.
 _NEAREST = {"map_diagonal": PairRisk.diagonal, "disagreement_topological": PairRisk.topological}
 
 
 class _SharpHinge(PreferenceHinge):
-    """``(1 - x)_+`` with its corner: a linear programme, unlike L-BFGS, does not mind it."""
+    """The hinge ``(1 - x)_+`` with its corner, which linear programs can handle."""
 
     def terms(self, ahead):
         return np.maximum(1.0 - ahead, 0.0)
 
 
-# Losses of single preferences, and how they are minimized on cones.
+# Losses of single preferences, and the functions that minimize them on cones.
 _OF_PREFERENCES = {
     "hinge": (_SharpHinge(), minimize_hinge),
     "logistic": (PreferenceLogistic(), minimize_smooth),
@@ -190,7 +191,7 @@ _OF_PREFERENCES = {
 
 
 def _preferences(distribution, measure):
-    """Preferences of each outcome: those of the measure, else differences of its labels."""
+    """Return the preferences of each outcome, of the measure or differences of its labels."""
     if measure.reads_preferences:
         return distribution.targets(measure, pairs=True)
     labels = measure.labels(distribution.labels.ravel()).reshape(distribution.labels.shape)
@@ -200,7 +201,7 @@ def _preferences(distribution, measure):
 
 
 def targets_of(distribution, measure, loss):
-    """Targets of each outcome, as the loss takes them."""
+    """Return the targets of each outcome, in the form that the loss requires."""
     targets = distribution.targets(measure)
     if get_measure(measure).shape != "pairs":
         return targets
@@ -209,7 +210,7 @@ def targets_of(distribution, measure, loss):
 
 def _of_targets(distribution, measure, loss):
     loss = get_loss(loss)
-    # What theorems say of the losses of the package they do not say of others, subclasses included.
+    # The theorems hold for the losses of the package, not for custom ones or subclasses.
     known = type(loss) in LOSSES.values()
     risk = TargetRisk if known else NumericalRisk
     return risk(loss, targets_of(distribution, measure, loss), distribution.probabilities)
@@ -221,7 +222,10 @@ def _of_preferences(distribution, measure, loss, margin):
 
 
 def _of_values(distribution, measure):
-    """``sum_{i->j} y_ij (s_j - s_i) + sum_i s_i^2``: least squares on half the net preference."""
+    """Return the risk ``sum_{i->j} y_ij (s_j - s_i) + sum_i s_i^2``.
+
+    It is least squares on half the net preference.
+    """
     preferences = _preferences(distribution, measure)
     net = preferences.sum(axis=2) - preferences.sum(axis=1)
     return TargetRisk(get_loss("squared"), net / 2, distribution.probabilities)
@@ -232,7 +236,7 @@ def _of_pairs(distribution, measure):
     return PairRisk(measure, targets, distribution.probabilities)
 
 
-#: Every surrogate by its name: from a distribution and a measure to the conditional risk.
+#: Functions from a distribution and a measure to the conditional risk, by name of the surrogate.
 SURROGATES: dict[str, Callable[..., ConditionalRisk]] = {
     **{name: partial(_of_targets, loss=name) for name in LOSSES},
     **{
@@ -246,7 +250,7 @@ SURROGATES: dict[str, Callable[..., ConditionalRisk]] = {
 
 
 def conditional_risk(surrogate, distribution, measure) -> ConditionalRisk:
-    """Risk of a surrogate, by its name or as a loss, under a distribution of the labels."""
+    """Return the risk of a surrogate, a name or a loss, under a distribution of the labels."""
     measure = distribution.resolve(measure)
     if isinstance(surrogate, str) and surrogate in SURROGATES:
         return SURROGATES[surrogate](distribution, measure)
@@ -254,6 +258,6 @@ def conditional_risk(surrogate, distribution, measure) -> ConditionalRisk:
         loss = get_loss(surrogate)
     except ValueError as error:
         raise ValueError(
-            f"Unknown surrogate {surrogate!r}: choose one of {', '.join(SURROGATES)}, or a Loss."
+            f"surrogate must be one of {', '.join(SURROGATES)}, or a Loss, got {surrogate!r}."
         ) from error
     return _of_targets(distribution, measure, loss)

@@ -1,4 +1,4 @@
-"""Dask collections whose partitions hold whole queries, as rankers need them."""
+"""Dask collections whose partitions hold whole queries, as rankers require."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Partitions of dask collections: sums over them in a tree, and results that stay lazy.
 
-Knows nothing of rankers, and imports dask only where there is a collection of it.
+This module does not depend on rankers, and imports dask only when a dask collection is given.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy.sparse import vstack as sparse_vstack
 
 from ..data import Queries, plain
 
-# So many partial results are added up by one task.
+# Number of partial results that one task combines.
 _SPLIT_EVERY = 8
 
 
@@ -24,14 +24,15 @@ class Partitions(NamedTuple):
     Attributes
     ----------
     names : list of str
+        Names of the collections.
     frames : list of delayed dict
-        The parts of all data frames in a block, from one task.
+        Parts of all data frames in each block, from one task.
     others : list of dict
-        Delayed parts of arrays, parts of what was in memory, None for what is not given.
+        Delayed parts of arrays, parts of columns in memory, and None for missing ones.
     X : dask collection
-        What the blocks were cut from, all features in one chunk.
+        The collection that defines the blocks, with all features in one chunk.
     divisions : tuple or None
-        Of the blocks, where X is a data frame.
+        Divisions of the blocks, if X is a data frame.
     rerun : bool
         Whether rows may come in a different order each time they are computed.
     """
@@ -44,9 +45,9 @@ class Partitions(NamedTuple):
     rerun: bool
 
     def map(self, function, *shared, of=None) -> list:
-        """Delayed results of ``function(*shared, number, **block)``, of every block.
+        """Return delayed results of ``function(*shared, number, **block)`` for every block.
 
-        ``of`` names the collections that the function sees; None = all.
+        `of` names the collections that are passed to the function. If None, all of them.
         """
         from dask import delayed
 
@@ -59,7 +60,7 @@ class Partitions(NamedTuple):
         ]
 
     def columns(self) -> list[dict[str, Any]]:
-        """Delayed parts of every block, which belong together even if computed one by one."""
+        """Return delayed parts of every block, in one row order even if computed one by one."""
         from dask import delayed
 
         if self.rerun:
@@ -73,45 +74,47 @@ class Partitions(NamedTuple):
 
 
 def _on_block(function, of, number, frames, *shared, **others):
+    """Call a function with the parts of a block."""
     block = frames | others
     _check_rows(number, frames, block)
     return function(*shared, number, **{name: block[name] for name in of})
 
 
 def _check_rows(number, frames, block):
-    """Raise where the parts of a block cannot be the same rows."""
+    """Raise if the parts of a block cannot be the same rows."""
     sizes = {n: v.shape[0] for n, v in block.items() if getattr(v, "shape", ())}
     if len(set(sizes.values())) > 1:
         raise ValueError(
-            f"Partition {number} has {_in_words(sizes)} rows: take all of them from one DataFrame, "
-            "or from arrays of the same chunks."
+            f"All collections must have the same rows in partition {number}, got "
+            f"{_in_words(sizes)} rows: take all of them from one DataFrame, or from arrays of the "
+            "same chunks."
         )
     indexes = [frame.index for frame in frames.values()]
     for index in indexes[1:]:
         if not _may_be_one(indexes[0], index):
             raise ValueError(
-                f"The indexes of {' and '.join(frames)} differ in partition {number}, so that "
-                "their rows do not belong together: take all of them from one DataFrame."
+                f"The indexes of {' and '.join(frames)} must be equal, and differ in partition "
+                f"{number}: take all of them from one DataFrame."
             )
 
 
 def _in_words(sizes) -> str:
-    """Sizes by name, in words."""
+    """Return sizes by name, in words."""
     return ", ".join(f"{size} of {name}" for name, size in sizes.items())
 
 
 def _may_be_one(index, other):
-    """Whether two indexes may be of the same rows; those without names of rows may be."""
+    """Return whether two indexes may label the same rows; a default index fits every other."""
     import pandas as pd
 
     if any(each.equals(pd.RangeIndex(len(each))) for each in (index, other)):
         return True
-    # Labels may carry their queries, in the index.
+    # Labels may carry their queries in the index.
     return ("qid" in index.names) != ("qid" in other.names) or index.equals(other)
 
 
 def _in_one_order(frames, others):
-    """Rows of a block in the order of their contents, whatever order they came in."""
+    """Return the rows of a block sorted by their contents, whatever order they came in."""
     from pandas import DataFrame
     from pandas.util import hash_pandas_object
 
@@ -125,42 +128,43 @@ def _in_one_order(frames, others):
 
 
 def is_array(values) -> bool:
-    """Whether a dask collection is an array."""
+    """Return whether a dask collection is an array."""
     return type(values).__module__.startswith("dask.array")
 
 
 def is_frame(values) -> bool:
-    """Whether a dask collection is a DataFrame or a Series."""
+    """Return whether a dask collection is a DataFrame or a Series."""
     return isinstance(getattr(values, "divisions", None), tuple)
 
 
 def sizes_of(values):
-    """Rows of each block, or None."""
+    """Return the number of rows of each block, or None if unknown."""
     if not is_array(values) or np.isnan(values.chunks[0]).any():
         return None
     return values.chunks[0]
 
 
 def in_one_piece(array):
-    """All columns of a dask array in one chunk."""
+    """Return a dask array with all columns in one chunk."""
     return array.rechunk({1: -1}) if is_array(array) and array.ndim == 2 else array
 
 
 def compute(value):
-    """Compute one delayed value, by the scheduler in force."""
+    """Compute one delayed value, with the current scheduler."""
     import dask
 
     return dask.compute(value)[0]
 
 
 def tree(values, combine):
-    """Delayed result of ``combine(list)``, of a few values at a time.
+    """Return the delayed result of ``combine(list)``, combining a few values at a time.
 
     Parameters
     ----------
     values : list of delayed
+        Values to combine.
     combine : callable
-        From a list of values to one, associative.
+        Associative function from a list of values to one value.
     """
     from dask import delayed
 
@@ -172,16 +176,18 @@ def tree(values, combine):
 
 
 def collect(values, parts: Partitions, *, width=None, dtype=float):
-    """A lazy collection of the results of all blocks: a Series for a DataFrame, or an array.
+    """Return a lazy collection of the results of all blocks: an array, or a Series for a DataFrame.
 
     Parameters
     ----------
     values : list of delayed
-        Of every block an array, or what :func:`like` makes of it.
+        For every block an array, or what :func:`like` makes of it.
     parts : Partitions
+        The blocks.
     width : int, default=None
-        Number of columns; None = one-dimensional.
+        Number of columns. If None, the result is one-dimensional.
     dtype : dtype, default=float
+        Type of the values.
     """
     if is_frame(parts.X) and width is None:
         meta = like(np.zeros(0, dtype), parts.X._meta)
@@ -191,7 +197,7 @@ def collect(values, parts: Partitions, *, width=None, dtype=float):
 
 
 def like(values, X):
-    """One value for each row of X: a Series with its index, if X is a DataFrame."""
+    """Return one value for each row of X, as a Series with its index if X is a DataFrame."""
     if values.ndim > 1 or not hasattr(X, "iloc"):
         return values
     import pandas as pd
@@ -200,15 +206,15 @@ def like(values, X):
 
 
 def lazy_frame(values, meta, divisions=None):
-    """A DataFrame or Series of delayed blocks; `meta` is an empty one of its kind."""
+    """Return a DataFrame or Series of delayed blocks; `meta` is an empty one of its kind."""
     import dask.dataframe as dd
 
-    # Blocks are checked: unchecked ones dask 2026.8 loses where they become arrays.
+    # Let dask check the blocks: dask 2026.8 loses unchecked ones when they become arrays.
     return dd.from_delayed(values, meta=meta, divisions=divisions)
 
 
 def lazy_array(values, sizes, meta, ends):
-    """An array of delayed blocks of shapes ``(size, *ends)``; sizes None = unknown."""
+    """Return an array of delayed blocks of shapes ``(size, *ends)``; sizes may be None."""
     import dask.array as da
 
     sizes = [np.nan] * len(values) if sizes is None else sizes
@@ -217,7 +223,7 @@ def lazy_array(values, sizes, meta, ends):
 
 
 def join(pieces):
-    """Pieces of rows, one below the other."""
+    """Concatenate blocks of rows."""
     if len(pieces) == 1:
         return pieces[0]
     if issparse(pieces[0]):
@@ -233,7 +239,7 @@ def join(pieces):
 
 
 def check_disjoint(found) -> dict:
-    """The partition of every query, or an error for one that lies in two.
+    """Return the partition of every query, or raise for a query in two partitions.
 
     Parameters
     ----------
@@ -245,8 +251,8 @@ def check_disjoint(found) -> dict:
         for name in owners.keys() & names.keys():
             first, second = sorted((owners[name], names[name]))
             raise ValueError(
-                f"Query {plain(name)!r} lies in partitions {first} and {second}, and all rows of a "
-                "query must lie in one: repartition by X, y, qid = "
+                f"All rows of a query must be in one partition, got query {plain(name)!r} in "
+                f"partitions {first} and {second}: repartition by X, y, qid = "
                 "skcalrank.dask.partition_by_query(X, y, qid)."
             )
         owners |= names
@@ -254,7 +260,7 @@ def check_disjoint(found) -> dict:
 
 
 def disjoint(found):
-    """Delayed :func:`check_disjoint`, which gives nothing: what waits for it need not hold it."""
+    """Return a delayed :func:`check_disjoint` without result, for which tasks can wait."""
     from dask import delayed
 
     return delayed(_nothing)(tree(found, check_disjoint))
@@ -265,5 +271,5 @@ def _nothing(_):
 
 
 def names_of(queries: Queries, number: int) -> dict:
-    """The queries of a partition, with its number."""
+    """Return the number of a partition by name of its queries."""
     return {} if queries.names is None else dict.fromkeys(queries.names.tolist(), number)

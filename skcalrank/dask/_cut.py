@@ -1,4 +1,4 @@
-"""Cut collections into blocks of the same rows, or say why that cannot be."""
+"""Cut collections into blocks of the same rows, or raise if that is not possible."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from ._graph import check_one_order, lineage, together
 
 
 def partitions(X, lazily=False, **columns) -> Partitions:
-    """Cut X into its blocks of rows, and what stands beside it into the same.
+    """Cut X into its blocks of rows, and all other columns into the same blocks.
 
     Parameters
     ----------
     X : dask array or dask DataFrame of shape (n_rows, d)
+        The collection that defines the blocks.
     lazily : bool, default=False
-        Whether a lazy collection is to be made of the blocks.
+        Whether the blocks will be part of a lazy collection.
     **columns : dask collection, array-like of length n_rows, number or None
-        Collections in memory are cut where the blocks of X are of known sizes.
+        Columns in memory can be cut only if the sizes of the blocks of X are known.
 
     Returns
     -------
@@ -35,21 +36,21 @@ def partitions(X, lazily=False, **columns) -> Partitions:
     if not is_lazy(X):
         name = next(name for name, values in columns.items() if is_lazy(values))
         raise ValueError(
-            f"{name} is a dask collection and X is in memory, perhaps computed by a step of a "
-            "pipeline before the ranker, such as a scaler of scikit-learn: rows of two "
+            f"X must be a dask collection if {name} is one, got X in memory, perhaps computed by a "
+            "step of a pipeline before the ranker, such as a scaler of scikit-learn: rows of two "
             "computations need not be in the same order. Pass all of them as dask collections to "
             "the ranker itself, or none: frame = frame.compute() and columns of that."
         )
     if not (is_array(X) or is_frame(X)) or X.ndim != 2:
         raise ValueError(
-            f"X is of type {type(X).__name__}, of {getattr(X, 'ndim', 'no')} dimensions: give a "
-            "dask array of shape (n_rows, d) or a dask DataFrame."
+            "X must be a dask array of shape (n_rows, d) or a dask DataFrame, got type "
+            f"{type(X).__name__} of {getattr(X, 'ndim', 'no')} dimensions."
         )
     return assembled({"X": X, **columns}, in_one_piece(X), lazily)
 
 
 def assembled(columns, X, lazily=False) -> Partitions:
-    """Cut collections, and what is in memory, into the blocks of X, one of them."""
+    """Cut collections and columns in memory into the blocks of X, one of the collections."""
     lazy = {name: _aligned(name, v, X) for name, v in columns.items() if is_lazy(v)}
     frames = {name: values for name, values in lazy.items() if is_frame(values)}
     arrays = {name: values for name, values in lazy.items() if name not in frames}
@@ -69,12 +70,12 @@ def assembled(columns, X, lazily=False) -> Partitions:
 
 
 def _blocks_of(arrays, lazily) -> dict[str, list]:
-    """Delayed blocks of arrays, from one graph."""
+    """Return delayed blocks of arrays, from one graph."""
     import dask
 
     names, values = list(arrays), list(arrays.values())
-    # What becomes part of a lazy array is optimized with it; twice, and dask would find that one
-    # name stands for two tasks.
+    # Blocks of a lazy array are optimized with it. If they were optimized twice, dask would find
+    # two tasks of one name.
     if values and not lazily:
         values = dask.optimize(*values)
     blocks = [np.ravel(each.to_delayed(optimize_graph=False)).tolist() for each in values]
@@ -82,7 +83,7 @@ def _blocks_of(arrays, lazily) -> dict[str, list]:
 
 
 def _by_block(columns, n_blocks) -> list[dict]:
-    """A dict of each block, of lists of blocks by name."""
+    """Return one dict for each block, given lists of blocks by name."""
     if not columns:
         return [{}] * n_blocks
     blocks = zip(*columns.values(), strict=True)
@@ -90,29 +91,30 @@ def _by_block(columns, n_blocks) -> list[dict]:
 
 
 def _cut(name, values, sizes, n_blocks, rerun) -> list:
-    """The blocks of a column in memory."""
+    """Return the blocks of a column in memory."""
     if values is None or not np.iterable(values):
         return [values] * n_blocks
     if rerun:
         raise ValueError(
-            f"{name} is in memory, and the rows of X come from a shuffle, in a different order "
-            f"each time they are computed: give {name} as a column of the DataFrame that was "
-            "shuffled, or persist that before."
+            f"{name} must not be in memory, because the rows of X come from a shuffle, in a "
+            f"different order each time they are computed: pass {name} as a column of the "
+            "DataFrame that was shuffled, or persist that before."
         )
     return _slices(name, values, sizes)
 
 
 def _slices(name, values, sizes):
+    """Return the blocks of rows of a column in memory."""
     if issparse(values) or not hasattr(values, "__getitem__") or isinstance(values, Judgments):
         raise ValueError(
-            f"{name} is of type {type(values).__name__} beside a dask X: give relevances as an "
-            "array or a dask collection, or compute X."
+            f"{name} must be an array or a dask collection if X is a dask collection, got "
+            f"{type(values).__name__}: pass relevances, or compute X."
         )
     if sizes is None:
         raise ValueError(
-            f"{name} is in memory, and the sizes of the partitions of X are not known: call "
-            "X.compute_chunk_sizes() of an array, X.to_dask_array(lengths=True) of a DataFrame, "
-            f"or give {name} as a dask collection with the partitions of X."
+            f"{name} must not be in memory, because the sizes of the partitions of X are not "
+            "known: call X.compute_chunk_sizes() of an array, X.to_dask_array(lengths=True) of a "
+            f"DataFrame, or pass {name} as a dask collection with the partitions of X."
         )
     rows = values.iloc if hasattr(values, "iloc") else values
     if isinstance(values, (list, tuple)):
@@ -123,21 +125,21 @@ def _slices(name, values, sizes):
 
 
 def as_rows(name, values) -> np.ndarray:
-    """A column in memory as an array; only names of queries may be tuples."""
+    """Return a column in memory as an array; only names of queries may be tuples."""
     return qid_array(values) if name == "qid" else np.asarray(values)
 
 
 def _check_length(name, n, n_rows):
     if n != n_rows:
-        raise ValueError(f"{name} has {n} rows, X has {n_rows}.")
+        raise ValueError(f"X and {name} must have equally many rows, got {n_rows} and {n}.")
 
 
 def _aligned(name, values, X):
-    """A dask collection in the partitions of X."""
+    """Return a dask collection in the partitions of X."""
     if not (is_array(values) or is_frame(values)) or not values.ndim:
         raise ValueError(
-            f"{name} is of type {type(values).__name__}: give a dask array, Series or DataFrame "
-            "that has the rows of X."
+            f"{name} must be a dask array, Series or DataFrame with the rows of X, got type "
+            f"{type(values).__name__}."
         )
     values = in_one_piece(values)
     sizes, own = sizes_of(X), sizes_of(values)
@@ -148,8 +150,8 @@ def _aligned(name, values, X):
     known = all(None not in d for d in divisions)
     if values.npartitions != X.npartitions or (known and divisions[0] != divisions[1]):
         raise ValueError(
-            f"{name} has {values.npartitions} partitions that do not correspond to the "
-            f"{X.npartitions} of X, and their sizes are not known: call compute_chunk_sizes() of "
-            "both arrays, or take both from one DataFrame."
+            f"The partitions of {name} ({values.npartitions}) must correspond to those of X "
+            f"({X.npartitions}), and their sizes are not known: call compute_chunk_sizes() of both "
+            "arrays, or take both from one DataFrame."
         )
     return values

@@ -1,4 +1,4 @@
-"""Columns of dask collections in memory, their rows in one order."""
+"""Compute columns of dask collections, with their rows in one order."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ._cut import assembled
 
 
 def gather(columns: dict[str, Any]) -> dict[str, Any]:
-    """Compute the dask collections among columns of one table, by one graph.
+    """Compute the dask collections among columns of one table, from one graph.
 
     Parameters
     ----------
     columns : dict
-        What is not a collection stays as it is.
+        Columns by name; those that are not collections are returned unchanged.
 
     Raises
     ------
     ValueError
-        If the rows of the columns need not be in the same order.
+        If the rows of the columns may be in different orders.
     """
     lazy = {name: values for name, values in columns.items() if is_lazy(values)}
     parts = assembled(lazy, next(iter(lazy.values())))
     beside = [n for n, values in columns.items() if n not in lazy and np.iterable(values)]
     if parts.rerun and beside:
         raise ValueError(
-            f"{beside[0]} is in memory, and {next(iter(lazy))} comes from a shuffle, in a "
-            "different order each time it is computed: pass both as columns of the "
+            f"{beside[0]} must not be in memory, because {next(iter(lazy))} comes from a shuffle, "
+            "in a different order each time it is computed: pass both as columns of the "
             "DataFrame that was shuffled, or persist that before."
         )
     blocks = compute(parts.map(_block))

@@ -1,8 +1,8 @@
 """One graph for the parts of several collections, so that their rows belong together.
 
-A shuffle through files or over the network gives the rows of a partition in the order of their
-arrival, which is a different one in every run. Collections that are optimized apart are computed
-by shuffles of their own; here one task computes a partition of all of them.
+A shuffle through files or over the network returns the rows of a partition in the order of their
+arrival, which differs between runs. Collections that are optimized separately are computed by
+separate shuffles; here one task computes a partition of all of them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ class Lineage(NamedTuple):
     Attributes
     ----------
     sources : frozenset of str
-        Tasks that depend on no other.
+        Tasks that depend on no other task.
     shuffles : frozenset of str
-        Tasks that give rows in the order of their arrival. Shuffles by tasks alone
-        (``shuffle_method="tasks"``) are not among them, nor is what has been persisted.
+        Tasks that return rows in the order of their arrival. They do not include shuffles by tasks
+        alone (``shuffle_method="tasks"``), nor persisted collections.
     """
 
     sources: frozenset[str]
@@ -32,9 +32,11 @@ class Together(NamedTuple):
     Attributes
     ----------
     blocks : list of delayed
-        A dict of the parts of all frames, by name.
+        For each partition a dict of the parts of all frames, by name.
     divisions : tuple
+        Divisions of the partitions.
     lineage : Lineage
+        The tasks that the rows come from.
     """
 
     blocks: list[Any]
@@ -48,9 +50,14 @@ def together(frames: dict[str, Any], *, may_recut: bool) -> Together:
     Parameters
     ----------
     frames : dict of dask DataFrame or Series
-        With the same number of partitions.
+        Frames with the same number of partitions.
     may_recut : bool
-        Whether the partitions may be others than those of the frames, as long as all have them.
+        Whether the partitions may differ from those of the frames, as long as all frames have the
+        same.
+
+    Returns
+    -------
+    together : Together
 
     Raises
     ------
@@ -60,8 +67,8 @@ def together(frames: dict[str, Any], *, may_recut: bool) -> Together:
     packed = _packed(frames)
     if not hasattr(packed, "expr"):  # before dask had an optimizer of expressions
         return Together(packed.to_delayed(), packed.divisions, _one_lineage(packed))
-    # Optimized, dask reads the columns that are used and no others. It may also make two frames
-    # of one, or cut frames of several files into other partitions: not from one source.
+    # When optimized, dask reads only the columns that are used. It may also make two sources of
+    # one, or cut several files into other partitions; then the graph is used as it was written.
     optimized = packed.optimize(fuse=False)
     found = _lineages(optimized)
     if len(found) == 1 and (may_recut or optimized.npartitions == packed.npartitions):
@@ -70,7 +77,7 @@ def together(frames: dict[str, Any], *, may_recut: bool) -> Together:
 
 
 def _packed(frames):
-    """A collection whose partitions are dicts of the partitions of frames."""
+    """Return a collection whose partitions are dicts of the partitions of frames."""
     from dask.dataframe import map_partitions
 
     return map_partitions(
@@ -84,7 +91,7 @@ def _packed(frames):
 
 
 def _as_written(packed) -> list:
-    """Delayed partitions that no optimizer has seen; to_delayed of dask 2024.8 always calls it."""
+    """Return delayed partitions unoptimized; to_delayed of dask 2024.8 always optimizes."""
     from dask.core import flatten
     from dask.delayed import Delayed
 
@@ -97,20 +104,21 @@ def _pack(*parts, names):
 
 
 def lineage(collection) -> Lineage:
-    """What a collection comes from, as it was written."""
+    """Return the tasks that a collection comes from, without optimization."""
     from dask.core import flatten
 
     return _traced(_calls(collection), {_name(key) for key in flatten(collection.__dask_keys__())})
 
 
 def _lineages(packed) -> set[Lineage]:
-    """What each of the collections comes from that :func:`_packed` has put together."""
+    """Return the lineage of each collection that :func:`_packed` combined."""
     calls = _calls(packed)
     (task,) = {_name(key) for key in packed.__dask_keys__()}
     return {_traced(calls, {name}) for name in calls[task]}
 
 
 def _one_lineage(packed) -> Lineage:
+    """Return the lineage of all combined collections, or raise if shuffles differ."""
     found = _lineages(packed)
     check_one_order(found)
     return next(iter(found))
@@ -120,8 +128,8 @@ def check_one_order(lineages) -> None:
     """Raise unless all rows come from the same shuffles, or from none."""
     if len({each.shuffles for each in lineages}) > 1:
         raise ValueError(
-            "X, y and what is beside them come from different shuffles (shuffle, sort_values, "
-            "set_index, merge), or one of them from none, so that their rows need not be in the "
+            "X, y and all other columns must come from the same shuffle (shuffle, sort_values, "
+            "set_index, merge), or all from none, so that their rows are in the "
             "same order: shuffle one DataFrame of all columns, and take X=frame[features], "
             "y=frame['label'] and qid=frame['qid'] from the result, or arrays of them after "
             "frame = frame.persist()."
@@ -133,7 +141,7 @@ def _name(key) -> str:
 
 
 def _calls(collection) -> dict[str, set[str]]:
-    """The names of the tasks that the tasks of each name depend on."""
+    """Return the names of the tasks that the tasks of each name depend on."""
     from dask.core import get_dependencies
 
     graph = dict(collection.__dask_graph__())
@@ -145,15 +153,15 @@ def _calls(collection) -> dict[str, set[str]]:
 
 
 def _traced(calls, starts) -> Lineage:
-    """What the tasks of some names come from."""
+    """Return the lineage of the tasks of some names."""
     seen, todo = set(starts), list(starts)
     while todo:
         new = calls[todo.pop()] - seen
         seen |= new
         todo += new
     sources = {name for name in seen if calls[name] <= {name}}
-    # Rows that go through files or over the network meet at a barrier; those of arrays that are
-    # cut into other chunks know their places.
+    # Shuffles through files or over the network have a barrier. So does rechunking of arrays, which
+    # keeps the order of the rows.
     after_barrier = {name for name in seen if any("barrier" in called for called in calls[name])}
     shuffles = {name for name in after_barrier if not name.startswith("rechunk")}
     return Lineage(frozenset(sources), frozenset(shuffles))

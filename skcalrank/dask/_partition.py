@@ -1,4 +1,4 @@
-"""Move rows between partitions so that every query lies in one."""
+"""Move rows between partitions so that every query is in one partition."""
 
 from __future__ import annotations
 
@@ -14,28 +14,30 @@ from ._cut import as_rows, partitions
 
 
 def partition_by_query(X: Any, y: Any, qid: Any, sample_weight: Any = None) -> tuple[Any, ...]:
-    """Move rows between partitions so that every query lies in one.
+    """Move rows between partitions so that every query is in one partition.
 
-    A query that lies in several partitions moves to the one that has most of its rows; of several
-    that have, to the one with fewest rows so far. Where queries are contiguous that moves the ends
-    of the partitions and nothing else; where they are scattered it is a shuffle.
+    A query in several partitions moves to the one that has most of its rows, and among equal ones
+    to the one with fewest rows so far. If queries are contiguous, only the ends of the partitions
+    move; if they are scattered, the result is a shuffle.
 
     Parameters
     ----------
     X : dask array or dask DataFrame of shape (n_rows, d)
+        Documents.
     y : dask collection or array-like of shape (n_rows,)
         Relevances.
     qid : dask collection or array-like of shape (n_rows,)
         Query of each row.
     sample_weight : dask collection or array-like of shape (n_rows,), default=None
+        Weights of the rows.
 
     Returns
     -------
     X, y, qid : dask collections
-        The same rows in the new partitions, lazily; also `sample_weight` if it was given. Rows
-        keep their order within the rows that come from one partition, and those that come from a
-        shuffle are in the order of their contents: the collections have their rows in the same
-        order even if they are computed one by one. Arrays know their chunk sizes.
+        The same rows in the new partitions, lazily; also `sample_weight` if it was given. Rows from
+        one partition keep their order, and rows that come from a shuffle are sorted by their
+        contents, so all collections have their rows in the same order even if they are computed one
+        by one. The chunk sizes of arrays are known.
 
     Raises
     ------
@@ -44,11 +46,11 @@ def partition_by_query(X: Any, y: Any, qid: Any, sample_weight: Any = None) -> t
 
     Notes
     -----
-    `qid` is computed at once, to count the rows of every query in every partition: one pass over
-    it, or over all columns of data frames, and memory for these counts on the client. A task
-    copies what one partition sends to another: one or two per partition where queries are
-    contiguous, and up to the square of the number of partitions where they are scattered at
-    random. Where that is too many, sort or shuffle by query on disk before.
+    `qid` is computed immediately, to count the rows of every query in every partition. That takes
+    one pass over it, or over all columns of data frames, and memory for the counts on the client.
+    Each task copies the rows that one partition sends to another: one or two tasks per partition if
+    queries are contiguous, and up to the square of the number of partitions if they are scattered
+    at random. If these are too many, sort or shuffle by query on disk before.
 
     Examples
     --------
@@ -67,11 +69,13 @@ def partition_by_query(X: Any, y: Any, qid: Any, sample_weight: Any = None) -> t
     columns = {"y": y, "qid": qid, "sample_weight": sample_weight}
     columns = {n: _as_column(n, values) for n, values in columns.items() if values is not None}
     if "qid" not in columns:
-        raise ValueError("qid is None: pass the query of each row.")
+        raise ValueError("qid must hold the query of each row, got None.")
     if not is_lazy(X):
-        raise ValueError("X is in memory: partition_by_query needs a dask collection.")
+        raise ValueError(
+            f"X must be a dask collection for partition_by_query, got {type(X).__name__}."
+        )
     given = {"X": X, **columns}
-    # Blocks of sizes that are not known are read whole, to see that they correspond.
+    # Blocks of unknown sizes are read completely, to check that they correspond.
     known = all(sizes_of(values) is not None for values in given.values() if is_lazy(values))
     counts = partitions(X, **columns).map(_count, of=["qid"] if known else None)
     plan = _plan(compute(counts))
@@ -80,33 +84,33 @@ def partition_by_query(X: Any, y: Any, qid: Any, sample_weight: Any = None) -> t
 
 
 def _as_column(name, values):
-    """A column in memory as an array, a lazy one as it is."""
+    """Return a column in memory as an array, a lazy one unchanged."""
     if is_lazy(values):
         return values
     column = as_rows(name, values)
     if not column.ndim:
-        raise ValueError(f"{name}={values!r}: give one value for each row, or None.")
+        raise ValueError(f"{name} must have one value for each row or be None, got {values!r}.")
     return column
 
 
 def _count(number, *, qid, **_others) -> dict:
-    """Rows of each query of a block."""
+    """Return the number of rows of each query of a block."""
     queries = Queries.from_qid(check_qid(qid, len(qid)))
     assert queries.names is not None  # grouped by a qid
     return dict(zip(queries.names.tolist(), queries.sizes.tolist()))
 
 
 class _Plan(NamedTuple):
-    """Where rows go.
+    """A plan of where rows move.
 
     Attributes
     ----------
     homes : list of dict
-        Of every old partition, the new one of its queries.
+        For each old partition, the new partition of its queries.
     sources : dict of int to list of int
-        Old partitions that a new one has rows of.
+        Old partitions that send rows to each new one.
     sizes : dict of int to int
-        Rows of a new partition.
+        Number of rows of each new partition.
     """
 
     homes: list[dict]
@@ -115,10 +119,10 @@ class _Plan(NamedTuple):
 
 
 def _plan(counts) -> _Plan:
-    """Choose a partition for every query, given its rows in each."""
+    """Choose a partition for every query, given its number of rows in each."""
     home_of = _homes(counts)
     homes = [{name: home_of[name] for name in names} for names in counts]
-    # Partitions that all queries have left are none any more.
+    # Partitions that end up empty are dropped.
     sizes = dict.fromkeys(sorted(set(home_of.values())), 0)
     sources: dict[int, list[int]] = {home: [] for home in sizes}
     for number, names in enumerate(counts):
@@ -127,12 +131,12 @@ def _plan(counts) -> _Plan:
         for name, n_rows in names.items():
             sizes[home_of[name]] += n_rows
     if not sizes:
-        raise ValueError("X has no rows: there is nothing to be moved.")
+        raise ValueError("X must have at least one row, got none.")
     return _Plan(homes, sources, sizes)
 
 
 def _homes(counts) -> dict:
-    """The partition of every query: the one with most of its rows, then with fewest in all."""
+    """Return the partition of every query: with most of its rows, then with fewest rows in all."""
     places = defaultdict(list)
     for number, names in enumerate(counts):
         for name in names:
@@ -150,20 +154,21 @@ def _homes(counts) -> dict:
 
 
 def _destinations(qid, homes):
+    """Return the new partition of each row."""
     queries = Queries.from_qid(check_qid(qid, len(qid)))
     to = np.array([homes[name] for name in queries.names.tolist()])
     return to[queries.codes]
 
 
 def _rebuilt(name, values, blocks, plan):
-    """A collection in its new partitions."""
+    """Return a collection in its new partitions."""
     from dask import delayed
 
     pick, joined, destinations = delayed(_pick), delayed(join), delayed(_destinations)
-    # Names are no keys of tasks, and dask is not to look at each of them.
+    # Names of queries are not keys of tasks, so dask need not traverse them.
     whole = partial(delayed, traverse=False)
-    # None: all rows stay. Of each collection its own, or dask warns: it fuses tasks of a
-    # collection, and those that several share not alike.
+    # None means that all rows stay. Each collection has its own destinations, because dask fuses
+    # tasks that several collections share differently in each of them, and warns.
     going = [
         None if set(homes.values()) <= {number} else destinations(block["qid"], whole(homes))
         for number, (block, homes) in enumerate(zip(blocks, plan.homes))

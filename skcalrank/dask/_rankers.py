@@ -1,4 +1,4 @@
-"""Rankers on dask collections: statistics where the partitions live, predictions that stay lazy."""
+"""Rankers on dask collections: statistics per partition, and predictions that stay lazy."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ def run(ranker, method, *args, **kwargs):
     Parameters
     ----------
     ranker : ranker
+        The ranker.
     method : function
-        One that :func:`skcalrank.rankers._lazy.lazy_aware` decorates.
+        A method that is decorated with :func:`skcalrank.rankers._lazy.lazy_aware`.
     *args, **kwargs
-        Its arguments.
+        Arguments of the method.
     """
     given = signature(method).bind(ranker, *args, **kwargs)
     given.apply_defaults()
@@ -47,7 +48,7 @@ def run(ranker, method, *args, **kwargs):
 
 
 def _check_named(parts, y, qid):
-    """Raise where all rows are one query, which several partitions cut."""
+    """Raise if all rows are one query, which is cut by several partitions."""
     if is_lazy(y):
         carried = getattr(getattr(y, "index", None), "name", None) == "qid"
     else:
@@ -55,8 +56,8 @@ def _check_named(parts, y, qid):
     one_query = y is None or np.ndim(y) < 2 or _n_columns(y) == 1
     if qid is None and not carried and one_query and len(parts.frames) > 1:
         raise MissingQidError(
-            f"qid is None, so that all rows are one query, and X has {len(parts.frames)} "
-            "partitions: pass qid, of whole queries in each partition."
+            f"qid must be given if X has several partitions, got None for {len(parts.frames)}: "
+            "pass qid, with whole queries in each partition."
         )
 
 
@@ -68,7 +69,7 @@ def _n_columns(y):
 
 
 class _Fitted(NamedTuple):
-    """A ranker that has seen some partitions (None: no weight there), and their queries."""
+    """A ranker fitted to some partitions (None if all weights are zero), and their queries."""
 
     ranker: Any
     owners: dict
@@ -85,31 +86,31 @@ def fit_by_partition(ranker, X, y, qid, sample_weight):
     grows = hasattr(ranker, "partial_fit")
     found = compute(delayed(_found)(tree(parts.map(_fit_part, template), _merge), grows))
     if found.ranker is None:
-        raise ValueError("X has no rows, or sample_weight is zero on every row.")
+        raise ValueError("X must have a row of positive sample_weight, got none.")
     params = ranker.get_params(deep=False)
     learned = {k: v for k, v in vars(found.ranker).items() if k not in params}
     learned["estimator_"] = _regressor_of(inner, learned["estimator_"])
     learned["record_"] = replace(learned["record_"], names=frozenset(found.owners))
-    # From here on nothing can fail.
+    # Assign last: nothing below can fail.
     vars(ranker).pop("feature_names_in_", None)
     vars(ranker).update(learned)
     return ranker
 
 
 def _found(fitted, grows):
-    """What reaches the client; names of queries only where later chunks are compared with them."""
+    """Return the result for the client; names of queries only if later chunks need them."""
     return fitted if grows else fitted._replace(owners={})
 
 
 def _statistics(inner):
-    """Return a regressor that keeps the statistics that another one sees; None does."""
+    """Return the regressor that collects the statistics for another one (None for Ridge)."""
     if inner is None or isinstance(inner, GramRidge):
         return clone(inner, safe=False)
     return GramRidge(fit_intercept=inner.fit_intercept)
 
 
 def _regressor_of(inner, gram: GramRidge):
-    """Return the regressor that was asked for, fitted to the statistics of all partitions."""
+    """Return the requested regressor, fitted to the statistics of all partitions."""
     if inner is None or isinstance(inner, GramRidge):
         return refit(gram)
     return refit(gram, clone(inner).set_params(fit_intercept=gram.fit_intercept))
@@ -120,9 +121,10 @@ def _is_weightless(sample_weight):
 
 
 def _fit_part(template, number, *, X, y, qid, sample_weight):
+    """Return the statistics of one partition."""
     if not X.shape[0]:
         return _Fitted(None, {})
-    # Rows without weight are validated like others, and then are none.
+    # Rows of zero weight are validated like others, and then ignored.
     weightless = _is_weightless(sample_weight)
     ranker = clone(template).partial_fit(X, y, qid, None if weightless else sample_weight)
     owners = dict.fromkeys(ranker.record_.names, number)
@@ -131,6 +133,7 @@ def _fit_part(template, number, *, X, y, qid, sample_weight):
 
 
 def _merge(parts):
+    """Return the sum of the statistics of some partitions."""
     owners = check_disjoint([part.owners for part in parts])
     rankers = [part.ranker for part in parts if part.ranker is not None]
     if not rankers:
@@ -142,7 +145,7 @@ def _merge(parts):
 
 
 def map_partitions(method, ranker, X, qid):
-    """Make lazy predictions, or ranks, for which a partition must hold whole queries."""
+    """Return lazy predictions, or ranks, for which each partition must hold whole queries."""
     check_is_fitted(ranker)
     if method == "rank":
         require_qid(ranker, qid, method)
@@ -152,7 +155,7 @@ def map_partitions(method, ranker, X, qid):
     if method == "rank":
         if width is None:
             _check_named(parts, None, qid)
-        # Every partition waits for the queries of all: one may have rows in another.
+        # Every partition waits for the check that no query is in two partitions.
         shared.append(disjoint(parts.map(_names_part, of=["qid"])))
         return collect(parts.map(_rank_part, *shared), parts, width=width, dtype=np.intp)
     if is_frame(X) and width is None and (qid is None or is_frame(qid)):
@@ -161,13 +164,13 @@ def map_partitions(method, ranker, X, qid):
 
 
 def _as_column(X, qid, predict):
-    """Predictions that dask computes with whatever stands beside them, as a column of X."""
+    """Return predictions that dask can compute together with X, as a column."""
     columns = () if qid is None else (qid,)
     return X.map_partitions(predict, *columns, meta=like(np.zeros(0), X._meta))
 
 
 class _Predict:
-    """Predictions for a partition, which dask knows by a token: it does not look into rankers."""
+    """Predictions for a partition, with a token so that dask does not inspect the ranker."""
 
     def __init__(self, ranker, method):
         self.ranker = ranker
@@ -182,26 +185,30 @@ class _Predict:
 
 
 def _light(ranker):
-    """A copy that later fits leave alone, without the names of the queries seen."""
+    """Return a copy of a ranker without names of queries, unaffected by later fits."""
     return copy.deepcopy(_forget_names(copy.copy(ranker)))
 
 
 def _forget_names(ranker):
+    """Remove the names of queries from the record of a ranker."""
     ranker.record_ = replace(ranker.record_, names=frozenset())
     return ranker
 
 
 def _names_part(number, *, qid):
+    """Return the partition of each query in it."""
     return {} if qid is None else names_of(check_queries(qid, len(qid)), number)
 
 
 def _predict_part(ranker, method, number, *, X, qid):
+    """Return the predictions for one partition."""
     if not X.shape[0]:
         return np.zeros((0,) if ranker.n_items_ is None else (0, ranker.n_items_))
     return getattr(ranker, method)(X, qid)
 
 
 def _rank_part(ranker, method, named, number, *, X, qid):
+    """Return the ranks for one partition."""
     places = _predict_part(ranker, method, number, X=X, qid=qid)
     return like(np.asarray(places, dtype=np.intp), X)
 
@@ -215,8 +222,8 @@ def score_by_partition(ranker, X, y, qid, sample_weight):
     measure, y = scored_by(ranker, y)
     if not measure.is_scaled:
         raise ValueError(
-            f"{measure.name} has max_grade=None, the largest label of all partitions, which one "
-            "of them does not know: set max_grade."
+            f"max_grade of {measure.name} must be a number for dask collections, got None, which "
+            "is the largest label of all partitions: set max_grade."
         )
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
     _check_named(parts, y, qid)
@@ -229,11 +236,12 @@ def score_by_partition(ranker, X, y, qid, sample_weight):
         )
         return np.nan
     if not weight:
-        raise ValueError("sample_weight is zero on every query that counts.")
+        raise ValueError("sample_weight must be positive on a query that counts, got zeros only.")
     return total / weight
 
 
 def _score_part(ranker, measure, number, *, X, y, qid, sample_weight):
+    """Return sum of values, sum of weights, number of defined queries, and names of queries."""
     if not X.shape[0]:
         return 0.0, 0.0, 0, {}
     qid = carried_qid(y, qid)
@@ -254,6 +262,7 @@ def _score_part(ranker, measure, number, *, X, y, qid, sample_weight):
 
 
 def _add_scores(parts):
+    """Return the sums of some partitions."""
     totals, weights, defined, names = zip(*parts)
     return sum(totals), sum(weights), sum(defined), check_disjoint(list(names))
 

@@ -1,4 +1,4 @@
-"""Metrics of rankings, with exact expectation over ties, and scorers made of them."""
+"""Metrics of rankings, with exact expectation over ties, and scorers."""
 
 from __future__ import annotations
 

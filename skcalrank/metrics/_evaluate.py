@@ -29,14 +29,14 @@ from ..data import (
 )
 from ..measures import Measure, get_convention, get_measure
 
-# Queries of so many rows are evaluated at a time.
+# Approximate number of rows that are evaluated at a time.
 _PART_ROWS = 1 << 17
 
 EMPTY = ("skip", "zero", "one", "nan", "error")
 
 
 class _Default(str):
-    """The default of a policy, which a convention replaces: an equal value that is given stays."""
+    """Default of a policy, which a convention replaces; an equal value passed by the user stays."""
 
     __slots__ = ()
 
@@ -68,23 +68,23 @@ def measure_score(
     y_score : array-like, same shape
         Scores, higher is better.
     qid : array-like of shape (n_rows,), default=None
-        Query of each row; None = one query, or one query per row of a matrix.
+        Query of each row. If None, all rows are one query, or each row of a matrix is one.
     ties : {"average", "stable", "reversed", "worst", "best"}, default="average"
-        Documents with equal scores: the exact expectation over random breaking of the
-        ties, row order, the reverse of it (the later row first, as in DMJ10, eq. 7), or the
-        breaking that is worst or best for the measure.
+        Order of documents with equal scores: the exact expectation over random orders, row order,
+        the reverse of it (the later row first, as in DMJ10, eq. 7), or the order that is worst or
+        best for the measure.
     empty : {"skip", "zero", "one", "nan", "error"}, default="skip"
         Value assigned to queries for which the measure is undefined (0/0).
     sample_weight : array-like of shape (n_rows,), default=None
-        A query weighs the mean of its rows.
+        Weights of the rows. The weight of a query is the mean over its rows.
     average : bool, default=True
-        Mean over queries; False = one value per query, in order of first appearance,
-        NaN where a query is skipped.
+        Whether to return the mean over queries. If False, return one value per query, in order of
+        first appearance, with NaN where a query is skipped.
     convention : {"trec_eval", "lightgbm", "xgboost", "sklearn"}, default=None
-        Measure as this library does: fill in `ties`, `empty` and the options of the measure that
-        are not given; those given stay, also where they equal a default. A measure that has a
-        default in place of the option of the library is an error. :doc:`/measures` says how far the
-        values agree.
+        Compute the measure as this library does: set `ties`, `empty` and those options of the
+        measure that are not passed; passed ones stay, even if they equal a default. A measure that
+        has a default in place of the option of the library is an error. :doc:`/measures` says how
+        far the values agree.
 
     Returns
     -------
@@ -94,6 +94,11 @@ def measure_score(
     ------
     ValueError
         If the input is not a ranking problem, or labels do not fit the measure.
+
+    See Also
+    --------
+    evaluate : Several measures at once.
+    get_scorer : The measure as a scorer of scikit-learn.
 
     Examples
     --------
@@ -134,7 +139,7 @@ def evaluate(
     y_true, y_score
         As in :func:`measure_score`.
     measures : list of str or Measure, or dict
-        ``["ndcg@10", "map"]``, or measures by the names they get in the result, such as
+        ``["ndcg@10", "map"]``, or measures by their names in the result, such as
         ``{"p@5": Precision(k=5, relevance_level=2)}``.
     qid, ties, empty, sample_weight, average, convention
         As in :func:`measure_score`.
@@ -142,7 +147,11 @@ def evaluate(
     Returns
     -------
     values : dict
-        Value by measure as it was given, or by its name in the dict.
+        Values by measure, as given in the list, or by name in the dict.
+
+    See Also
+    --------
+    measure_score : One measure.
 
     Examples
     --------
@@ -152,13 +161,7 @@ def evaluate(
     """
     check_option("ties", ties, TIES)
     check_option("empty", empty, EMPTY)
-    if isinstance(measures, str) or not isinstance(measures, Iterable):
-        raise ValueError(f"measures={measures!r}: give a list of measures, or use measure_score.")
-    if not isinstance(measures, Mapping):
-        measures = {measure: measure for measure in measures}
-    resolved = {
-        name: get_measure(measure, convention=convention) for name, measure in measures.items()
-    }
+    resolved = _resolved(measures, convention)
     if convention is not None:
         own = get_convention(convention)
         ties = own.ties if isinstance(ties, _Default) else ties
@@ -174,37 +177,59 @@ def evaluate(
             )
             for name, measure in resolved.items()
         }
+    y, scores, queries, weight = _grouped(y_true, y_score, qid, sample_weight)
+    values = _of_labels(resolved, y, scores, queries, ties, empty)
+    if average:
+        return {name: mean_of_queries(values[name], weight, empty) for name in resolved}
+    return values
+
+
+def _resolved(measures, convention):
+    """Return the measures as objects, by name."""
+    if isinstance(measures, str) or not isinstance(measures, Iterable):
+        raise ValueError(
+            f"measures must be a list or a dict, got {measures!r}: use measure_score for one "
+            "measure."
+        )
+    if not isinstance(measures, Mapping):
+        measures = {measure: measure for measure in measures}
+    return {name: get_measure(measure, convention=convention) for name, measure in measures.items()}
+
+
+def _grouped(y_true, y_score, qid, sample_weight):
+    """Return validated labels and scores in grouped order, the queries and their weights."""
     y, queries = check_target(y_true, qid, name="y_true")
     label_form = np.ndim(y_true) == 2 and np.shape(y_true)[1] > 1
     shape = np.shape(y_true) if label_form else (queries.n_rows,)
     scores = queries.group(check_scores(y_score, shape))
     weight = check_sample_weight(sample_weight, shape[0], queries, only_shares=True)
-    weight = query_weights(weight, queries, label_form)
-    resolved = {name: measure.scaled_to(y) for name, measure in resolved.items()}
-    # A measure of the whole order first: the others then read its sort.
-    by_need = sorted(resolved, key=lambda name: resolved[name].cutoff is not None)
-    values = {name: np.empty(queries.n_queries) for name in by_need}
+    return y, scores, queries, query_weights(weight, queries, label_form)
+
+
+def _of_labels(measures, y, scores, queries, ties, empty):
+    """Return the values of each query, by name of the measure."""
+    measures = {name: measure.scaled_to(y) for name, measure in measures.items()}
+    values = {name: np.empty(queries.n_queries) for name in measures}
+    # Measures of the whole order come first, so that the others reuse their sort.
+    by_need = sorted(measures, key=lambda name: measures[name].cutoff is not None)
 
     def evaluate_part(part):
         of_part, rows, those = part
         ranked = Ranked(scores[rows], those, ties)
         for name in by_need:
-            values[name][of_part] = values_per_query(resolved[name], y[rows], ranked, empty)
+            values[name][of_part] = values_per_query(measures[name], y[rows], ranked, empty)
 
     each(evaluate_part, list(queries.parts(_PART_ROWS)), long=True)
-    if average:
-        for name in resolved:
-            values[name] = mean_of_queries(values[name], weight, empty)
-    return {name: values[name] for name in resolved}
+    return values
 
 
 def values_per_query(measure: Measure, y, ranked: Ranked, empty: str) -> np.ndarray:
-    """Return the value of each query, with ``empty`` where the measure is undefined."""
+    """Return the value of each query, with `empty` applied where the measure is undefined."""
     return _Labels(measure, y, ranked.queries).values(ranked, empty)
 
 
 class _Labels:
-    """A measure of labels that any number of rankings are compared with."""
+    """A measure and labels, for the evaluation of any number of rankings."""
 
     def __init__(self, measure: Measure, y, queries: Queries) -> None:
         self.measure, self.queries, self.labels = measure, queries, measure.labels(y)
@@ -215,13 +240,13 @@ class _Labels:
     def values(self, ranked: Ranked, empty: str) -> np.ndarray:
         """Return the value of each query."""
         if ranked.ties in ("worst", "best"):
-            # What is best depends on the measure, so the sort cannot be shared.
+            # The best order of ties depends on the measure, so the sort cannot be shared.
             ranked = ranked.with_labels(self.measure.gains_of(self.labels, self.queries))
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.evaluate(ranked)
         fill_undefined(values, self.undefined, empty, self.measure.name, self.queries)
         if not np.isfinite(values[~self.undefined]).all():
-            raise ValueError(f"{self.measure.name} overflows: divide the labels by their largest.")
+            raise ValueError(f"{self.measure.name} overflows: divide the labels by the largest.")
         return values
 
 
@@ -231,11 +256,13 @@ class PreparedScore:
     Parameters
     ----------
     measure : Measure
+        The measure.
     y : ndarray of shape (n_rows,)
         Relevances in grouped order.
     queries : Queries
+        The queries of the rows.
     weight : ndarray of shape (n_rows,), default=None
-        In grouped order; a query weighs the mean of its rows.
+        Weights of the rows in grouped order. The weight of a query is the mean over its rows.
     ties, empty : str
         Policies, as in :func:`measure_score`.
     """
@@ -256,12 +283,12 @@ class PreparedScore:
 
     @property
     def is_defined(self) -> bool:
-        """Whether the measure is defined on a query that weighs something."""
+        """Whether the measure is defined on a query of positive weight."""
         undefined = np.concatenate([labels.undefined for *_, labels in self._parts])
         return not undefined.all() and (self._weight is None or self._weight[~undefined].any())
 
     def __call__(self, scores: np.ndarray) -> float:
-        """Return the mean over the queries of scores in grouped order."""
+        """Return the mean over the queries, for scores in grouped order."""
         values = np.empty_like(self._values)
 
         def evaluate_part(part):
@@ -273,20 +300,20 @@ class PreparedScore:
 
 
 def fill_undefined(values, undefined, empty, name, queries):
-    """Write what queries count on which a measure is undefined, or raise for them."""
+    """Write the values of queries on which the measure is undefined, or raise for them."""
     if not undefined.any():
         return
     if empty == "error":
         query = queries.name(int(np.flatnonzero(undefined)[0]))
         raise ValueError(
-            f"{name} is undefined (0/0) on query {query!r}: choose what such a "
-            "query counts with empty='skip', 'zero' or 'one'."
+            f"{name} is undefined (0/0) on query {query!r}: set the value of such queries with "
+            "empty='skip', 'zero' or 'one'."
         )
     values[undefined] = {"zero": 0.0, "one": 1.0}.get(empty, np.nan)
 
 
 def mean_of_queries(values, weight, empty="skip"):
-    """Return the mean over the queries, of those that count."""
+    """Return the weighted mean over the queries; with "skip" only over those that are defined."""
     if empty == "skip":
         defined = ~np.isnan(values)
         if not defined.any():
@@ -301,12 +328,12 @@ def mean_of_queries(values, weight, empty="skip"):
     if weight is None:
         return float(scale * (values / scale).mean())
     if not weight.any():
-        raise ValueError("sample_weight is zero on every query that counts.")
+        raise ValueError("sample_weight must be positive on a query that counts, got zeros only.")
     return float(scale * ((values / scale) @ weight / weight.sum()))
 
 
 def _of_preferences(measure, target, y_score, qid, ties, empty, sample_weight, average):
-    """Evaluate a measure where preferences are given: a sum over them."""
+    """Evaluate a measure for preferences, as a sum over them."""
     _check_reads(measure, target)
     carried_qid(target, qid)
     label_form = target.n_items is not None
@@ -325,20 +352,20 @@ def _of_preferences(measure, target, y_score, qid, ties, empty, sample_weight, a
 
 
 def _check_reads(measure, target):
-    """Raise unless a measure can be computed from these preferences."""
+    """Raise unless the measure can be computed from the preferences of the target."""
     if measure.reads_preferences:
         return
     if not measure.reads_orders:
         raise ValueError(
-            f"{measure.name} needs relevances, and a PreferenceTarget has none: score it with "
-            "pairwise_disagreement_loss, or one of orders with kendall_score, or pass "
+            f"{measure.name} needs relevances, and a PreferenceTarget has none: use "
+            "pairwise_disagreement_loss, or kendall_score for preferences of orders, or pass "
             "y=-positions."
         )
     if not target.is_of_orders:
         raise ValueError(
             f"{measure.name} needs relevances, or unit preferences that state each pair once, as "
-            "PreferenceTarget.from_orders makes them: score other preferences with "
-            "pairwise_disagreement_loss."
+            "from PreferenceTarget.from_orders: use pairwise_disagreement_loss for other "
+            "preferences."
         )
 
 

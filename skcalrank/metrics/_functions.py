@@ -1,4 +1,4 @@
-"""The metric functions, each made from its measure."""
+"""The metric functions, one for each measure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ndcg_score = metric_function(
     m.NDCG,
     """Compute the normalized discounted cumulative gain.
 
-    DCG@k over the largest DCG@k that the labels allow; 0/0 without a document of
+    DCG@k divided by the largest DCG@k that the labels allow; undefined (0/0) without a document of
     positive gain.
     DMJ13, eq. 14.
 
@@ -56,7 +56,7 @@ precision_at_k_score = metric_function(
     m.Precision,
     """Compute the precision at k.
 
-    Relevant documents among the first k, over k.
+    Number of relevant documents among the first k, divided by k.
     RAT13, section 4.
 
     >>> precision_at_k_score([[0, 1, 1]], [[0.1, 0.9, 0.5]], k=2)
@@ -69,7 +69,8 @@ recall_at_k_score = metric_function(
     m.Recall,
     """Compute the recall at k.
 
-    Relevant documents among the first k, over all relevant ones; 0/0 without one.
+    Number of relevant documents among the first k, divided by the number of all relevant ones;
+    undefined (0/0) without one.
     CUG13, Table 1.
 
     >>> recall_at_k_score([[0, 1, 1]], [[0.1, 0.9, 0.5]], k=1)
@@ -82,8 +83,9 @@ f1_at_k_score = metric_function(
     m.F1,
     """Compute the F1 score at k.
 
-    Harmonic mean of precision and recall at k: twice the relevant documents among the first k,
-    over k and the number of relevant ones together; 0 without a relevant document.
+    Harmonic mean of precision and recall at k: twice the number of relevant documents among the
+    first k, divided by the sum of k and the number of all relevant ones; 0 without a relevant
+    document.
 
     >>> f1_at_k_score([[0, 1, 1, 1]], [[0.1, 0.9, 0.5, 0.4]], k=1)
     0.5
@@ -95,7 +97,7 @@ r_precision_score = metric_function(
     m.RPrecision,
     """Compute the R-precision.
 
-    Precision at the number of relevant documents of the query; 0/0 without one.
+    Precision at the number of relevant documents of the query; undefined (0/0) without one.
 
     >>> r_precision_score([[0, 1, 1]], [[0.6, 0.9, 0.5]])
     0.5
@@ -105,7 +107,7 @@ r_precision_score = metric_function(
 hit_at_k_score = metric_function(
     "hit_at_k_score",
     m.HitRate,
-    """Compute the share of queries with a relevant document among the first k.
+    """Compute the hit rate, the share of queries with a relevant document among the first k.
 
     Also called success at k.
 
@@ -120,7 +122,7 @@ average_precision_score = metric_function(
     """Compute the mean average precision.
 
     Mean over the relevant documents of the precision at their positions, 0 beyond k;
-    0/0 without a relevant document.
+    undefined (0/0) without a relevant document.
     RAT13, section 6; ties: McSherry and Najork, ECIR 2008.
 
     >>> round(average_precision_score([[0, 1, 1]], [[0.6, 0.9, 0.5]]), 4)
@@ -133,7 +135,7 @@ reciprocal_rank_score = metric_function(
     m.ReciprocalRank,
     """Compute the mean reciprocal rank.
 
-    1 / position of the first relevant document, 0 without one among the first k.
+    1 / position of the first relevant document; 0 without one among the first k.
 
     >>> reciprocal_rank_score([[0, 1, 1]], [[0.9, 0.6, 0.5]])
     0.5
@@ -158,8 +160,8 @@ err_score = metric_function(
     m.ERR,
     """Compute the expected reciprocal rank.
 
-    1 / position at which a user stops, in expectation. The user reads from the top and is
-    satisfied by a document with probability ``(2^y - 1)/2^max_grade``.
+    Expectation of 1 / position at which a user stops, who reads from the top and is satisfied by
+    a document with probability ``(2^y - 1)/2^max_grade``.
     DMJ13, eq. 16.
 
     >>> err_score([[0, 1]], [[0.2, 0.7]])
@@ -185,7 +187,7 @@ auc_score = metric_function(
     m.AUC,
     """Compute the area under the ROC curve.
 
-    Share of (relevant, irrelevant) pairs in the right order; 0/0 with one class only.
+    Share of (relevant, irrelevant) pairs in the right order; undefined (0/0) with one class only.
     CUG13, Table 1.
 
     >>> auc_score([[0, 1, 1, 0]], [[0.1, 0.9, 0.5, 0.7]])
@@ -199,7 +201,7 @@ spearman_score = metric_function(
     """Compute Spearman's rho.
 
     ``1 - 6 sum d^2 / (r(r^2-1))`` on mid-ranks of the labels, in expectation over ties of
-    the scores; 0/0 for a single document.
+    the scores; undefined (0/0) for a single document.
     CUG13, Table 1.
 
     >>> spearman_score([[3, 2, 1]], [[0.9, 0.2, 0.5]])
@@ -212,8 +214,8 @@ kendall_score = metric_function(
     m.Kendall,
     """Compute Kendall's tau-a.
 
-    Agreeing minus disagreeing pairs over all pairs; equal labels or scores count 0. 0/0
-    for a single document.
+    Number of agreeing minus disagreeing pairs, divided by the number of all pairs; pairs with equal
+    labels or scores count 0. Undefined (0/0) for a single document.
     RAT13, section 7.
 
     >>> round(kendall_score([[3, 2, 1]], [[0.9, 0.2, 0.5]]), 4)

@@ -1,4 +1,4 @@
-"""The factory of the metric functions: signature and docstring follow from the measure."""
+"""The factory of the metric functions, which derives signature and docstring from a measure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._evaluate import evaluate, measure_score
 
 _LABELS = "array-like of shape (n_rows,) or (n, r)"
 _CUTOFF = {
-    True: "Cutoff; None = all documents.",
+    True: "Cutoff. If None, all documents count.",
     False: "This measure has no cutoff: leave it None.",
 }
 
@@ -28,7 +28,7 @@ y_true : {y_true}
 y_score : array-like, same shape
     Scores, higher is better.
 qid : array-like of shape (n_rows,), default=None
-    Query of each row; None = one query.
+    Query of each row. If None, all rows are one query.
 k : int, default=None
     {cutoff}
 ties, empty, sample_weight, average, convention
@@ -51,25 +51,25 @@ Examples
 >>> {example}
 """
 
-# Options that are not here are described as in the docstring of the measure.
+# Options that are missing here are described in the docstring of the measure.
 _OPTIONS = """
 relevance_level : float, default=None
     Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 max_grade : float, default=None
-    Highest grade of the scale. If None, it is the largest label given, so set it where
-    values of several calls, such as folds, are to be compared.
+    Highest grade of the scale. If None, the largest label given; set it to compare the values of
+    several calls, such as folds.
 neutral : float, default=0.0
-    Relevance up to which a document is worth nothing.
+    Label up to which a document is worth nothing.
 half_life : float, default=5.0
-    Position, above 1, at which the discount is one half.
+    Position, greater than 1, at which the discount is one half.
 discount : callable, default=None
-    Function of an array of positions from 1 that does not increase; None is that of the definition.
+    Non-increasing function of an array of positions (1, 2, ...). If None, as in the definition.
 p : float, default=0.8
-    Persistence of the user, in [0, 1).
+    Persistence of the user, in [0, 1): the probability of reading on after each document.
 weights : {"difference", "unit"}, default="difference"
     ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``; ignored for a PreferenceTarget.
 normalize : bool, default=False
-    Divide by the total weight of the query's preferences (0 when it has none).
+    Whether to divide by the total weight of the preferences of the query (0 if it has none).
 """
 
 
@@ -89,13 +89,13 @@ def metric_function(
     name : str
         Name of the variable that the function is assigned to.
     measure : subclass of Measure, a dataclass
-        What the function computes. The fields are options of the function.
+        The measure to compute. Its fields become options of the function.
     text : str, default=""
         Summary, definition and example. If empty, the summary of the measure.
     y_true : str
         Type of ``y_true`` in the docstring.
     loss : bool, default=False
-        Return the negative of the measure.
+        Whether to return the negative of the measure.
     module : str
         Module of that variable, where pickle looks for the function.
 
@@ -117,13 +117,13 @@ def metric_function(
             own = get_convention(convention)
             found, given = own.apply(found, chosen), own.policies | given
         (value,) = evaluate(y_true, y_score, [found], **given).values()
-        # Zero minus, so that nothing lost is 0.0 and not -0.0.
+        # Subtract from zero, so that a loss of zero is 0.0 and not -0.0.
         return 0.0 - value if loss else value
 
     attributes = {
         "__name__": name,
         "__qualname__": name,
-        # Pickle and doctest look for the function where it is assigned.
+        # Pickle and doctest look for the function in the module that assigns it.
         "__module__": module,
         "__doc__": _docstring(name, measure, text, y_true),
         "__signature__": signature,
@@ -140,7 +140,7 @@ def _options(measure):
 
 
 def _signature(measure, options):
-    """Return the parameters of measure_score with the options in place of the measure."""
+    """Return the signature of measure_score, with the options in place of the measure."""
     whole = inspect.signature(measure_score)
     _, y_true, y_score, qid, *policies = whole.parameters.values()
     types = {"k": "int | None"} | {field.name: field.type for field in fields(measure)}
@@ -152,6 +152,7 @@ def _signature(measure, options):
 
 
 def _docstring(name, measure, text, y_true):
+    """Return the docstring of the metric function."""
     of_measure = inspect.getdoc(measure) or ""
     text = inspect.cleandoc(text) or of_measure.partition("\n\n")[0]
     summary, _, example = text.partition("\n\n>>> ")
@@ -172,11 +173,13 @@ def _entry(option, of_measure):
 
 
 def _check_keywords(name, given, signature):
+    """Raise TypeError for an argument that is not in the signature."""
     for keyword in given:
         if keyword not in signature.parameters:
             raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}")
 
 
 def _check_no_cutoff(name, k):
+    """Raise if a cutoff was given for a measure without one."""
     if k is not None:
-        raise ValueError(f"k={k!r}: {name} is a measure of the whole ranking, leave k=None.")
+        raise ValueError(f"k must be None for {name}, which has no cutoff, got {k!r}.")

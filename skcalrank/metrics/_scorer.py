@@ -1,4 +1,4 @@
-"""Scorers that know which rows are a query."""
+"""Scorers for scikit-learn that know which rows are a query."""
 
 from __future__ import annotations
 
@@ -22,20 +22,24 @@ from ._evaluate import EMPTY, measure_score
 
 
 class RankingScorer:
-    """A scorer for scikit-learn's tools, made of a measure; higher is better.
+    """Scorer of a measure for the tools of scikit-learn; higher is better.
 
-    It requests ``qid`` and ``sample_weight`` from metadata routing by itself, reads the
-    queries from a :class:`~skcalrank.RankingTarget` or
-    :class:`~skcalrank.PreferenceTarget` with routing off, hands ``qid`` to a
-    ``predict`` that takes it, and works on any estimator with ``predict``. Make one
-    with :func:`get_scorer`.
+    It requests ``qid`` and ``sample_weight`` from metadata routing. Without routing it reads the
+    queries from a :class:`~skcalrank.RankingTarget` or :class:`~skcalrank.PreferenceTarget`. It
+    passes ``qid`` to a ``predict`` that accepts it, and works for any estimator with ``predict``.
+    Use :func:`get_scorer` to make one.
 
     Parameters
     ----------
     measure : str or Measure
-        What to measure.
+        The measure to compute.
     ties, empty : str
         Policies, as in :func:`measure_score`.
+
+    See Also
+    --------
+    get_scorer : Function that makes a scorer.
+    measure_score : The measure of given scores.
     """
 
     def __init__(
@@ -57,7 +61,7 @@ class RankingScorer:
         return hash((self.measure, self.ties, self.empty))
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return the metadata that scikit-learn should route here: qid and sample_weight."""
+        """Return the request of this scorer for the metadata qid and sample_weight."""
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=True)
         request.score.add_request(param="sample_weight", alias=True)
@@ -76,11 +80,15 @@ class RankingScorer:
         Parameters
         ----------
         estimator : fitted estimator with ``predict``
+            The estimator to score.
         X : array-like of shape (n_rows, d)
+            Documents.
         y : array-like of shape (n_rows,) or (n, r)
+            Relevances, or a target that carries its queries.
         qid : array-like of shape (n_rows,), default=None
-            Query of each row; None = the ones that y carries.
+            Query of each row. If None, the queries that y carries.
         sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows.
 
         Returns
         -------
@@ -89,7 +97,7 @@ class RankingScorer:
         Warns
         -----
         OneQueryWarning
-            If no qid reaches the scorer beside y of several rows.
+            If y has several rows and there is no qid.
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing.
         """
@@ -108,9 +116,9 @@ class RankingScorer:
 
 
 def predict_with_queries(estimator, X, qid):
-    """Predict, and pass qid to an estimator whose predict takes it."""
+    """Return the predictions of an estimator, passing qid if its predict accepts it."""
     while hasattr(estimator, "best_estimator_"):
-        # The predict of a search takes X alone.
+        # The predict method of a search accepts X only.
         estimator = estimator.best_estimator_
     last = estimator
     while hasattr(last, "steps") and not _takes_qid(last):
@@ -133,19 +141,24 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
         ``"ndcg@10"``, ``"dcg@5"``, ``"precision@1"``, ``"recall@20"``, ``"f1@5"``, ``"hit@3"``,
         ``"r_precision"``, ``"map"``, ``"mrr"``, ``"rbp"``, ``"err@10"``,
         ``"eru"``, ``"auc"``, ``"spearman"``, ``"kendall"``, ``"neg_pairwise_disagreement"``; ``@k``
-        may be left out.
+        is optional.
     **metric_options
         Parameters of the metric: ``ties``, ``empty``, ``convention``, ``gain``,
         ``relevance_level``, ...
 
     Returns
     -------
-    RankingScorer
+    scorer : RankingScorer
 
     Raises
     ------
     ValueError
-        For an unknown name or option; the valid ones are listed.
+        If a name or an option is unknown; the message lists the valid ones.
+
+    See Also
+    --------
+    get_scorer_names : The names.
+    measure_score : The measure of given scores.
 
     Examples
     --------
@@ -160,7 +173,7 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
 
 
 def get_scorer_names() -> list[str]:
-    """Return the names that :func:`get_scorer` takes, without cutoff.
+    """Return the names that :func:`get_scorer` accepts, without cutoff.
 
     Returns
     -------

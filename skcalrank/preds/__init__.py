@@ -1,4 +1,4 @@
-"""Prediction maps: from surrogate values to positions. Arrays in, arrays out."""
+"""Prediction maps: functions from surrogate values to positions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
     "topological_positions",
 ]
 
-#: Every prediction map by its key, which is objective and name: "map_exact", "disagreement_auto".
+#: Prediction maps by key, which is objective and name: "map_exact", "disagreement_auto".
 PREDS = {
     pred.key: pred
     for pred in (
@@ -56,7 +56,7 @@ def preds_for(objective: str) -> dict[str, Pred]:
     Parameters
     ----------
     objective : {"positional", "map", "disagreement"}
-        As in :class:`Pred`.
+        Problem to solve, as in :class:`Pred`.
 
     Returns
     -------
@@ -80,10 +80,10 @@ def get_pred(pred: str | Pred | Callable[..., Any], objective: str) -> Pred:
     ----------
     pred : str, Pred or callable
         A name in :func:`preds_for`, or a function from a matrix of shape (r, r) to positions,
-        which :meth:`Pred.from_positions` makes a :class:`Pred`. A :class:`Pred` with the
-        objective is returned as it is.
+        which :meth:`Pred.from_positions` turns into a :class:`Pred`. A :class:`Pred` with the
+        objective is returned unchanged.
     objective : {"positional", "map", "disagreement"}
-        As in :class:`Pred`.
+        Problem to solve, as in :class:`Pred`.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def get_pred(pred: str | Pred | Callable[..., Any], objective: str) -> Pred:
     Raises
     ------
     ValueError
-        If the name is unknown (the valid ones are listed), or the objective is another.
+        If the name is unknown (the message lists the valid ones), or the objective is another one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a prediction map is: the problem it solves, how well, and at what cost."""
+"""Prediction maps as objects: the problem, the solver, its guarantee and its cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._result import PredResult
 
 
 def heuristic_cost(r: int) -> float:
-    """Return the seconds of a search that looks at all pairs a few times."""
+    """Return the seconds of a search that visits all pairs a few times."""
     return 3e-6 * r**2
 
 
@@ -23,35 +23,39 @@ def heuristic_cost(r: int) -> float:
 class Pred:
     r"""A prediction map: from surrogate values to positions.
 
-    A ranker runs it on the values of each query. Registered in ``PREDS`` under its :attr:`key`,
-    it is known by its name wherever a ``pred`` is named.
+    A ranker runs it on the values of each query. Once registered in ``PREDS`` under its
+    :attr:`key`, it is available by name for every parameter `pred`.
 
     Parameters
     ----------
     name : str
-        What ``pred=`` says.
+        Name to be passed as ``pred``.
     objective : {"positional", "map", "disagreement"}
-        Problem that it solves: to maximize :math:`\sum_i u_i \phi(\sigma(i))` for every
-        non-increasing :math:`\phi`, to maximize
-        :math:`\sum_{i \ge j} u_{ij} / \max(\sigma(i), \sigma(j))`, or to minimize
-        :math:`\sum_{i \ne j} u_{ij} 1(\sigma(i) > \sigma(j))`. Measures name theirs.
+        Problem to solve: maximize :math:`\sum_i u_i \phi(\sigma(i))` for every
+        non-increasing :math:`\phi`, maximize
+        :math:`\sum_{i \ge j} u_{ij} / \max(\sigma(i), \sigma(j))`, or minimize
+        :math:`\sum_{i \ne j} u_{ij} 1(\sigma(i) > \sigma(j))`. Each measure names its objective.
     solve : callable
-        From a matrix of shape (r, r), or a stack of shape (n, r, r), to a
-        :class:`PredResult`. From values of shape (r,) or (n, r) to positions where the
-        objective is "positional".
+        Function from a matrix of shape (r, r), or a stack of shape (n, r, r), to a
+        :class:`PredResult`. If the objective is "positional", from values of shape (r,) or (n, r)
+        to positions.
     exact : bool, default=False
         Whether the positions are best for the objective.
     condition : str, default=None
-        Noise condition under which positions that are not exact are best all the same, by its
+        Noise condition under which positions of an inexact map are best nevertheless, by its
         name in ``skcalrank.calibration.CONDITIONS``.
     max_size : int, default=None
-        Largest number of documents that it takes, beyond which ``solve`` raises a
-        ``ValueError``; None = any number.
+        Largest number of documents, above which ``solve`` raises a ``ValueError``. If None, any
+        number is accepted.
     cost : callable, default=3e-6 r^2
-        From a number of documents to roughly the seconds that a hard matrix of a stack takes
-        on one core. Rankers with ``n_jobs`` share work by it.
+        Function from a number of documents to the approximate seconds for a hard matrix of a stack
+        on one core. Rankers with ``n_jobs`` distribute work by it.
     options : tuple of str, default=()
-        Keywords that ``solve`` takes. A ranker passes its parameters of these names.
+        Keywords that ``solve`` accepts. A ranker passes its parameters of these names.
+
+    See Also
+    --------
+    get_pred : A prediction map by its name.
 
     Examples
     --------
@@ -74,7 +78,7 @@ class Pred:
     exact: bool = False
     condition: str | None = None
     max_size: int | None = None
-    # From a factory, because a function in the class would be a method.
+    # A default factory, because a function in the class body would become a method.
     cost: Callable[[int], float] = field(default_factory=lambda: heuristic_cost, repr=False)
     options: tuple[str, ...] = ()
 
@@ -87,18 +91,19 @@ class Pred:
     def from_positions(
         cls, function: Callable[..., Any], objective: str, *, name: str | None = None, **facts: Any
     ) -> Pred:
-        """Make a prediction map of a function that returns positions only.
+        """Make a prediction map from a function that returns positions only.
 
-        Value and bound are added, for objectives of pairs.
+        For objectives of pairs, value and bound are computed from the positions.
 
         Parameters
         ----------
         function : callable
-            From a matrix of shape (r, r) to the positions 1 to r of its documents, and called
-            for each query. Where the objective is "positional", as ``solve``.
+            Function from a matrix of shape (r, r) to the positions 1 to r of its documents, called
+            for each query. If the objective is "positional", as ``solve``.
         objective : str
+            Problem to solve, as in :class:`Pred`.
         name : str, default=None
-            None is the name of the function.
+            Name of the map. If None, the name of the function.
         **facts
             Other parameters of :class:`Pred`.
 
@@ -120,7 +125,7 @@ class Pred:
 
     @property
     def shape(self) -> str:
-        """Where the surrogate values live: "documents" or "pairs"."""
+        """Whether surrogate values are of "documents" or of "pairs"."""
         return OBJECTIVES[self.objective].shape
 
     @property
@@ -129,12 +134,12 @@ class Pred:
         return OBJECTIVES[self.objective].larger_is_better
 
 
-# These are functions as well, and compare, which partials and closures do not.
+# Callable dataclasses compare equal, unlike partials and closures.
 
 
 @dataclass(frozen=True)
 class Method:
-    """A function with its ``method`` set."""
+    """A function with its argument ``method`` set."""
 
     function: Callable[..., Any]
     method: str
@@ -145,7 +150,7 @@ class Method:
 
 @dataclass(frozen=True)
 class _OneByOne:
-    """A function from a matrix to positions, on stacks and with the value of the positions."""
+    """A function from one matrix to positions, applied to stacks, with value and bound."""
 
     function: Callable[..., Any]
     objective: str

@@ -1,4 +1,4 @@
-"""Minimum weighted feedback arc set: the exact prediction map of pairwise disagreement."""
+"""Minimum weighted feedback arc set, the exact prediction map of pairwise disagreement."""
 
 from __future__ import annotations
 
@@ -20,44 +20,43 @@ from ._result import PredResult
 from ._subsets import best_chain
 from ._topological import topological_order
 
-# Components up to this size are solved over their subsets, larger ones by an integer program.
+# Size up to which components are solved over their subsets; integer programs solve larger ones.
 _SUBSETS_UP_TO = 14
 
-# A component above this size goes to the local search under method="auto".
+# Size above which components are solved by local search under method="auto".
 _AUTO_UP_TO = 20
 
 
 def feedback_arc_positions(
     U: ArrayLike, *, method: str = "exact", time_limit: float | None = None
 ) -> PredResult:
-    r"""Positions that minimize :math:`\sum_{i \ne j} U_{ij} 1(\sigma(i) > \sigma(j))`.
+    r"""Return positions that minimize :math:`\sum_{i \ne j} U_{ij} 1(\sigma(i) > \sigma(j))`.
 
-    The exact prediction map of pairwise disagreement: with least squares on all pairs it is
+    This is the exact prediction map of pairwise disagreement: with least squares on all pairs it is
     calibrated (Fisher-consistent) under every distribution (RAT13, section 7). The problem is
     the minimum weighted feedback arc set, which is NP-hard in general.
 
     The exact method splits the graph of net preferences :math:`u_{ij} - u_{ji} > 0` into strongly
-    connected components, between which every optimal order is known, and solves each: over
-    its subsets when it is small, else by the linear-ordering program with triangle
-    inequalities added as they are violated (HiGHS).
+    connected components, whose order relative to each other is known, and solves each of them: by
+    dynamic programming over its subsets if it is small, else by the linear-ordering program, to
+    which violated triangle inequalities are added (HiGHS).
 
     Parameters
     ----------
     U : array-like of shape (r, r) or (n, r, r)
-        Estimated preferences of a query, or of n queries of r documents; the diagonal is not
-        read.
+        Estimated preferences of a query, or of n queries of r documents; the diagonal is ignored.
     method : {"exact", "local_search", "auto"}, default="exact"
-        "local_search" moves documents one by one to their best place until none gains. "auto"
-        is exact on components of up to 20 documents and searches locally on larger ones.
+        "local_search" moves single documents to their best place until no move improves the value.
+        "auto" is exact on components of up to 20 documents and uses local search on larger ones.
     time_limit : float, default=None
-        Seconds, for each query, after which the exact method returns the best it has, with its
-        bound.
+        Seconds for each query after which the exact method returns the best order found, with a
+        bound. If None, there is no limit.
 
     Returns
     -------
     result : PredResult
-        ``positions``, ``value`` (lower is better), ``bound``, ``proven``, ``method``; of arrays
-        for a stack.
+        ``positions``, ``value`` (lower is better), ``bound``, ``proven``, ``method``; arrays of
+        them for a stack.
 
     Raises
     ------
@@ -74,16 +73,16 @@ def feedback_arc_positions(
     check_option("method", method, ("exact", "local_search", "auto"))
     number = time_limit is None or isinstance(time_limit, Real)
     if not number or not (time_limit is None or time_limit > 0):
-        raise ValueError(f"time_limit={time_limit!r}: give a positive number of seconds, or None.")
+        raise ValueError(f"time_limit must be a positive number or None, got {time_limit!r}.")
     result: PredResult = on_stack(partial(_solve, method=method, time_limit=time_limit), U)
     return result
 
 
-# Below, everything is of a stack, one matrix a stack of one, up to the solvers of a component.
+# The functions below take stacks, down to the solvers of one component.
 
 
 def _solve(U: Floats, method: str, time_limit: float | None) -> PredResult:
-    """The components in order, and within each its own order."""
+    """Return the order of the components, and within each its own order, as positions."""
     net = net_graph(U)
     head, size = _components(net)
     exact_up_to = {"exact": np.inf, "auto": _AUTO_UP_TO, "local_search": 0}[method]
@@ -98,9 +97,9 @@ def _solve(U: Floats, method: str, time_limit: float | None) -> PredResult:
 
 
 def _components(net: Floats) -> tuple[Ints, Ints]:
-    """Strongly connected components of the positive part: first document of each one's, size."""
+    """Return the first document of the strong component of each document, and its size."""
     n, r, _ = net.shape
-    # One graph of all queries side by side.
+    # All queries form one graph without edges between them.
     edges = net > 0
     query, _, loser = np.nonzero(edges)
     ends = np.append(0, np.cumsum(np.count_nonzero(edges, axis=2)))
@@ -113,10 +112,10 @@ def _components(net: Floats) -> tuple[Ints, Ints]:
 
 
 def _place_of_heads(net: Floats, head: Ints, size: Ints) -> Ints:
-    """Places of the components in an order that follows the edges between them.
+    """Return the places of the components in an order that follows the edges between them.
 
-    A component is known by its first document; of those that may come next, the one of largest
-    mean net preference does. Other documents have no edges, and their places no meaning.
+    Each component is represented by its first document. Among components that may come next, the
+    one of largest mean net preference does. The places of all other documents are meaningless.
     """
     n, r, _ = net.shape
     query, winner, loser = np.nonzero((net > 0) & (head[:, :, None] != head[:, None, :]))
@@ -128,7 +127,7 @@ def _place_of_heads(net: Floats, head: Ints, size: Ints) -> Ints:
 
 
 def _places_in_small(net: Floats, head: Ints, size: Ints) -> Ints:
-    """Places within components, those of one size together; a component of size 0 is left."""
+    """Return places within components, solved together for each size; size 0 is skipped."""
     place = np.zeros(head.shape, dtype=np.intp)
     for r in np.unique(size[size > 0]):
         query, document = np.nonzero(size == r)
@@ -144,7 +143,10 @@ def _places_in_small(net: Floats, head: Ints, size: Ints) -> Ints:
 def _places_in_large(
     net: Floats, head: Ints, exact_up_to: float, time_limit: float | None
 ) -> tuple[Ints, Floats]:
-    """Places within components, one by one, and what better ones could save; head -1 is left."""
+    """Return places within components, solved one by one, and a bound on the excess of the loss.
+
+    Documents with head -1 are skipped.
+    """
     place, excess = np.zeros(head.shape, dtype=np.intp), np.zeros(len(net))
     for query in np.flatnonzero((head >= 0).any(axis=1)):
         deadline = np.inf if time_limit is None else time.monotonic() + time_limit
@@ -158,9 +160,9 @@ def _places_in_large(
 
 
 def _over_subsets(net: Floats) -> Ints:
-    """Best orders of a stack by dynamic programming over the sets of documents placed first."""
+    """Return best orders of a stack by dynamic programming over the sets placed first."""
     n, r, _ = net.shape
-    # What each document loses behind every set: its preferences over it, built bit by bit.
+    # Loss of placing each document behind every set, computed bit by bit of the set.
     behind = np.zeros((r, 1 << r, n))
     for j in range(r):
         column = net[:, :, j].T[:, None]
@@ -168,22 +170,25 @@ def _over_subsets(net: Floats) -> Ints:
     return best_chain(np.zeros((1 << r, n)), behind)
 
 
-# The solvers of one component return an order and a bound on what a better one could save.
+# Solvers of one component, which return an order and a bound on what a better one could save.
 
 
 def _search(net: Floats, deadline: float | None = None) -> tuple[Ints, float]:
-    """Insertion local search from the order of net preference; bound: each pair at its best."""
+    """Return an order by insertion local search, and the net preferences that it contradicts.
+
+    They bound what a better order could save. The search starts from the order of net preference.
+    """
     order = _insert(net, np.argsort(-net.sum(axis=1), kind="stable"))
     return order, _loss(net, order)
 
 
 def _loss(net: Floats, order: Ints) -> float:
-    """Net preferences that an order contradicts."""
+    """Return the sum of the net preferences that an order contradicts."""
     return float(np.maximum(np.tril(net[np.ix_(order, order)]), 0.0).sum())
 
 
 def _insert(net: Floats, order: Ints) -> Ints:
-    """Move each document to where it loses least, until no move gains."""
+    """Move each document to its best place, until no move improves the order."""
     order = list(order)
     scale = np.abs(net).max() * 1e-12
     improved = True
@@ -192,7 +197,7 @@ def _insert(net: Floats, order: Ints) -> Ints:
         for document in list(order):
             old = order.index(document)
             rest = order[:old] + order[old + 1 :]
-            # Kept when placed before rest[q]: net over those behind, minus over those before.
+            # Net preferences kept if placed before rest[q], up to a constant.
             gains = net[document, rest]
             kept = np.append(0.0, -2.0 * np.cumsum(gains))
             new = int(kept.argmax())
@@ -205,8 +210,8 @@ def _insert(net: Floats, order: Ints) -> Ints:
 class _Triangles:
     """The linear-ordering program with the triangle inequalities found so far.
 
-    A variable for each pair i < j: 1 when i stands before j. The triple i < j < k has
-    ``0 <= x_ij + x_jk - x_ik <= 1``.
+    There is a variable for each pair i < j, which is 1 if i is placed before j. The triple i < j <
+    k has the inequalities ``0 <= x_ij + x_jk - x_ik <= 1``.
     """
 
     def __init__(self, net: Floats) -> None:
@@ -218,7 +223,7 @@ class _Triangles:
         self.found = np.zeros((0, 3), dtype=np.intp)
 
     def minimize(self, relaxed: bool, deadline: float) -> tuple[Floats | None, Any]:
-        """Best x with the inequalities found so far, and a bound on the loss; None: no time."""
+        """Return the best x under the inequalities so far and a bound, or None on timeout."""
         if not len(self.found):
             x = (self.gain > 0) * 1.0
             return x, 0.0
@@ -242,17 +247,17 @@ class _Triangles:
         return result.x, np.maximum(self.gain, 0.0).sum() + bound
 
     def places(self, x: Floats) -> Floats:
-        """How many documents each one stands before, by the values of the variables."""
+        """Return for each document how many it is placed before, given the variables."""
         places: Array = np.bincount(self.i, x, self.r) + np.bincount(self.j, 1 - x, self.r)
         return places
 
     def add_violated(self, x: Floats, most: int) -> int:
-        """Add the inequalities that x violates most; how many there were."""
+        """Add the inequalities that x violates most, and return how many it violates."""
         before = np.zeros((self.r, self.r))
         before[self.i, self.j] = x
         new = []
         for j in range(1, self.r - 1):
-            # i < j < k, all of them at once.
+            # All i < j and all k > j at once.
             total = before[:j, j : j + 1] + before[j, j + 1 :] - before[:j, j + 1 :]
             i, k = np.nonzero((total > 1 + 1e-6) | (total < -1e-6))
             k += j + 1
@@ -266,8 +271,8 @@ class _Triangles:
 
 
 def _integer_program(net: Floats, deadline: float) -> tuple[Ints, float]:
-    """Relaxation with the inequalities that are violated, then integers where it must be."""
-    # The solver's tolerances are absolute.
+    """Solve the relaxation with violated inequalities, and the integer program if required."""
+    # Scale, because the tolerances of the solver are absolute.
     scale = np.abs(net).max()
     net = net / scale
     program = _Triangles(net)
@@ -283,7 +288,7 @@ def _integer_program(net: Floats, deadline: float) -> tuple[Ints, float]:
         loss = _loss(net, order)
         if loss < best:
             best_order, best = order, loss
-        # A relaxed solution that violates nothing has fractions left: ask for integers.
+        # If a relaxed solution violates nothing but is fractional, require integers.
         relaxed &= program.add_violated(x, 20 * len(net)) > 0
     return best_order, scale * (best - lower) if best - lower > tolerance else 0.0
 

@@ -1,4 +1,4 @@
-"""The prediction map of MAP: a quadratic assignment, but a sequential one."""
+"""The prediction map of MAP, a quadratic assignment that can be solved sequentially."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from ._objectives import map_result, map_weights
 from ._result import PredResult
 from ._subsets import best_chain, weights_of_sets
 
-# Two to this power sets are looked at in a tenth of a second; "auto" stays exact up to here.
+# Largest numbers of documents for "auto" to be exact, which then takes a tenth of a second, and for
+# "exact"; number of sets that the beam keeps.
 _AUTO_UP_TO = 16
 _EXACT_UP_TO = 20
 _BEAM_WIDTH = 32
 
 
 def map_positions(U: ArrayLike, *, method: str = "exact") -> PredResult:
-    r"""Positions that maximize :math:`\sum_{i \ge j} U_{ij} / \max(\sigma(i), \sigma(j))`.
+    r"""Return positions that maximize :math:`\sum_{i \ge j} U_{ij} / \max(\sigma(i), \sigma(j))`.
 
-    The exact prediction map of MAP: with least squares on :math:`y_i y_j / |y|_1` it is
+    This is the exact prediction map of MAP: with least squares on :math:`y_i y_j / |y|_1` it is
     calibrated (Fisher-consistent) under every distribution (RAT13, section 6). Placing
     document i at position k behind the set S gains
     :math:`(u_{ii} + \sum_{j \in S} u_{ij})/k`, so a dynamic program over sets is exact.
@@ -31,24 +32,24 @@ def map_positions(U: ArrayLike, *, method: str = "exact") -> PredResult:
     Parameters
     ----------
     U : array-like of shape (r, r) or (n, r, r)
-        Estimates of a query, or of n queries of r documents; the lower triangle is read, with
-        the diagonal.
+        Estimates of a query, or of n queries of r documents; only the lower triangle and the
+        diagonal are read.
     method : {"exact", "beam", "diagonal", "auto"}, default="exact"
-        "exact" for up to 20 documents; "beam" keeps the 32 best sets of each size;
+        "exact" is for up to 20 documents; "beam" keeps the 32 best sets of each size;
         "diagonal" sorts by :math:`u_{ii}`, which is calibrated on P_reinforce (Theorem 4).
-        "auto" is exact for up to 16 documents and a beam beyond.
+        "auto" is "exact" for up to 16 documents and "beam" for more.
 
     Returns
     -------
     result : PredResult
-        ``positions``, ``value`` (higher is better), ``bound``, ``proven``, ``method``; of
-        arrays for a stack.
+        ``positions``, ``value`` (higher is better), ``bound``, ``proven``, ``method``; arrays of
+        them for a stack.
 
     Raises
     ------
     ValueError
-        If U is not square or holds NaN or infinity, the method is unknown, or "exact" is
-        asked of more than 20 documents.
+        If U is not square or holds NaN or infinity, the method is unknown, or there are more than
+        20 documents for "exact".
 
     Examples
     --------
@@ -63,14 +64,14 @@ def map_positions(U: ArrayLike, *, method: str = "exact") -> PredResult:
         method = "exact" if r <= _AUTO_UP_TO else "beam"
     if method == "exact" and r > _EXACT_UP_TO:
         raise ValueError(
-            f"method='exact' looks at all sets of documents, and {r} documents have too many "
-            f"(at most {_EXACT_UP_TO}): use method='auto' or 'beam'."
+            f"U must be of at most {_EXACT_UP_TO} documents for method='exact', which enumerates "
+            f"their sets, got {r}: use method='auto' or 'beam'."
         )
     result: PredResult = on_stack(partial(_solve, method=method), U)
     return result
 
 
-# Below, everything is of a stack: one matrix is a stack of one.
+# The functions below take stacks of matrices.
 
 
 def _solve(U: Floats, method: str) -> PredResult:
@@ -83,10 +84,10 @@ def _exact(weights: Floats) -> Ints:
 
 
 def _over_subsets(weights: Floats) -> Ints:
-    """Best orders by dynamic programming over the sets of documents placed first.
+    """Return best orders by dynamic programming over the sets of documents placed first.
 
-    Summed by parts: the k documents placed first are worth their weight over ``k (k + 1)``,
-    all r of them over r.
+    With summation by parts, the set of the first k documents contributes its weight over
+    ``k (k + 1)``, and the set of all r documents its weight over r.
     """
     worth, r = weights_of_sets(weights), weights.shape[1]
     size = 0
@@ -103,7 +104,7 @@ def _diagonal(weights: Floats) -> Ints:
 
 
 def _beam(weights: Floats) -> Ints:
-    """Grow the best sets of each size, one document at a time."""
+    """Return orders found by growing the best sets of each size, one document at a time."""
     n, r, _ = weights.shape
     rows = np.arange(n)[:, None]
     diagonal = weights.diagonal(axis1=1, axis2=2)[:, None]
@@ -118,7 +119,7 @@ def _beam(weights: Floats) -> Ints:
         reached = reached.reshape(n, -1)
         chosen, new = _best_distinct(reached, (key[:, :, None] + keys).reshape(n, -1))
         parent, document = np.divmod(chosen, r)
-        # A state of value minus infinity fills the beam up where there are too few.
+        # States of value minus infinity fill the beam if there are too few sets.
         value = np.where(new, reached[rows, chosen], -np.inf)
         inside, linked = inside[rows, parent], linked[rows, parent] + weights[rows, document]
         np.put_along_axis(inside, document[:, :, None], True, axis=2)
@@ -131,9 +132,9 @@ def _beam(weights: Floats) -> Ints:
 
 
 def _best_distinct(values: Floats, keys: Array, most: int = 8 * _BEAM_WIDTH) -> tuple[Ints, Bools]:
-    """Places of the best values of each row with different keys, as many as the beam is wide.
+    """Return places of the best values with distinct keys in each row, up to the width of the beam.
 
-    Says of each place as well whether it is one: rows may have too few.
+    Also return whether each place is valid, because rows may have fewer distinct keys.
     """
     most, rows = min(most, values.shape[1]), np.arange(len(values))[:, None]
     best = np.sort(np.argpartition(-values, most - 1, axis=1)[:, :most], axis=1)
@@ -148,7 +149,7 @@ def _best_distinct(values: Floats, keys: Array, most: int = 8 * _BEAM_WIDTH) -> 
 
 
 def _repeated(keys: Array) -> Bools:
-    """Whether an equal key stands before, in each row."""
+    """Return whether an equal key occurs earlier in the row."""
     order = np.argsort(keys, axis=1, kind="stable")
     ordered = np.take_along_axis(keys, order, axis=1)
     out = np.zeros(keys.shape, dtype=bool)
@@ -159,7 +160,7 @@ def _repeated(keys: Array) -> Bools:
 _SOLVERS = {"exact": _exact, "beam": _beam, "diagonal": _diagonal}
 
 
-# More documents than this have too many sets for any number.
+# Bound of the exponent, so that the cost does not overflow.
 _MOST = 1000
 
 

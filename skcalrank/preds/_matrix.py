@@ -1,4 +1,4 @@
-"""Stacks of the matrices that pair-based prediction maps read."""
+"""Stacks of the matrices that prediction maps of pairs read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._result import PredResult
 
 
 def check_stack(U: ArrayLike) -> Floats:
-    """Finite square matrices, one or a stack, or an error that says what is wrong."""
+    """Return finite square matrices, one or a stack, or raise an error."""
     stack: Floats = checked_array(U, "U", order="C", allow_nd=True)
     if stack.ndim > 3:
         raise ValueError(f"U must have shape (r, r) or (n, r, r), got {stack.shape}.")
@@ -22,10 +22,10 @@ def check_stack(U: ArrayLike) -> Floats:
 
 
 def on_stack(solve: Callable[[Floats], Any], U: ArrayLike) -> Any:
-    """Apply a function of a stack to a stack, part by part, or to a matrix as a stack of one.
+    """Apply a function of a stack to a stack, part by part, or to one matrix as a stack of one.
 
-    The function returns an array, or a :class:`PredResult` of arrays, of one row per matrix.
-    No row may depend on the others.
+    The function returns an array, or a :class:`PredResult` of arrays, with one row per matrix.
+    Rows must not depend on each other.
     """
     U = check_stack(U)
     if U.ndim == 2:
@@ -38,19 +38,19 @@ def on_stack(solve: Callable[[Floats], Any], U: ArrayLike) -> Any:
 
 
 def parts(stack: Floats, cells: int) -> Iterator[Floats]:
-    """Return parts of a stack that stay in cache, at `cells` for each matrix."""
+    """Return parts of a stack that fit into the cache, at `cells` for each matrix."""
     step = max(1, CACHE_CELLS // cells)
     return (stack[start : start + step] for start in range(0, len(stack), step))
 
 
 def order_to_positions(order: Ints) -> Ints:
-    """1-based positions of the documents from the documents in order, along the last axis."""
+    """Return the 1-based positions, given the documents in order, along the last axis."""
     positions = np.empty(order.shape, dtype=np.intp)
     np.put_along_axis(positions, order, np.arange(1, order.shape[-1] + 1), axis=-1)
     return positions
 
 
 def total(stack: Floats) -> Floats:
-    """Sum of each matrix."""
+    """Return the sum of each matrix."""
     sums: Floats = stack.reshape(len(stack), -1).sum(axis=1)
     return sums

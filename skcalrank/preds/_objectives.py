@@ -1,4 +1,4 @@
-"""Problems that prediction maps solve: the value of positions, and a bound on the best value."""
+"""Problems that prediction maps solve: values of positions, and bounds of the best value."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ from ._result import PredResult
 
 
 class Objective(NamedTuple):
-    """What the positions of a prediction map are best for.
+    """A problem that prediction maps solve.
 
-    ``result`` takes a stack of matrices, positions and the name of a method, and returns a
-    :class:`PredResult`; it is None where the value depends on more than the matrices. ``reads``
-    returns what decides on the positions: symmetric matrices, or antisymmetric ones.
+    Attributes
+    ----------
+    shape : {"documents", "pairs"}
+        What surrogate values are of.
+    larger_is_better : bool
+        Whether larger values are better.
+    result : callable or None
+        Function from a stack of matrices, positions and the name of a method to a
+        :class:`PredResult`; None if the value depends on more than the matrices.
+    reads : callable or None
+        Function to the symmetric or antisymmetric matrices that determine the positions.
     """
 
     shape: str
@@ -32,7 +40,7 @@ def map_weights(U: Floats) -> Floats:
 
 
 def map_result(weights: Floats, order: Ints, method: str, exact: bool = False) -> PredResult:
-    """Return positions with their value for MAP, which is the bound where they are exact."""
+    """Return positions with their value for MAP, which is also the bound if they are exact."""
     value = _map_value(weights, order)
     bound = value if exact else np.maximum(value, _map_bound(weights))
     proven = bound - value <= 1e-12 * total(np.abs(weights))
@@ -45,7 +53,7 @@ def _map_at(U: Floats, positions: Ints, method: str) -> PredResult:
 
 
 def _map_value(weights: Floats, order: Ints) -> Floats:
-    """Sum over positions of what the document there adds, over the position."""
+    """Return the sum over positions of what the document there adds, over the position."""
     n, r = order.shape
     placed = weights[np.arange(n)[:, None, None], order[:, :, None], order[:, None, :]]
     value: Floats = (np.tril(placed).sum(axis=2) / np.arange(1, r + 1)).sum(axis=1)
@@ -53,10 +61,11 @@ def _map_value(weights: Floats, order: Ints) -> Floats:
 
 
 def _map_bound(weights: Floats) -> Floats:
-    """Bound the weight of every set of k documents, and sum the bounds by parts over k.
+    """Return bounds of the values for MAP.
 
-    In a set of k, document i adds ``u_ii`` and half of its links to k - 1 others, at most its
-    k - 1 largest; the k documents that could add most bound the set.
+    The weight of every set of k documents is bounded, and the bounds are summed by parts. In a set
+    of k, document i adds ``u_ii`` and half of its links to k - 1 others, which is at most half of
+    its k - 1 largest links. The k documents with the largest such values bound the set.
     """
     n, r, _ = weights.shape
     links = np.where(np.eye(r, dtype=bool), -np.inf, weights)
@@ -76,12 +85,12 @@ def net_graph(U: Floats) -> Floats:
 
 
 def disagreement(U: Floats, positions: Ints) -> Floats:
-    """Return the preferences that positions contradict, summed."""
+    """Return the sum of the preferences that positions contradict."""
     return total(np.where(_later(positions), U, 0.0))
 
 
 def disagreement_result(U: Floats, positions: Ints, excess: Floats, method: Array) -> PredResult:
-    """Return positions with their disagreement, of which they may lose up to `excess`."""
+    """Return positions with their disagreement, which exceeds the best by `excess` at most."""
     later = _later(positions)
     value = disagreement(U, positions)
     scale = total(np.where(later | later.swapaxes(1, 2), np.abs(U), 0.0))
@@ -90,17 +99,17 @@ def disagreement_result(U: Floats, positions: Ints, excess: Floats, method: Arra
 
 
 def disagreement_at(U: Floats, positions: Ints, method: str) -> PredResult:
-    """Return positions with their disagreement; the bound has each pair at its best."""
+    """Return positions with their disagreement; the bound is the sum of pairwise minima."""
     contradicted = np.where(_later(positions), np.maximum(net_graph(U), 0.0), 0.0)
     return disagreement_result(U, positions, total(contradicted), np.full(len(U), method))
 
 
 def _later(positions: Ints) -> Bools:
-    """Whether the row's document stands behind the column's."""
+    """Return whether the document of the row is placed behind that of the column."""
     return positions[:, :, None] > positions[:, None, :]
 
 
-#: Every objective by the name that measures and prediction maps give.
+#: Objectives by the names that measures and prediction maps use.
 OBJECTIVES = {
     "positional": Objective("documents", True),
     "map": Objective("pairs", True, _map_at, map_weights),

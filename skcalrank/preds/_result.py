@@ -1,4 +1,4 @@
-"""What a prediction map that solves a hard problem returns."""
+"""The result of a prediction map of pairs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..data import Ints
 
 
 class PredResult(NamedTuple):
-    """Positions, with what is known of how good they are.
+    """Positions, and how good they are known to be.
 
     For a stack of n matrices every field is an array whose first axis has length n.
 
@@ -17,11 +17,11 @@ class PredResult(NamedTuple):
     positions : ndarray of int of shape (r,) or (n, r)
         1-based position of each document.
     value : float
-        Of the objective at these positions.
+        Value of the objective at these positions.
     bound : float
-        No positions can have a better value.
+        Bound of the best value: no positions can be better.
     proven : bool
-        Whether the positions are best: value and bound agree.
+        Whether the positions are best, i.e. value and bound agree.
     method : str
         The method that found them.
     """
@@ -34,10 +34,10 @@ class PredResult(NamedTuple):
 
     @property
     def gap(self) -> Any:
-        """Distance between value and bound."""
+        """Difference between value and bound."""
         return abs(self.value - self.bound)
 
     def each(self) -> list[PredResult]:
-        """Return the results of a stack one by one."""
+        """Return the results of a stack as a list."""
         columns = (column.tolist() for column in self[1:])
         return [PredResult(*fields) for fields in zip(self.positions, *columns)]

@@ -9,7 +9,7 @@ from ._base import Pred
 
 
 def sort_positions(u: ArrayLike) -> Ints:
-    r"""Positions by decreasing value, best against every positional basis.
+    r"""Return positions by decreasing value, which are best for every non-increasing discount.
 
     For a non-increasing discount :math:`\phi` the positions maximize
     :math:`\sum_i u_i \phi(\sigma(i))`, by the rearrangement inequality (RAT13, sections
@@ -23,7 +23,7 @@ def sort_positions(u: ArrayLike) -> Ints:
     Returns
     -------
     positions : ndarray of int, same shape
-        1-based; equal values keep their order.
+        1-based; documents with equal values keep their order.
 
     Raises
     ------

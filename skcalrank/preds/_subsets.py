@@ -1,7 +1,7 @@
 """Dynamic programs over the sets of documents that are placed first.
 
-Set S has the number ``sum_{i in S} 2^i``. Matrices come as a stack, and arrays over sets have the
-matrices on their last axis: what is done to a set is done to all of them at once.
+Set S has the number ``sum_{i in S} 2^i``. Arrays over sets have the matrices of a stack on their
+last axis, so that all matrices are processed at once.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from ..data import Floats, Ints
 
 
 def weights_of_sets(weights: Floats) -> Floats:
-    """Sum of each matrix's lower triangle over every set, diagonal included.
+    """Return the sum of the lower triangle of each matrix over every set, diagonal included.
 
-    Takes a stack of shape (n, r, r), returns an array of shape (2^r, n).
+    Maps a stack of shape (n, r, r) to an array of shape (2^r, n).
     """
     n, r, _ = weights.shape
     total = np.zeros((1 << r, n))
@@ -31,8 +31,8 @@ def weights_of_sets(weights: Floats) -> Floats:
 def best_chain(worth: Floats, behind: Floats | None = None) -> Ints:
     """Return the orders of the documents, of shape (n, r), whose chains of sets are worth most.
 
-    `worth`, of shape (2^r, n), is that of each set when it is placed first; `behind`, of shape
-    (r, 2^r, n), that of placing a document right behind a set.
+    `worth`, of shape (2^r, n), is the value of each set if it is placed first; `behind`, of shape
+    (r, 2^r, n), is the value of placing a document right behind a set.
     """
     r = len(worth).bit_length() - 1
     best = worth.copy()
@@ -54,7 +54,7 @@ def best_chain(worth: Floats, behind: Floats | None = None) -> Ints:
 
 
 def _best_arrival(best: Floats, behind: Floats | None, sets: Ints, size: int) -> Floats:
-    """Of the ways to reach each set by its last document, the worth of the best."""
+    """Return the largest value with which each set is reached, over its last document."""
     left = sets
     top: Floats | None = None
     for _ in range(size):
@@ -71,7 +71,7 @@ def _best_arrival(best: Floats, behind: Floats | None, sets: Ints, size: int) ->
 
 
 def _by_size(r: int) -> Sequence[Ints]:
-    """Sets of 1, 2, ... documents."""
+    """Return the sets of 1, 2, ... documents."""
     size = np.zeros(1 << r, dtype=np.int8)
     for j in range(r):
         size[1 << j : 2 << j] = size[: 1 << j] + 1

@@ -1,9 +1,9 @@
-"""Scores of documents from positions, equal for documents that a map cannot tell apart.
+"""Scores of documents from positions, equal for documents that a map cannot distinguish.
 
-Two documents are twins where exchanging them leaves what the map reads as it is. Between twins that
-stand side by side every order is as good as any other, so they share a score at no cost. Twins
-stand apart in the best order for MAP at times; for the pairwise disagreement they need not, since
-all of them lose the same at a place, and the best of their places is as good for all.
+Two documents are twins if exchanging them does not change the input of the map. The order of
+adjacent twins does not matter, so they share a score at no cost. In the best order for MAP, twins
+may be apart. For pairwise disagreement they can always be adjacent: all of them lose the same at a
+place, so the best of their places is as good for all of them.
 """
 
 from __future__ import annotations
@@ -22,25 +22,26 @@ from ._result import PredResult
 def solve_with_ties(
     pred: Pred, U: Floats, turn: Array, **options: Any
 ) -> tuple[PredResult, Floats]:
-    """Run a prediction map so that the order of the documents does not count.
+    """Run a prediction map so that the order of the documents does not matter.
 
     Parameters
     ----------
     pred : Pred
-        Of pairs.
+        A prediction map of pairs.
     U : ndarray of shape (n, r, r)
+        Matrices of n queries.
     turn : ndarray of shape (n, r)
-        The map is given the documents by increasing `turn`: where it has to choose between equals,
-        this decides and not the order in U.
+        Documents are passed to the map by increasing `turn`, which therefore decides between equal
+        documents, instead of the order in U.
     **options
-        Of ``pred.solve``.
+        Keyword arguments of ``pred.solve``.
 
     Returns
     -------
     result : PredResult
-        Of the stack; twins that share a score stand in the order of U.
+        Result for the stack; twins that share a score are in the order of U.
     scores : ndarray of shape (n, r)
-        Minus the positions, the mean of them for twins side by side.
+        Negative positions; adjacent twins share the mean.
     """
     by_turn = np.argsort(turn, axis=1)
     U = U[np.arange(len(U))[:, None, None], by_turn[:, :, None], by_turn[:, None, :]]
@@ -58,7 +59,7 @@ def solve_with_ties(
 
 
 def _first_twins(read: Floats) -> Ints:
-    """The first twin of each document, itself where there is none before it."""
+    """Return the first twin of each document, which is itself if no other comes before it."""
     first = np.tile(np.arange(read.shape[1]), (len(read), 1))
     some = np.flatnonzero(_may_have_twins(read))
     step = max(1, CACHE_CELLS // read[0].size)
@@ -69,7 +70,7 @@ def _first_twins(read: Floats) -> Ints:
 
 
 def _may_have_twins(read: Floats) -> Bools:
-    """Whether two rows of a matrix agree in what is seen at once."""
+    """Return whether two rows of a matrix agree in maximum, minimum and diagonal."""
     keys = (read.max(axis=2), read.min(axis=2), read.diagonal(axis1=1, axis2=2))
     order = np.lexsort(keys, axis=1)
     keys = [np.take_along_axis(key, order, axis=1) for key in keys]
@@ -79,11 +80,11 @@ def _may_have_twins(read: Floats) -> Bools:
 
 
 def _are_twins(read: Floats) -> Bools:
-    """Whether exchanging two documents changes nothing, of each pair."""
+    """Return for each pair of documents whether exchanging them changes nothing."""
     cells = hash_cells(read) * hash_keys(read.shape[2])
     diagonal = read.diagonal(axis1=1, axis2=2)
     rows = cells.sum(axis=2) - cells.diagonal(axis1=1, axis2=2)
-    # The row of each document, without its relations to itself and to the other one.
+    # Hashes of the row of each document, without the entries of itself and of the other one.
     rest = rows[:, :, None] - cells
     same: Bools = rest == rest.swapaxes(1, 2)
     same &= read == read.swapaxes(1, 2)
@@ -93,7 +94,7 @@ def _are_twins(read: Floats) -> Bools:
 
 
 def _runs(order: Ints, twin_of: Ints) -> Bools:
-    """Whether a run of twins starts at a place of the order."""
+    """Return whether a run of twins starts at each place of the order."""
     twins = np.take_along_axis(twin_of, order, axis=1)
     starts = np.ones(order.shape, dtype=bool)
     starts[:, 1:] = twins[:, 1:] != twins[:, :-1]
@@ -101,7 +102,7 @@ def _runs(order: Ints, twin_of: Ints) -> Bools:
 
 
 def _shared_scores(positions: Ints, twin_of: Ints) -> Floats:
-    """Minus the positions, the mean of them in each run of twins."""
+    """Return the negative positions, replaced by their mean in each run of twins."""
     order = np.argsort(positions, axis=1)
     starts, r = _runs(order, twin_of), order.shape[1]
     place = np.arange(1, r + 1)
@@ -114,7 +115,7 @@ def _shared_scores(positions: Ints, twin_of: Ints) -> Floats:
 
 
 def _gather(result: PredResult, U: Floats, net: Floats, twin_of: Ints) -> PredResult:
-    """Move twins that stand apart to that of their places where they lose least."""
+    """Make all twins adjacent, at the place among theirs where they lose least."""
     order = np.argsort(result.positions, axis=1)
     distinct = np.count_nonzero(twin_of == np.arange(order.shape[1]), axis=1)
     apart = np.flatnonzero(np.count_nonzero(_runs(order, twin_of), axis=1) > distinct)
@@ -130,12 +131,12 @@ def _gather(result: PredResult, U: Floats, net: Floats, twin_of: Ints) -> PredRe
 
 
 def _gathered(net: Floats, order: Ints, twin_of: Ints) -> Ints:
-    """The order of one query, with twins side by side."""
+    """Return the order of one query with all twins adjacent."""
     for first in np.unique(twin_of):
         inside = twin_of[order] == first
         twins, others = order[inside], order[~inside]
         before = np.flatnonzero(inside) - np.arange(len(twins))
-        # What each of them loses behind the others that stand before.
+        # Loss of a twin at each place, from the other documents before it.
         lost = np.append(0.0, np.cumsum(net[first, others]))[before]
         place = before[lost.argmin()]
         order = np.concatenate([others[:place], twins, others[place:]])

@@ -1,4 +1,4 @@
-"""Algorithm 1 of RAT13: drop the lightest edges until there is no cycle, then sort."""
+"""Algorithm 1 of RAT13: delete the lightest edges until there is no cycle, then sort."""
 
 from __future__ import annotations
 
@@ -12,37 +12,36 @@ from ._matrix import on_stack, order_to_positions
 from ._objectives import disagreement_at, net_graph
 from ._result import PredResult
 
-# Closing the widest paths is faster than bisection up to some so many documents, and all matrices
-# of a stack at once than one by one.
+# Numbers of documents up to which the closure of the widest paths is faster than bisection, and up
+# to which processing all matrices of a stack at once is faster than one by one.
 _CLOSE_UP_TO = 100
 _TOGETHER_UP_TO = 32
 
-# After so many documents it is looked whether all graphs have turned out to be cyclic.
+# Number of documents after which to check whether all graphs have turned out to be cyclic.
 _LOOK = 16
 
 
 def topological_positions(U: ArrayLike) -> Ints:
-    r"""Positions by Algorithm 1 of RAT13 (section 7.2).
+    r"""Return positions by Algorithm 1 of RAT13 (section 7.2).
 
-    The graph has an edge (i, j) of weight :math:`(u_{ij} - u_{ji})_+`; pairs of difference
-    zero are no edges. Edges are deleted one by one in ascending order of weight until the
+    The graph has an edge (i, j) of weight :math:`(u_{ij} - u_{ji})_+`; pairs whose difference is
+    zero have no edge. Edges are deleted one by one in ascending order of weight until the
     graph is acyclic, and a topological order is returned. With least squares on all pairs it
-    is calibrated (Fisher-consistent) for the pairwise disagreement on P_DAG (Theorem 7).
+    is calibrated (Fisher-consistent) for pairwise disagreement on P_DAG (Theorem 7).
 
-    Edges of equal weight are deleted in the order of (i, j), rows first. Among the
-    topological orders the one is taken that puts first, of all documents that may come next,
-    the one of largest net preference :math:`\sum_j (u_{ij} - u_{ji})`, and of those the first.
+    Edges of equal weight are deleted in the order of (i, j), rows first. Among documents that may
+    come next in the topological order, the one of largest net preference :math:`\sum_j (u_{ij} -
+    u_{ji})` does, and among equal ones the first.
 
     Parameters
     ----------
     U : array-like of shape (r, r) or (n, r, r)
-        Estimated preferences of a query, or of n queries of r documents; the diagonal is not
-        read.
+        Estimated preferences of a query, or of n queries of r documents; the diagonal is ignored.
 
     Returns
     -------
     positions : ndarray of int of shape (r,) or (n, r)
-        1-based.
+        1-based position of each document.
 
     Raises
     ------
@@ -60,17 +59,18 @@ def topological_positions(U: ArrayLike) -> Ints:
 
 
 def topological_result(U: ArrayLike) -> PredResult:
-    """Return the positions of Algorithm 1 with their disagreement; no cycle: proven."""
+    """Return the positions of Algorithm 1 with their disagreement, proven if there is no cycle."""
     result: PredResult = on_stack(
         lambda stack: disagreement_at(stack, _algorithm_one(stack), "topological"), U
     )
     return result
 
 
-# Below, everything is of a stack: one matrix is a stack of one.
+# The functions below take stacks of matrices.
 
 
 def _algorithm_one(U: Floats) -> Ints:
+    """Return the positions for a stack of matrices."""
     net = net_graph(U)
     edges, priority = net > 0, net.sum(axis=2)
     if U.shape[1] > _TOGETHER_UP_TO:
@@ -85,10 +85,11 @@ def _algorithm_one(U: Floats) -> Ints:
 
 
 def _acyclic_part(weights: Floats) -> Bools:
-    """Edges that are left when the lightest are deleted until there is no cycle.
+    """Return the edges that remain when the lightest are deleted until there is no cycle.
 
-    Acyclicity is monotone in the number deleted: first the critical weight is found, the
-    largest that the lightest edge of a cycle has, then the number of its edges to delete.
+    Acyclicity is monotone in the number of deleted edges. First the critical weight is computed,
+    the largest weight that the lightest edge of a cycle has, then the number of its edges to
+    delete.
     """
     critical = _widest(weights)[:, None, None]
     equal = (weights == critical) & (critical > 0)
@@ -102,12 +103,12 @@ def _acyclic_part(weights: Floats) -> Bools:
     return kept
 
 
-# Edges of the critical weight go in row order. The number of the last that must go is the widest
-# cycle once more, of the turns of these edges, the heavier ones after them all.
+# Edges of the critical weight are deleted in row order. The number of the last one to delete is
+# again a widest-cycle weight, if these edges are weighted by their turns and heavier ones by more.
 
 
 def _later_turns(kept: Bools, equal: Bools) -> Bools:
-    """Edges of the critical weight that stay, of each matrix."""
+    """Return the edges of the critical weight that remain, for each matrix."""
     n, r, _ = equal.shape
     turn = equal.reshape(n, r * r).cumsum(axis=1, dtype=float).reshape(equal.shape)
     turn[~equal] = 0.0
@@ -116,11 +117,11 @@ def _later_turns(kept: Bools, equal: Bools) -> Bools:
 
 
 def _add_later_turns(kept: Bools, row: Ints, column: Ints) -> None:
-    """The same of one matrix, given its edges: by bisection, where there are cycles."""
+    """Add the edges of the critical weight that remain in one matrix, by bisection."""
     last, place = 0, np.full(len(kept), -1)
     graph, start, end, turn = kept, row, column, np.arange(1, len(row) + 1)
     while len(turn):
-        # Is it enough that the first half goes?
+        # Test whether deleting the first half is enough.
         middle = len(turn) // 2
         edges = graph.copy()
         edges[start[middle:], end[middle:]] = True
@@ -128,7 +129,7 @@ def _add_later_turns(kept: Bools, row: Ints, column: Ints) -> None:
         if not len(core):
             graph, start, end, turn = edges, start[:middle], end[:middle], turn[:middle]
             continue
-        # It is not, and one more must go; all cycles are in the core.
+        # It is not, so at least one more must be deleted; all cycles are in the core.
         last = turn[middle]
         place[:] = -1
         place[core] = np.arange(len(core))
@@ -139,7 +140,7 @@ def _add_later_turns(kept: Bools, row: Ints, column: Ints) -> None:
 
 
 def widest_cycle(weights: Floats) -> float:
-    """Return the largest weight that the lightest edge of a cycle has; 0 without a cycle."""
+    """Return the largest weight that the lightest edge of a cycle has, or 0 without a cycle."""
     return float(_widest(np.maximum(weights, 0.0)[None])[0])
 
 
@@ -151,7 +152,7 @@ def _widest(weights: Floats) -> Floats:
 
 
 def _widest_in_core(weights: Floats) -> Any:
-    """Of a matrix, without the documents that no cycle passes."""
+    """Return the widest-cycle weight of one matrix, without documents on no cycle."""
     core = _peel(weights > 0)
     if not len(core):
         return 0.0
@@ -161,8 +162,8 @@ def _widest_in_core(weights: Floats) -> Any:
 
 
 def _close(weights: Floats) -> Floats:
-    """By the closure of the widest paths."""
-    # The matrices on the last axis: rows of few documents are short.
+    """Return the widest-cycle weights by the closure of the widest paths."""
+    # Matrices on the last axis, because rows of few documents are short.
     widest = weights.transpose(1, 2, 0).copy()
     for k in range(len(widest)):
         np.maximum(widest, np.minimum(widest[:, k : k + 1], widest[k]), out=widest)
@@ -171,8 +172,8 @@ def _close(weights: Floats) -> Floats:
 
 
 def _bisect(weights: Floats) -> Any:
-    """By bisection over the weights: over a sample of them first, which saves sorting all."""
-    # Invariant: keeping weights > high leaves no cycle, weights > low does (all, if low < 0).
+    """Return the widest-cycle weight by bisection, first over a sample of the weights."""
+    # Invariant: weights > high have no cycle, and weights > low have one.
     low, high = -1.0, _heaviest_back_edge(weights)
     candidates = weights.ravel()
     for step in (max(1, len(candidates) // 1024), 1):
@@ -182,7 +183,7 @@ def _bisect(weights: Floats) -> Any:
             middle = len(levels) // 2
             left = _peel(weights > levels[middle])
             if len(left):
-                # Cycles of fewer edges pass through what is left alone.
+                # Cycles of heavier edges can pass only through the remaining documents.
                 low, weights = levels[middle], weights[np.ix_(left, left)]
                 levels = levels[middle + 1 :]
             else:
@@ -192,13 +193,13 @@ def _bisect(weights: Floats) -> Any:
 
 
 def _heaviest_back_edge(weights: Floats) -> np.floating[Any]:
-    """Without the edges up to this weight, all point one way: an upper end to start from."""
+    """Return an upper bound: without edges up to this weight, all follow one order."""
     place = np.argsort(np.argsort(weights.sum(axis=0) - weights.sum(axis=1)))
     return np.max(weights, where=place[:, None] > place, initial=0.0)
 
 
 def _peel(edges: Bools) -> Ints:
-    """Take sources and sinks away, layer by layer: what is left holds every cycle."""
+    """Remove sources and sinks layer by layer; return the rest, which holds every cycle."""
     count = edges.astype(np.float32)
     into, out_of = count.sum(axis=0), count.sum(axis=1)
     alive = np.ones(len(edges), dtype=bool)
@@ -213,9 +214,9 @@ def _peel(edges: Bools) -> Ints:
 
 
 def topological_order(edges: Bools, priority: Floats) -> tuple[Ints, Any]:
-    """Documents in orders that follow the edges, and of which graphs: the acyclic ones.
+    """Return documents in orders that follow the edges, and whether each graph is acyclic.
 
-    Of all documents that may come next, the one of highest priority does.
+    Among documents that may come next, the one of highest priority does.
     """
     n, r = priority.shape
     waiting = edges.sum(axis=1)
@@ -225,7 +226,7 @@ def topological_order(edges: Bools, priority: Floats) -> tuple[Ints, Any]:
     for place in range(r):
         document = order[:, place] = key.argmax(axis=1)
         best = found[:, place] = key[rows, document]
-        # Looking whether any graph goes on costs as much as a step.
+        # This check costs as much as a step, so it is done seldom.
         if place % _LOOK == 0 and best.max() == -np.inf:
             break
         key[rows, document] = -np.inf

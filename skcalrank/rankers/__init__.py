@@ -1,4 +1,4 @@
-"""Estimators: each a measure, a surrogate, a prediction map and a regressor."""
+"""Rankers: each is a measure, a surrogate, a prediction map and a regressor."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ._access import why_weights_do_not_repeat as why_weights_do_not_repeat
 from ._aggregated import AggregatedRanker
 from ._base import BaseRanker
 from ._baselines import PairwiseHingeRanker, PairwiseLogisticRanker
+from ._binary import AUCRanker, PrecisionRanker, RBPRanker, RecallRanker
 from ._cv import LeastSquaresRankerCV
 from ._difference_graph import DifferenceGraphRanker
 from ._err import ERRRanker
@@ -27,14 +28,10 @@ from ._order_preserving import OrderPreservingRanker
 from ._pair_base import PairRanker
 from ._pairs import AveragePrecisionRanker, PairwiseDisagreementRanker
 from ._positional import (
-    AUCRanker,
     DCGRanker,
     ExpectedRankUtilityRanker,
     LeastSquaresRanker,
     NDCGRanker,
-    PrecisionRanker,
-    RBPRanker,
-    RecallRanker,
     SpearmanRanker,
 )
 from ._record import FitRecord as FitRecord
@@ -72,7 +69,7 @@ __all__ = [
     "ValueRegularizedRanker",
 ]
 
-#: Every ranker of one label for each document, or of judgments, by the name of its class.
+#: Ranker classes by name, for one label per document or for judgments of a query.
 RANKERS: dict[str, type[BaseRanker]] = {
     name: cls
     for name, cls in ((name, globals()[name]) for name in __all__)

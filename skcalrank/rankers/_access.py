@@ -1,4 +1,4 @@
-"""What other rooms may ask a ranker, as functions: users see only its methods."""
+"""Functions by which other modules query a ranker without reading its private attributes."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from ._score import ScoreRanker
 
 
 def is_ranker(estimator) -> bool:
-    """Return whether an estimator is a ranker of the package, which knows its measure."""
+    """Return whether an estimator is a ranker of this package."""
     return isinstance(estimator, BaseRanker)
 
 
 def measure_of(estimator):
-    """Return the measure of a ranker, or None for another estimator."""
+    """Return the measure of a ranker, or None for any other estimator."""
     return estimator._measure() if is_ranker(estimator) else None
 
 
 def why_weights_do_not_repeat(ranker: BaseRanker) -> str | None:
-    """Return why a weight is not a repetition of the row, or None where it is."""
+    """Return why a sample weight differs from repeating the row, or None if it does not."""
     return ranker._why_weights_do_not_repeat()
 
 
 def require_qid(ranker: BaseRanker, qid, method: str) -> None:
-    """Raise if a method gets no qid and the ranker was fitted with one."""
+    """Raise MissingQidError if `qid` is None and the ranker was fitted with one."""
     ranker._require_qid(qid, method)
 
 
@@ -34,25 +34,25 @@ def scored_by(ranker: BaseRanker, y):
 
 
 def reads_diagonal(ranker: PairRanker) -> bool:
-    """Return whether the matrices of pairs have a diagonal of their own."""
+    """Return whether the matrices of pairs have a diagonal that is estimated."""
     return ranker._diagonal
 
 
 def check_partitions(ranker: ScoreRanker):
-    """Return the regressor, None for Ridge, of a ranker that can be fitted by partitions of rows.
+    """Return the regressor of a ranker that can be fitted to partitions of rows; None means Ridge.
 
     Raises
     ------
     ValueError
         If parameters are invalid, the regressor cannot be fitted to sums over the partitions, or
-        targets of a query depend on other queries.
+        the targets of a query depend on other queries.
     """
     ranker._check_params()
     regressor = ranker._given_regressor()
     if not is_closed_form(regressor):
         raise ValueError(
-            f"X is a dask collection, and {type(regressor).__name__} has no statistics that "
-            "partitions could be added up by: set estimator=GramRidge(alpha=...) of "
+            f"estimator must be fitted by sums over rows if X is a dask collection, got "
+            f"{type(regressor).__name__}: set estimator=GramRidge(alpha=...) of "
             "skcalrank.linear_model, or compute X."
         )
     ranker._check_chunks()

@@ -1,4 +1,4 @@
-"""A ranker that learns from many partial judgments of a query by another ranker."""
+"""Ranker of comparisons or clicks, which aggregates them into the targets of another ranker."""
 
 from __future__ import annotations
 
@@ -20,24 +20,12 @@ from ._positional import NDCGRanker
 
 
 class AggregatedRanker(JudgmentRanker):
-    r"""Learn from comparisons or clicks, aggregated into the targets of another ranker.
+    r"""Ranker of comparisons or clicks, aggregated into the targets of another ranker.
 
-    A structure turns judgments :math:`Y_1, \dots, Y_k` of a query into scores s of its documents,
-    and `ranker` is fitted to the targets v(s) of its measure. With ``order=None`` all :math:`n_q`
-    judgments of a query are aggregated; with ``order=k`` the risk is the U-statistic
-
-    .. math:: \frac{1}{n} \sum_q n_q \binom{n_q}{k}^{-1}
-        \sum_{|S| = k} L\bigl(v(s(Y_S)), f(q)\bigr)
-
-    (DMJ13, eq. 17 and 19; a query with fewer judgments uses all of them). Consistent for the
-    measure when the structure's scores, in the limit of many judgments, are the relevances that
-    the measure is about, and k grows, more slowly than the root of the number n of all judgments
-    (DMJ13, Theorem 4, for a fixed class of scorers). Complete aggregation is the limit of large k,
-    which the theorem does not cover. Pairwise losses of single comparisons are not consistent
-    (Theorem 2), see :class:`PairwiseLogisticRanker`.
-
-    The losses of the package are affine in the targets, so the U-statistic is the loss of the *mean
-    target over the subsets*, exact where subsets are few, from ``n_draws`` random ones otherwise.
+    A structure turns the judgments :math:`Y_1, \dots, Y_k` of a query into scores s of its
+    documents, and `ranker` is fitted to the targets v(s) of its measure. Use it if each query has
+    many partial judgments, such as comparisons of two documents or clicks, in place of one label
+    per document.
 
     Parameters
     ----------
@@ -47,37 +35,68 @@ class AggregatedRanker(JudgmentRanker):
         ``"principal_eigenvector"`` for comparisons, ``"cascade"`` for clicks; or a function of
         the target that returns one score per row.
     ranker : ranker, default=None
-        Any ranker that is fitted to one target per document: those of positional measures,
-        :class:`ERRRanker`, :class:`AveragePrecisionRanker` and
-        :class:`PairwiseDisagreementRanker` with ``surrogate="score"``, and
-        :class:`OrderPreservingRanker` with any loss. Its targets are those of the structure's
-        scores minus their minimum in the query, and its measure is the one that is scored. None is
-        ``NDCGRanker()``. With the losses ``"pairwise_logistic"`` and ``"pairwise_exponential"`` of
-        `OrderPreservingRanker` it is the listwise NDCG surrogate of DMJ13 (section 3.3),
-        :math:`\sum_j v_j \sum_{l \ne j} \phi(a_l - a_j)` with the increasing
-        :math:`\phi(x) = \log(1 + e^x)` and :math:`e^x` (the paper writes "nonincreasing").
+        Any ranker that is fitted to one target per document: the rankers of positional measures,
+        :class:`ERRRanker`, :class:`AveragePrecisionRanker` and :class:`PairwiseDisagreementRanker`
+        with ``surrogate="score"``, and :class:`OrderPreservingRanker` with any loss. It is fitted
+        to the targets of the structure's scores minus their minimum in the query, and :meth:`score`
+        computes its measure. If None, ``NDCGRanker()``.
     order : int, default=None
-        Number of judgments k that are aggregated at a time; None = all.
+        Number of judgments k that are aggregated at a time. If None, all judgments of a query.
     structure_options : dict, default=None
         Options of the structure, such as ``{"c": 0.1}``.
     n_draws : int, default=20
-        Random subsets of each query that has more.
+        Number of random subsets of judgments of a query, for queries that have more subsets of size
+        `order`. More draws reduce `standard_error_`.
     random_state : int, RandomState instance or None, default=None
         Seed for drawing subsets.
 
     Attributes
     ----------
     ranker_ : ranker
-        The fitted one. A row weighs :math:`n_q / r` in it, where r is the number of documents of
-        its query.
+        The fitted ranker. Each row has the weight :math:`n_q / r`, where r is the number of
+        documents of its query.
     targets_ : ndarray of shape (n_rows,) or (n, r)
-        The mean targets that it was fitted to.
+        Mean targets that `ranker_` was fitted to.
     standard_error_ : ndarray, same shape
         Monte Carlo error of the mean targets; 0 where they are exact, NaN for ``n_draws=1``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------
     StochasticAggregatedRanker : The same risk by stochastic gradients, for many judgments.
+    DifferenceGraphRanker : Linear ranker of the net preferences of many judgments.
+    PairwiseDisagreementRanker : Ranker of preferences without a structure.
+    PreferenceTarget : Target of comparisons.
+    ClickSessions : Target of clicks.
+
+    Notes
+    -----
+    With ``order=None`` all :math:`n_q` judgments of a query are aggregated. With ``order=k`` the
+    risk is the U-statistic
+
+    .. math:: \frac{1}{n} \sum_q n_q \binom{n_q}{k}^{-1}
+        \sum_{|S| = k} L\bigl(v(s(Y_S)), f(q)\bigr)
+
+    (DMJ13, eq. 17 and 19; a query with fewer judgments uses all of them). The ranker is consistent
+    for the measure if the scores of the structure, in the limit of many judgments, are the
+    relevances that the measure is about, and k grows more slowly than the root of the number n of
+    all judgments (DMJ13, Theorem 4, for a fixed class of scorers). Complete aggregation is the
+    limit of large k, which the theorem does not cover. Pairwise losses of single comparisons are
+    not consistent (Theorem 2), see :class:`PairwiseLogisticRanker`.
+
+    The losses of the package are affine in the targets, so the U-statistic is the loss of the *mean
+    target over the subsets*. That mean is exact if there are few subsets, and otherwise estimated
+    from `n_draws` random ones.
+
+    With the losses ``"pairwise_logistic"`` and ``"pairwise_exponential"`` of
+    :class:`OrderPreservingRanker` the ranker minimizes the listwise NDCG surrogate of DMJ13
+    (section 3.3), :math:`\sum_j v_j \sum_{l \ne j} \phi(a_l - a_j)` with the increasing
+    :math:`\phi(x) = \log(1 + e^x)` and :math:`e^x` (the paper writes "nonincreasing").
 
     Examples
     --------
@@ -160,12 +179,12 @@ class AggregatedRanker(JudgmentRanker):
         self.targets_, self.standard_error_ = found
 
     def _new_ranker(self, method):
-        """Return a ranker to be fitted, with the state of the fitted one where that goes on."""
+        """Return the ranker to fit, with the state of `ranker_` if partial_fit continues it."""
         ranker, state = clone(self._given_ranker()), {}
         if method == "partial_fit":
             ranker._check_chunks()
             state = vars(self.ranker_) if self._can_go_on() else {}
-        # What validation has written to this ranker holds for predictions of the inner one.
+        # The inner ranker validates X in predictions, so it needs what validation stored here.
         seen = ("n_features_in_", "feature_names_in_")
         state = state | {name: vars(self)[name] for name in seen if name in vars(self)}
         params = ranker.get_params(deep=False)
@@ -184,7 +203,7 @@ class AggregatedRanker(JudgmentRanker):
 
 
 def _weighted(problem, counts):
-    """Weigh rows by the number of judgments of their query over that of its documents."""
+    """Return the problem with rows weighted by judgments of their query over its documents."""
     queries = problem.queries
     share = counts / queries.sizes
     per_row = share if problem.n_items is not None else share[queries.codes]
@@ -192,7 +211,7 @@ def _weighted(problem, counts):
 
 
 def _check_ranker(ranker):
-    """Raise unless a ranker can be fitted to given targets of documents."""
+    """Raise unless `ranker` can be fitted to given targets of documents."""
     if not isinstance(ranker, BaseRanker):
         raise TypeError(
             f"ranker must be a ranker of skcalrank or None, got {ranker!r}: did you mean "
@@ -200,14 +219,14 @@ def _check_ranker(ranker):
         )
     if not ranker._takes_targets:
         raise ValueError(
-            "ranker must be one that is fitted to one target per document, got "
+            "ranker must be fitted to one target per document, got "
             f"{type(ranker).__name__}: use a ranker of a positional measure, ERRRanker, "
             'OrderPreservingRanker, or surrogate="score".'
         )
 
 
 def _meant(given):
-    """Return the parameter that may have been meant by what is not a ranker."""
+    """Return the argument that the user may have meant by `given`, which is not a ranker."""
     if isinstance(given, type) and issubclass(given, BaseRanker):
         return f"ranker={given.__name__}()"
     if isinstance(given, Integral):

@@ -1,4 +1,4 @@
-"""The base of every ranker: validation, positions, score."""
+"""Base class of all rankers: input validation, ranking and scoring."""
 
 from __future__ import annotations
 
@@ -41,11 +41,9 @@ from ._penalty import seen_in
 from ._problem import Problem, weigh_queries
 from ._record import FitRecord
 
-# Why the weight of a row is not a repetition of it.
-COUNTS_DOCUMENTS = "a query counts its number of documents, which weights do not change"
-DEPENDS_ON_LABELS = (
-    "targets depend on all labels of the query: a weight weighs, it does not repeat rows"
-)
+# Reasons why the weight of a row does not act as a repetition of it.
+COUNTS_DOCUMENTS = "it counts the documents of a query, which weights do not change"
+DEPENDS_ON_LABELS = "targets depend on all labels of the query, which weights do not change"
 
 
 # Sums of larger labels may overflow.
@@ -53,15 +51,25 @@ _LARGEST_LABEL = 1e290
 
 
 class BaseRanker(BaseEstimator, metaclass=ABCMeta):
-    """A measure, a surrogate, a prediction map and a regressor.
+    """Base class of all rankers.
+
+    A ranker is a measure, a surrogate loss, a prediction map and a regressor. A subclass defines
+    the measure, ``fit`` and :meth:`decision_function`; the base class validates input, ranks and
+    scores.
 
     Attributes
     ----------
     short_names : dict
-        Names of the ranker on the command line, and the parameters that each stands for.
+        Names of the ranker on the command line, and the parameters that each of them sets.
     regresses_targets : bool
-        Whether the measure's targets are regressed, so that the ranker is calibrated where its
-        measure says.
+        Whether the ranker regresses the targets of its measure, so that it is calibrated under the
+        condition that the measure states.
+
+    See Also
+    --------
+    ScoreRanker : Base class of rankers that regress one value per document.
+    LinearScorer : Base class of linear rankers that minimize a convex objective.
+    PairRanker : Base class of rankers with a surrogate on pairs of documents.
     """
 
     short_names: ClassVar[dict[str, dict]] = {}
@@ -72,10 +80,10 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     __metadata_request__decision_function = {"qid": True}
     __metadata_request__score = {"qid": True, "sample_weight": True}
 
-    # Targets other than arrays that this ranker takes.
+    # Types of judgments that y may have instead of an array.
     _judgments: tuple[type[Judgments], ...] = ()
 
-    # Whether `_fit_to_targets` fits the ranker to other targets than those of its own measure.
+    # Whether `_fit_to_targets` can fit the ranker to targets other than those of its measure.
     _takes_targets = False
 
     record_: FitRecord
@@ -96,7 +104,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # -- validation ---------------------------------------------------------------
 
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True) -> Problem:
-        """Validate the input of fit, or of a chunk that is added (``reset=False``)."""
+        """Validate the input of fit, or of another chunk if `reset` is False."""
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
         given, qid = y, carried_qid(y, qid)
         checks = self._x_checks() | {"reset": reset}
@@ -106,7 +114,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             n_items, queries = self._check_judgments(X, y, reset), y.queries()
         else:
             if issparse(y):
-                raise ValueError("y is sparse: pass relevances as an array, y.toarray().")
+                raise ValueError("y must be dense, got a sparse matrix: pass y.toarray().")
             y = None if y is None else check_labels(y)
             X, y = checked_features(self, X, y, multi_output=True, **checks)
             y = check_one_form(y, qid)
@@ -121,14 +129,15 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         return Problem(X, y, queries, weight, n_items, qid is not None, measure)
 
     def _x_checks(self):
-        """Return how X is checked."""
+        """Return the keyword arguments by which X is validated."""
         return x_checks(self) | {"as_it_is": self._takes_tables()}
 
     def _takes_tables(self) -> bool:
-        """Return whether tables are handed to the regressor as they are."""
+        """Return whether data frames are passed to the regressor unchanged."""
         return False
 
     def _check_judgments(self, X, y, reset):
+        """Return the number of items of judgments y, or raise if y does not suit."""
         if not isinstance(y, self._judgments):
             names = ["relevances", *(kind.__name__ for kind in self._judgments)]
             raise ValueError(
@@ -137,15 +146,15 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
                 "ERRRanker takes ClickSessions, AggregatedRanker takes both."
             )
         if X.shape[0] != len(y):
-            raise ValueError(f"X has {X.shape[0]} rows, y has {len(y)}.")
+            raise ValueError(f"X and y must have equally many rows, got {X.shape[0]} and {len(y)}.")
         self._check_silent(y, reset)
         return y.n_items
 
     def _check_silent(self, y, reset):
-        """Raise for judgments that prefer nothing; a later chunk may."""
+        """Raise if y holds no judgment at all and there is no other chunk."""
         if y.is_silent and reset:
             raise ValueError(
-                f"y holds no judgment ({y!r} prefers nothing): there is nothing to learn from."
+                f"y must hold at least one judgment, got {y!r}: there is nothing to learn from."
             )
 
     def _check_rows(self, X, qid):
@@ -155,15 +164,15 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         X = checked_features(self, X, reset=False, **self._x_checks())
         if qid is not None and self.record_.n_items is not None:
             raise ValueError(
-                "qid was given, but this ranker was fitted in the label-ranking form, where "
-                "every row is a query of its own: drop qid."
+                "qid must be None, because this ranker was fitted in the label-ranking form, in "
+                "which every row is a query of its own: drop qid."
             )
         return X, check_queries(qid, X.shape[0])
 
     # -- fitted state -------------------------------------------------------------
 
     def _record(self, problem: Problem, names=frozenset()) -> FitRecord:
-        """Return the record of a fit to a problem; ``names`` are queries that must not recur."""
+        """Return the record of a fit; `names` are queries that must not occur again."""
         return FitRecord(
             kind=type(self).__name__,
             measure=problem.measure,
@@ -179,15 +188,15 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         )
 
     def _loss_in_force(self):
-        """Return the loss that fit minimizes, as the parameters describe it."""
+        """Return the loss that fit minimizes, according to the parameters."""
         return getattr(self, "loss", None)
 
     def _summed_over(self) -> str:
-        """Return what the loss is a sum over, "documents" or "pairs" of them."""
+        """Return whether the loss sums over "documents" or over "pairs" of them."""
         return "documents"
 
     def _weighed(self, problem: Problem) -> Problem:
-        """Return the problem with rows weighed as the parameter `query_weight` says."""
+        """Return the problem with rows weighted according to `query_weight`."""
         query_weight = getattr(self, "query_weight", None)
         return weigh_queries(problem, query_weight, self._summed_over())
 
@@ -200,7 +209,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         return measure.score_targets(labels, problem.queries)
 
     def _penalty(self):
-        """Return the ridge penalty of the parameters; None where a regressor brings its own."""
+        """Return the ridge penalty parameter, or None if a regressor has its own."""
 
     @property
     def n_items_(self) -> int | None:
@@ -208,20 +217,21 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         return self.record_.n_items
 
     def _require_qid(self, qid, method):
+        """Raise MissingQidError if qid is None and fit had one."""
         check_is_fitted(self)
         if qid is None and self.record_.has_qid:
             remedy = (
                 "Pass qid=qid, y=RankingTarget(y, qid), or route qid in scikit-learn's tools "
                 "(scorers of skcalrank.metrics.get_scorer read both)."
                 if method == "score"
-                else "Pass qid=qid. Tools such as cross_val_predict hand no qid to predict: loop "
-                "over the splits of QueryKFold, or score with skcalrank.metrics.get_scorer."
+                else "Pass qid=qid. Tools such as cross_val_predict do not pass qid to predict: "
+                "loop over the splits of QueryKFold, or score with skcalrank.metrics.get_scorer."
             )
             raise MissingQidError(
                 f"{type(self).__name__} was fitted with a qid, and {method} got none. {remedy}"
             )
 
-    # -- what a user calls --------------------------------------------------------
+    # -- public methods -----------------------------------------------------------
 
     @abstractmethod
     def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
@@ -230,13 +240,15 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like of shape (n_rows, d)
+            Documents, or instances in the label-ranking form.
         qid : array-like of shape (n_rows,), default=None
-            Query of each row. Checked, but values of single documents do not depend on it.
+            Query of each row. It is validated, but the values do not depend on it.
 
         Returns
         -------
         u : ndarray of shape (n_rows,) or (n, r)
-            Under the losses "centered" and "pairwise_squared", up to a constant of each query.
+            Surrogate values. Under the losses "centered" and "pairwise_squared" they are determined
+            up to a constant of each query.
         """
 
     @lazy_aware
@@ -251,8 +263,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         scores : ndarray of shape (n_rows,) or (n, r)
-            Higher is better. For a dask array a lazy array, for a dask DataFrame a lazy Series
-            with its index; so does :meth:`rank`, where partitions must hold whole queries.
+            Higher is better. The result is a lazy array for a dask array, and a lazy Series with
+            the same index for a dask DataFrame. The same holds for :meth:`rank`, where each
+            partition must hold whole queries.
         """
         return self.decision_function(X, qid)
 
@@ -265,14 +278,15 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         X : array-like of shape (n_rows, d)
             Documents, or instances in the label-ranking form.
         qid : array-like of shape (n_rows,), default=None
-            Query of each row; None = one query, unless the ranker was fitted with a qid.
+            Query of each row. If None, all rows are one query, which is an error if the ranker was
+            fitted with a qid.
 
         Returns
         -------
         positions : ndarray of int of shape (n_rows,) or (n, r)
-            1-based position of each document in its query; equal scores stand in row
-            order. Of a pandas DataFrame a Series named "rank", or in the label-ranking form a
-            DataFrame, with its index.
+            1-based position of each document in its query; documents with equal scores are ranked
+            in row order. For a pandas DataFrame the result is a Series named "rank" with the same
+            index, or a DataFrame in the label-ranking form.
 
         Raises
         ------
@@ -283,6 +297,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         return with_index_of(X, self._places(X, qid), "rank")
 
     def _places(self, X, qid):
+        """Return the position of each document, in row order."""
         scores = self.predict(X, qid)
         if scores.ndim == 2:
             return positions(scores.ravel(), Queries.equal(*scores.shape)).reshape(scores.shape)
@@ -297,18 +312,17 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         X, qid
             As in :meth:`rank`.
         k : int, default=10
-            How many of each query; all of a smaller one.
+            Number of documents to return per query; a query with fewer returns all of them, as does
+            every query if None.
 
         Returns
         -------
         rows : ndarray of int of shape (n_found,) or (n, min(k, r))
-            Row numbers, one query after the other in order of first appearance; in the
-            label-ranking form the numbers of the items, a row for each instance.
+            Row numbers, one query after the other in order of first appearance. In the
+            label-ranking form each row holds the item numbers of one instance.
         """
         check_cutoff(k)
-        refuse_lazy(
-            type(self).__name__, "rank(X, qid) <= k tells which rows they are.", X=X, qid=qid
-        )
+        refuse_lazy(type(self).__name__, "rank(X, qid) <= k marks the same rows.", X=X, qid=qid)
         k = np.inf if k is None else k
         self._require_qid(qid, "top_k")
         place = self._places(X, qid)
@@ -335,13 +349,13 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         y : array-like of shape (n_rows,) or (n, r)
             Relevances, or a target that carries its queries.
         sample_weight : array-like of shape (n_rows,), default=None
-            A query weighs the mean of its rows.
+            Weights of the rows. The weight of a query is the mean over its rows.
 
         Returns
         -------
         score : float
-            Exact expectation over equal scores of `predict`; NaN when the measure is 0/0 on every
-            query.
+            Mean of the measure, in exact expectation over the order of documents with equal scores;
+            NaN if the measure is undefined (0/0) on every query.
 
         Raises
         ------
@@ -351,7 +365,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         Warns
         -----
         OneQueryWarning
-            If y of several rows has no qid.
+            If y has several rows and no qid.
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing.
         """
@@ -362,16 +376,16 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         scores = self.predict(X, qid)
         measure, labels = self._scored_by(y)
         if labels is not y:
-            # Labels made from judgments do not know what is missing.
+            # Labels made from judgments do not record which rows are missing.
             warn_of_cut_queries(y, type(self).__name__)
         return measure_score(measure, labels, scores, qid=qid, sample_weight=sample_weight)
 
     def _why_weights_do_not_repeat(self) -> str | None:
-        """Return why a weight is not a repetition of the row, or None where it is."""
-        # A query that counts its documents counts those that a row is repeated into.
+        """Return why a sample weight differs from repeating the row, or None if it does not."""
+        # Repeating a row would change the number of documents, which is counted.
         by_count = getattr(self, "query_weight", None) in ("pairs", "equal")
         if by_count or self._loss_in_force() in ("centered", "pairwise_squared"):
-            return f"weighed or centered by the query: {COUNTS_DOCUMENTS}"
+            return f"the loss is weighted or centered by query: {COUNTS_DOCUMENTS}"
         separable = getattr(self, "targets", "measure") == "separable"
         return None if separable or self._measure().separable else DEPENDS_ON_LABELS
 
@@ -381,10 +395,10 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
 
 def _check_size(y):
-    """Raise for labels whose sums may overflow."""
+    """Raise if labels are so large that their sums may overflow."""
     largest = np.abs(y).max(initial=0.0)
     if largest > _LARGEST_LABEL:
         raise ValueError(
-            f"y holds {largest:g} in absolute value, and sums of such labels overflow: divide the "
-            "labels by their largest."
+            f"y must be at most {_LARGEST_LABEL:g} in absolute value, so that sums do not "
+            f"overflow, got {largest:g}: divide the labels by the largest of them."
         )

@@ -1,4 +1,4 @@
-"""RankSVM and RankNet's linear kin: what calibrated losses are to be compared with."""
+"""Linear RankSVM and RankNet, baselines to compare calibrated losses with."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ._edges import EdgeScorer, narrowing_hinges
 
 
 class _PreferenceRanker(EdgeScorer):
+    """Minimizer of a loss of single preferences, weighted or with margins."""
+
     _parameter_constraints: ClassVar = {
         **EdgeScorer._parameter_constraints,
         "margin": ["boolean"],
@@ -21,35 +23,78 @@ class _PreferenceRanker(EdgeScorer):
 
 
 class PairwiseHingeRanker(_PreferenceRanker):
-    r"""RankSVM: a hinge for every preference. **Not calibrated**; a baseline.
+    r"""Linear RankSVM: the hinge loss of every preference. **Not calibrated**; a baseline.
 
     .. math:: \min_w \sum_{i \to j} y_{ij} \, (1 - (s_i - s_j))_+ + \alpha \|w\|^2
 
-    or with ``margin=True`` :math:`\sum_{i \to j} (1 - (s_i - s_j - y_{ij}))_+`. No convex loss
-    of these forms is consistent for pairwise disagreement on all laws, nor on all laws of low noise
-    (DMJ10, Theorems 11 and 12; DMJ13, Theorems 2 and 3): where preferences disagree with each
-    other, its minimizer can order documents wrongly, whatever the number of rows.
-    :class:`ValueRegularizedRanker` and :class:`PairwiseDisagreementRanker` are consistent.
+    or, with ``margin=True``, :math:`\sum_{i \to j} (1 - (s_i - s_j - y_{ij}))_+`.
 
     Parameters
     ----------
-    alpha, fit_intercept, max_iter, warm_start, verbose, query_weight
-        As in :class:`~skcalrank.rankers.LinearScorer`.
+    alpha : float or "auto", default="auto"
+        Ridge penalty of the coefficients, added to the *sum* (not the mean) of the losses. "auto"
+        is that of :class:`LeastSquaresRanker`, in units of half the curvature of the loss at scores
+        of zero, so that it means the same for every loss.
     margin : bool, default=False
-        Whether the weight of a preference is the margin to be kept, and not a factor.
+        Whether the weight of a preference is the margin of its hinge instead of a factor.
     weights : {"difference", "unit"}, default="difference"
-        Preferences when y is relevances: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. Time
-        grows with their number, memory does not.
+        Preferences that relevances imply: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. Ignored if
+        y is a :class:`PreferenceTarget`. Time grows with the number of preferences, memory does
+        not.
     corner_width : float, default=1e-3
-        Width, from (0, 1], over which the corner of the hinge is rounded, because the solver
-        needs gradients. The loss of a preference of weight 1 is lower by half of it at most.
+        Width in (0, 1] over which the corner of the hinge is rounded, because the solver needs
+        gradients. Rounding lowers the loss of a preference of weight 1 by at most half of the
+        width.
+    fit_intercept : bool, default=True
+        Ignored for one label per document, because only differences of scores within a query
+        matter. In the label-ranking form, whether each item has an intercept.
+    max_iter : int, default=1000
+        Maximum number of iterations of the solver.
     tol : float, default=1e-4
-        As in :class:`~skcalrank.rankers.LinearScorer`, where the default is 1e-6.
+        The solver stops when the norm of the gradient falls below `tol` times its value at scores
+        of zero.
+    warm_start : bool, default=False
+        Whether the solver starts from the solution of the previous fit.
+    verbose : int, default=0
+        1 prints the iterations.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean loss per pair is multiplied by n ** 2, n, or 1.
+        If None, the sum as it is, which is "pairs". A numeric `alpha` has to be chosen anew for
+        each of them; "auto" has not.
 
     Attributes
     ----------
-    coef_, intercept_, n_iter_
-        As in :class:`~skcalrank.rankers.LinearScorer`.
+    coef_ : ndarray of shape (d,) or (r, d)
+        Coefficients, one row per item in the label-ranking form.
+    intercept_ : float or ndarray of shape (r,)
+        Intercept, one per item in the label-ranking form.
+    n_iter_ : int
+        Number of iterations of the solver.
+    alpha_ : float
+        Ridge penalty that was used.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; ones if `alpha` is a number.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    PairwiseLogisticRanker : Baseline with the logistic loss.
+    PairwiseDisagreementRanker : Calibrated ranker of preferences.
+    ValueRegularizedRanker : Linear loss of preferences that is consistent under low noise.
+    DifferenceGraphRanker : The same losses of net preferences.
+    skcalrank.measures.PairwiseDisagreement : The measure.
+
+    Notes
+    -----
+    No convex loss of these forms is consistent for pairwise disagreement under every distribution
+    of the preferences, nor under every distribution of low noise (DMJ10, Theorems 11 and 12; DMJ13,
+    Theorems 2 and 3): where preferences disagree with each other, its minimizer can order documents
+    wrongly, whatever the number of rows.
 
     References
     ----------
@@ -93,28 +138,73 @@ class PairwiseHingeRanker(_PreferenceRanker):
 
 
 class PairwiseLogisticRanker(_PreferenceRanker):
-    r"""Logistic loss of every preference, as RankNet has it. **Not calibrated**; a baseline.
+    r"""Linear RankNet: the logistic loss of every preference. **Not calibrated**; a baseline.
 
     .. math:: \min_w \sum_{i \to j} y_{ij} \log\bigl(1 + e^{-(s_i - s_j)}\bigr) + \alpha \|w\|^2
 
-    or with ``margin=True`` :math:`\sum_{i \to j} \log(1 + e^{-(s_i - s_j - y_{ij})})`. The same
-    theorems as for :class:`PairwiseHingeRanker` say that it is not consistent for pairwise
-    disagreement on all laws. It is where preferences follow Bradley and Terry, and where relevances
-    are binary and independent given the query (:ref:`ranknet`). (The loss "pairwise_logistic" of
-    :class:`OrderPreservingRanker` is another one: it weighs a pair by the target of one document,
-    and is calibrated for positional measures.)
+    or, with ``margin=True``, :math:`\sum_{i \to j} \log(1 + e^{-(s_i - s_j - y_{ij})})`.
 
     Parameters
     ----------
-    alpha, fit_intercept, max_iter, tol, warm_start, verbose, query_weight
-        As in :class:`~skcalrank.rankers.LinearScorer`.
-    margin, weights
-        As in :class:`PairwiseHingeRanker`.
+    alpha : float or "auto", default="auto"
+        Ridge penalty of the coefficients, added to the *sum* (not the mean) of the losses. "auto"
+        is that of :class:`LeastSquaresRanker`, in units of half the curvature of the loss at scores
+        of zero, so that it means the same for every loss.
+    margin : bool, default=False
+        Whether the weight of a preference is the margin of its loss instead of a factor.
+    weights : {"difference", "unit"}, default="difference"
+        Preferences that relevances imply: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. Ignored if
+        y is a :class:`PreferenceTarget`.
+    fit_intercept : bool, default=True
+        Ignored for one label per document, because only differences of scores within a query
+        matter. In the label-ranking form, whether each item has an intercept.
+    max_iter : int, default=1000
+        Maximum number of iterations of the solver.
+    tol : float, default=1e-6
+        The solver stops when the norm of the gradient falls below `tol` times its value at scores
+        of zero.
+    warm_start : bool, default=False
+        Whether the solver starts from the solution of the previous fit.
+    verbose : int, default=0
+        1 prints the iterations.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean loss per pair is multiplied by n ** 2, n, or 1.
+        If None, the sum as it is, which is "pairs". A numeric `alpha` has to be chosen anew for
+        each of them; "auto" has not.
 
     Attributes
     ----------
-    coef_, intercept_, n_iter_
-        As in :class:`~skcalrank.rankers.LinearScorer`.
+    coef_ : ndarray of shape (d,) or (r, d)
+        Coefficients, one row per item in the label-ranking form.
+    intercept_ : float or ndarray of shape (r,)
+        Intercept, one per item in the label-ranking form.
+    n_iter_ : int
+        Number of iterations of the solver.
+    alpha_ : float
+        Ridge penalty that was used.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; ones if `alpha` is a number.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    PairwiseHingeRanker : Baseline with the hinge loss.
+    PairwiseDisagreementRanker : Calibrated ranker of preferences.
+    DifferenceGraphRanker : The same loss of net preferences.
+    OrderPreservingRanker : Ranker with "pairwise_logistic", another loss: it weights a pair by the
+        target of one document, and is calibrated for positional measures.
+
+    Notes
+    -----
+    The same theorems as for :class:`PairwiseHingeRanker` (DMJ10, Theorems 11 and 12; DMJ13,
+    Theorems 2 and 3) say that the loss is not consistent for pairwise disagreement under every
+    distribution. It is consistent where preferences follow the model of Bradley and Terry, and
+    where relevances are binary and independent given the query (:ref:`ranknet`).
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Ridge penalties chosen by cross-validation of the measure, in closed form."""
+"""Ranker whose ridge penalty is chosen by cross-validation of the measure, in closed form."""
 
 from __future__ import annotations
 
@@ -27,93 +27,106 @@ from ..data import (
 from ..linear_model import add_moments
 from ._folds import held_out_scores, make_splits, training_moments, warn_of_cuts
 from ._penalty import AUTO, gram_ridge, penalty, seen_in
-from ._positional import LeastSquaresRanker, _PositionalRanker
+from ._positional import LeastSquaresRanker, PositionalRanker
 
-# Multiples of the penalty that a ranker chooses by itself.
+# Multiples of the penalty "auto".
 _MULTIPLES = np.logspace(-2, 2, 17)
 
 
-class LeastSquaresRankerCV(_PositionalRanker):
-    """Ridge regression of the targets of a measure, its penalty cross-validated by the measure.
+class LeastSquaresRankerCV(PositionalRanker):
+    """Least-squares ranker with a ridge penalty chosen by cross-validating the measure.
 
-    Finds what :class:`~sklearn.model_selection.GridSearchCV` around
-    ``LeastSquaresRanker(measure)`` finds with the measure as its scorer, but
-    reads X once for the whole grid: a penalty costs no pass over the rows but that of the scores
-    it is judged by, and the training part of a fold is the sum of the other folds.
+    Finds what :class:`~sklearn.model_selection.GridSearchCV` around ``LeastSquaresRanker(measure)``
+    finds with the measure as its scorer, but reads X once for the whole grid: a penalty costs no
+    pass over the rows except for the held-out scores, and the training part of a fold is the sum of
+    the other folds.
 
-    The plain ranker chooses a penalty too, without folds: from the number of queries. This one
-    tunes a multiple of it by the measure itself, which is worth its time where queries are few or
-    features are noisy, and costs some ten fits.
+    :class:`LeastSquaresRanker` also chooses a penalty, without folds, from the number of queries.
+    This class tunes a multiple of it by the measure itself, which costs about ten fits and pays if
+    there are few queries or many noisy features.
 
-    Several measures share that pass. Each has its targets, its penalty and its ranker, in
-    ``rankers_``; the first one is what this ranker itself predicts with.
+    Several measures can share that pass. Each of them has its own targets, penalty and ranker, in
+    `rankers_`; this ranker predicts with the ranker of the first measure.
 
     Parameters
     ----------
     measure : str, PositionalMeasure, list of them, or dict, default="ndcg@10"
-        As in :class:`LeastSquaresRanker`. A list, or a dict from names to measures, fits a ranker
-        for each of them jointly.
+        As in :class:`LeastSquaresRanker`. For a list, or a dict from names to measures, one ranker
+        per measure is fitted.
     alphas : array-like of shape (n_alphas,), default=None
-        Penalties to try, as `Ridge` counts them; of several that score the same the first is
-        taken. None is multiples .01 to 100, four to each power of ten, of the penalty that
-        ``alpha="auto"`` is in :class:`LeastSquaresRanker`, in the same units.
+        Penalties to try, on the scale of `Ridge`; the first of equally good ones is chosen. If
+        None, multiples .01 to 100, four to each power of ten, of the penalty that ``alpha="auto"``
+        is in :class:`LeastSquaresRanker`, in the same units.
     cv : int, splitter or iterable of (train, test), default=None
-        A number of folds, or what gives rows to train on and to test; a splitter is asked
-        ``split(X, y, groups=qid)``. None is five folds, or as many as there are queries. Folds are
-        made of queries; of rows where there is one query, and in the label-ranking form. They are
-        drawn by the values in X, y and `sample_weight`: they depend neither on the order of the
-        rows nor on the names of the queries.
+        Number of folds, a splitter, or pairs of row numbers to train and to test on. A splitter is
+        called as ``split(X, y, groups=qid)``. If None, five folds, or as many as there are queries.
+        Folds are made of whole queries, or of rows if there is a single query and in the
+        label-ranking form. They are drawn by the values in X, y and `sample_weight`, so they depend
+        neither on the order of the rows nor on the names of the queries.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        As in :class:`LeastSquaresRanker`; None is "pairwise_squared".
+        Squared errors of the targets, of the targets centered within the query, or of the
+        differences of targets within the query, see :class:`LeastSquaresRanker`. If None,
+        "pairwise_squared".
     query_weight : {"pairs", "documents", "equal"}, default=None
-        As in :class:`LeastSquaresRanker`. Scores of held-out queries do not depend on it.
+        Weight of a query of n documents in the fit: its mean squared error is multiplied by n ** 2,
+        n, or 1. If None, "documents" for the loss "squared" and "pairs" for the others. Held-out
+        scores do not depend on it.
 
     Attributes
     ----------
     alpha_ : float
-        The penalty chosen for the first measure, as all attributes down to `estimator_`.
+        Penalty chosen for the first measure, which all attributes down to `estimator_` refer to.
     penalty_scale_ : ndarray of shape (d,)
-        The units that ``alpha_`` is counted in; ones if `alphas` are given.
+        Unit of `alpha_` for each feature; ones if `alphas` are given.
     best_score_ : float
-        Its mean score over the splits.
+        Mean held-out score of `alpha_` over the splits.
     best_index_ : int
-        Its index in `alphas`.
+        Index of `alpha_` in `alphas`.
     coef_ : ndarray of shape (d,) or (r, d)
+        Coefficients, one row per item in the label-ranking form.
     intercept_ : float or ndarray of shape (r,)
+        Intercept, one per item in the label-ranking form.
     estimator_ : GramRidge
-        Fitted with it to all rows.
+        Ridge regression fitted to all rows with `alpha_`.
     rankers_ : dict of str to LeastSquaresRanker
-        Fitted to all rows, each measure with its own penalty, by the name of the measure.
+        Rankers fitted to all rows, each with the penalty of its measure, by name of the measure.
     cv_results_ : dict
-        As of ``GridSearchCV``: ``params``, ``param_alpha``, ``split0_test_score`` and so on,
-        ``mean_test_score``, ``std_test_score``, ``rank_test_score``. With several measures their
-        names stand in place of ``score``.
+        Results as in ``GridSearchCV``: ``params``, ``param_alpha``, ``split0_test_score`` and so
+        on, ``mean_test_score``, ``std_test_score``, ``rank_test_score``. With several measures the
+        name of the measure replaces ``score``.
     n_splits_ : int
+        Number of splits.
     n_items_ : int or None
-        Number of items of the label-ranking form.
+        Number of items in the label-ranking form, None otherwise.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------
-    LeastSquaresRanker : One penalty, or any regressor.
-    skcalrank.linear_model.GramRidge : What is fitted.
+    LeastSquaresRanker : Ranker with one penalty, or with any regressor.
+    skcalrank.linear_model.GramRidge : Ridge regression that is fitted.
+    skcalrank.QueryKFold : Folds of whole queries.
 
     Notes
     -----
-    Where the test parts are disjoint, hold whole queries, and all other rows are trained on
-    (``QueryKFold``, ``GroupKFold``, ``LeaveOneGroupOut``, ``PredefinedSplit``; in the
-    label-ranking form also ``KFold``), one pass over the rows gives the statistics of all splits.
-    Other splits (repeated or random ones, and folds that cut a query, whose targets then are those
-    of its training rows) cost a pass each, still for all penalties together.
+    The ranker is calibrated (Fisher-consistent) for its measure under the conditions of
+    :class:`LeastSquaresRanker`.
 
-    A split then costs a decomposition of a d x d matrix, about ``20 d**3`` operations, and leaving
-    out each query in turn has as many splits as queries: a few milliseconds each with a hundred
-    features. Statistics of folds are kept up to 512 MB.
+    One pass over the rows gives the statistics of all splits if the test parts are disjoint, hold
+    whole queries, and all other rows are trained on (``QueryKFold``, ``GroupKFold``,
+    ``LeaveOneGroupOut``, ``PredefinedSplit``; in the label-ranking form also ``KFold``). Other
+    splits (repeated or random ones, and folds that cut a query, whose targets are then computed
+    from its training rows) cost one pass each, still for all penalties together.
 
-    `sample_weight` weighs the fit, and the scores as in :meth:`score`. A query on which the
-    measure is undefined is left out of the score of its fold, and a fold without any other one is
-    NaN and left out of the means.
+    A split then costs a decomposition of a d x d matrix, about ``20 d**3`` operations. Leaving out
+    each query in turn has as many splits as queries, at a few milliseconds each with a hundred
+    features. Statistics of folds are kept if they fit into 512 MB.
+
+    `sample_weight` weights the rows in the fit, and queries in the scores as in :meth:`score`. A
+    query on which the measure is undefined is left out of the score of its fold; a fold of only
+    such queries scores NaN and is left out of the means.
 
     Examples
     --------
@@ -131,10 +144,10 @@ class LeastSquaresRankerCV(_PositionalRanker):
     _parameter_constraints: ClassVar = {
         "measure": OWN_ERROR,
         "alphas": ["array-like", None],
-        # Strings have a method `split` too.
+        # A string has a method `split` too, so the type alone does not decide.
         "cv": OWN_ERROR,
-        "loss": _PositionalRanker._parameter_constraints["loss"],
-        "query_weight": _PositionalRanker._parameter_constraints["query_weight"],
+        "loss": PositionalRanker._parameter_constraints["loss"],
+        "query_weight": PositionalRanker._parameter_constraints["query_weight"],
     }
 
     def __init__(
@@ -159,23 +172,23 @@ class LeastSquaresRankerCV(_PositionalRanker):
         return False
 
     def _check_loss(self, regressor):
-        """Closed forms minimize every loss, without passes."""
+        """Accept every loss: closed forms minimize all of them, without passes."""
 
     def _why_weights_do_not_repeat(self):
-        return "a row that is repeated may stand in two folds"
+        return "a repeated row may be in two folds"
 
     def _penalty(self):
         return None
 
     def _measures(self):
-        """Measures by name."""
+        """Return the measures by name."""
         measures = self.measure
         if not isinstance(measures, (list, tuple, Mapping)):
             measures = [measures]
         if not isinstance(measures, Mapping):
             measures = {m if isinstance(m, str) else repr(m): m for m in measures}
         if not measures:
-            raise ValueError(f"measure={self.measure!r} is empty: name one measure at least.")
+            raise ValueError(f"measure must name at least one measure, got {self.measure!r}.")
         return {name: LeastSquaresRanker(measure=m)._measure() for name, m in measures.items()}
 
     def _measure(self):
@@ -193,7 +206,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
         one_list = alphas.ndim == 1 and len(alphas) and alphas.dtype.kind in "iuf"
         if not one_list or not ((alphas >= 0) & (alphas < np.inf)).all():
             raise ValueError(
-                f"alphas must be a list of penalties, finite and non-negative, got {self.alphas!r}."
+                f"alphas must be a list of finite, non-negative numbers, got {self.alphas!r}."
             )
         return alphas.astype(float)
 
@@ -205,14 +218,15 @@ class LeastSquaresRankerCV(_PositionalRanker):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> LeastSquaresRankerCV:
-        """Choose the penalty, and fit to all rows with it.
+        """Choose the penalty by cross-validation, then fit to all rows with it.
 
         Parameters
         ----------
         X, y, qid
             As in :meth:`LeastSquaresRanker.fit`, but in memory.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weighs the squared error of a row, and in the scores a query by the mean of its rows.
+            Weights of the rows in the fit. In the scores the weight of a query is the mean over its
+            rows.
 
         Returns
         -------
@@ -229,7 +243,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
         CutQueriesWarning
             If a split of `cv` holds a part of a query.
         UndefinedMetricWarning
-            If a measure is undefined on the test part of every split; the first penalty is taken.
+            If a measure is undefined on the test part of every split; the first penalty is used.
         """
         self._check_params()
         measures, alphas, relative = self._measures(), self._checked_alphas(), self.alphas is None
@@ -251,8 +265,8 @@ class LeastSquaresRankerCV(_PositionalRanker):
         for name, undefined in zip(measures, np.isnan(scores).all(axis=(1, 2))):
             if undefined:
                 warn(
-                    f"{name} is undefined (0/0) on the test part of every split, so nothing tells "
-                    "its penalties apart: the first is taken.",
+                    f"{name} is undefined (0/0) on the test part of every split, so all penalties "
+                    "score NaN; the first one is used.",
                     UndefinedMetricWarning,
                 )
         self.n_splits_ = len(splits)
@@ -271,7 +285,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
         return self
 
     def _ranker(self, measure, gram, moments, loss, problem):
-        """Return a ranker with a penalty, as if fitted to all rows."""
+        """Return the ranker of one measure and penalty, fitted to the moments of all rows."""
         settings = {"loss": self.loss, "query_weight": self.query_weight}
         ranker = LeastSquaresRanker(measure, estimator=clone(gram), **settings)
         one_target = problem.n_items is None
@@ -288,7 +302,7 @@ class LeastSquaresRankerCV(_PositionalRanker):
 
 
 def _results(alphas, scores):
-    """Results as of GridSearchCV, and which penalty is best for each measure."""
+    """Return results as in GridSearchCV, and the index of the best penalty of each measure."""
     results = {
         "param_alpha": MaskedArray(alphas, mask=np.zeros(len(alphas), dtype=bool)),
         "params": [{"alpha": float(alpha)} for alpha in alphas],
@@ -298,7 +312,7 @@ def _results(alphas, scores):
         key = "score" if len(scores) == 1 else name
         results |= {f"split{i}_test_{key}": column for i, column in enumerate(values.T)}
         mean = _mean(values)
-        # Penalties are undefined all together, or none is.
+        # A measure is undefined for all penalties or for none.
         rank = rankdata(-np.nan_to_num(mean), method="min").astype(np.int32)
         results[f"mean_test_{key}"] = mean
         scale = scale_of(np.nan_to_num(np.abs(values)).max(initial=0.0))
@@ -310,6 +324,6 @@ def _results(alphas, scores):
 
 
 def _mean(values):
-    """Over the splits on which a measure is defined, the same for all penalties."""
+    """Return means over the splits on which the measure is defined, for all penalties."""
     defined = values[:, ~np.isnan(values).any(axis=0)]
     return defined.mean(axis=1) if defined.size else np.full(len(values), np.nan)

@@ -1,4 +1,4 @@
-"""Convex losses of the net preferences of many judgments."""
+"""Ranker with a convex loss of the net preferences of many judgments."""
 
 from __future__ import annotations
 
@@ -12,31 +12,75 @@ from ._edges import EdgeScorer, narrowing_hinges
 
 
 class DifferenceGraphRanker(EdgeScorer):
-    r"""Convex loss of the difference graph of the aggregated preferences (DMJ13, eq. 23).
+    r"""Linear ranker with a convex loss of net preferences, the difference graph (DMJ13, eq. 23).
 
     .. math:: \min_w \sum_q n_q \sum_{i, j} (s_{ij} - s_{ji})_+ \, f(a_i - a_j) + \alpha \|w\|^2,
         \qquad a = Xw
 
     where s is the mean preference matrix of the :math:`n_q` judgments of a query, and f is convex,
     non-increasing, with :math:`f'(0) < 0`. Of two documents only the one that is preferred in the
-    mean has a term. The losses of RankSVM and RankNet, which are not consistent for pairwise
-    disagreement on all laws of low noise when given single preferences, so become consistent where
-    the graph of :math:`E[Y_{ij}] > E[Y_{ji}]` is acyclic and s is near its limit, i.e. where every
-    query has many judgments.
+    mean has a term. Use it if every query has many comparisons that contradict each other.
 
     Parameters
     ----------
     edge_loss : {"logistic", "hinge", "exponential", "squared_hinge"}, default="logistic"
-        f; the corner of the hinge is rounded over 0.001.
-    alpha, fit_intercept, max_iter, tol, warm_start, verbose, query_weight
-        As in :class:`~skcalrank.rankers.LinearScorer`.
+        The function f. The corner of the hinge is rounded over a width of 0.001.
+    alpha : float or "auto", default="auto"
+        Ridge penalty of the coefficients, added to the *sum* (not the mean) of the losses. "auto"
+        is that of :class:`LeastSquaresRanker`, in units of half the curvature of the loss at scores
+        of zero, so that it means the same for every loss.
     weights : {"difference", "unit"}, default="difference"
-        Preferences when y is relevances, one judgment of each query.
+        Preferences that relevances imply, ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``, as one
+        judgment of each query. Ignored if y is a :class:`PreferenceTarget`.
+    fit_intercept : bool, default=True
+        Ignored for one label per document, because only differences of scores within a query
+        matter. In the label-ranking form, whether each item has an intercept.
+    max_iter : int, default=1000
+        Maximum number of iterations of the solver.
+    tol : float, default=1e-6
+        The solver stops when the norm of the gradient falls below `tol` times its value at scores
+        of zero.
+    warm_start : bool, default=False
+        Whether the solver starts from the solution of the previous fit.
+    verbose : int, default=0
+        1 prints the iterations.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean loss per pair is multiplied by n ** 2, n, or 1.
+        If None, the sum as it is, which is "pairs". A numeric `alpha` has to be chosen anew for
+        each of them; "auto" has not.
 
     Attributes
     ----------
-    coef_, intercept_, n_iter_
-        As in :class:`~skcalrank.rankers.LinearScorer`.
+    coef_ : ndarray of shape (d,) or (r, d)
+        Coefficients, one row per item in the label-ranking form.
+    intercept_ : float or ndarray of shape (r,)
+        Intercept, one per item in the label-ranking form.
+    n_iter_ : int
+        Number of iterations of the solver.
+    alpha_ : float
+        Ridge penalty that was used.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; ones if `alpha` is a number.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    PairwiseLogisticRanker : The same loss of single preferences, which is not calibrated.
+    PairwiseDisagreementRanker : Ranker that is calibrated under every distribution, with pairs.
+    AggregatedRanker : Ranker of scores that aggregate the judgments of a query.
+    PreferenceTarget : Target of comparisons.
+
+    Notes
+    -----
+    Given single preferences, the losses of RankSVM and RankNet are not consistent for pairwise
+    disagreement under every distribution of low noise. Given net preferences, they are consistent
+    where the graph of :math:`E[Y_{ij}] > E[Y_{ji}]` is acyclic and s is near its limit, i.e. where
+    every query has many judgments.
 
     Examples
     --------
@@ -79,12 +123,12 @@ class DifferenceGraphRanker(EdgeScorer):
         return narrowing_hinges(loss.corner_width) if self.edge_loss == "hinge" else [loss]
 
     def _edges(self, problem):
-        # The mean over n_q judgments, n_q times: their sum.
+        # n_q times the mean over n_q judgments is their sum.
         return _net_edges(*super()._edges(problem), problem.queries.n_rows)
 
 
 def _net_edges(winner, loser, weight, n):
-    """Of every pair the document that is preferred on balance, the other, and by how much."""
+    """Return the preferred document of each pair, the other one, and the net weight."""
     first, second = np.minimum(winner, loser), np.maximum(winner, loser)
     pairs, pair = np.unique(first * n + second, return_inverse=True)
     net = np.bincount(pair.ravel(), np.where(winner == first, weight, -weight), len(pairs))

@@ -1,4 +1,4 @@
-"""Random subsets of judgments as the terms of stochastic gradients (DMJ13, section 6.1)."""
+"""Batches of random subsets of judgments, for stochastic gradients (DMJ13, section 6.1)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,36 @@ from ..losses import Loss
 from ._linear import document_weights
 from ._problem import Problem
 
-# Draws of judgments, and documents of them, that are aggregated at a time.
+# Largest numbers of draws, and of their documents, that are aggregated at a time.
 _MOST_DRAWS, _MOST_ROWS = 1024, 1 << 18
 
-# Updates between two lines that tell how far the descent is.
-_TOLD_EVERY = 1000
+# Number of updates between two lines of progress.
+_PRINT_EVERY = 1000
 
-# Updates before steps fall as 1/sqrt(t).
+# Number of updates after which steps begin to fall as 1/sqrt(t).
 _STEPS_BEFORE = 100
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some draws: rows of X, and the mean over the draws of loss / number of documents."""
+    """A batch of draws: each is a query and a random subset of its judgments.
+
+    The loss of a batch is the mean over its draws of the loss of a query divided by its number of
+    documents.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Rows of X of the drawn documents.
+    queries : Queries
+        The draws, as queries.
+    targets : ndarray of shape (n_documents,)
+        Targets of the documents, in grouped order.
+    weight : ndarray of shape (n_documents,) or None
+        Weights of the documents.
+    loss : Loss
+        Loss of scores and targets.
+    """
 
     rows: np.ndarray
     queries: Queries
@@ -36,14 +53,14 @@ class Batch:
     loss: Loss
 
     def slope(self, scores):
-        """Gradient in the scores, of their shape."""
+        """Return the gradient of the loss with respect to the scores, in their shape."""
         queries = self.queries
         slope = self.loss.value_and_gradient(self.targets, scores.ravel(), queries, self.weight)[1]
         slope *= queries.repeat(1.0 / (queries.n_queries * queries.sizes))
         return slope.reshape(scores.shape)
 
     def curvature(self):
-        """Largest curvature of a query at scores of 0."""
+        """Return the largest curvature of a query at scores of 0."""
         zero = np.zeros(len(self.targets))
         curved = self.loss.derivatives(self.targets, zero, self.queries, self.weight)[1]
         return float(self.queries.mean(curved).max())
@@ -52,10 +69,10 @@ class Batch:
 def draw_batches(
     problem: Problem, judgments, share, targets_of, loss: Loss, *, order, batch_size, rng
 ) -> Iterator[Batch]:
-    """Yield batches of random subsets of judgments without end, many aggregated at a time.
+    """Yield batches of random subsets of judgments without end.
 
-    ``share`` has the probability of each query, and ``targets_of`` maps the chosen judgments and
-    their queries to targets.
+    Many draws are aggregated at a time. `share` holds the probability of each query, and
+    `targets_of` maps the chosen judgments and their queries to targets.
     """
     weight = document_weights(problem)
     size = min(_MOST_DRAWS, max(1, _MOST_ROWS // int(problem.queries.sizes.max())))
@@ -80,38 +97,39 @@ def draw_batches(
 
 
 def _rows_of(problem, ids, drawn):
-    """Return the rows of the documents of some queries, and their places in grouped order."""
+    """Return the rows of the documents of the queries `ids`, and their places in grouped order."""
     queries = problem.queries
     places = np.repeat(queries.ptr[ids] - drawn.ptr[:-1], drawn.sizes) + np.arange(drawn.n_rows)
     return places if queries.order is None else queries.order[places], places
 
 
 def new_descent(problem: Problem, loss: Loss, fit_intercept: bool) -> AveragedDescent:
-    """A descent of a linear scorer at zero, with an intercept where the loss sees one."""
+    """Return a descent of a linear scorer at zero, with an intercept if the loss depends on it."""
     outputs = () if problem.n_items is None else (problem.n_items,)
     sees_shift = problem.n_items is not None or loss.needs_intercept
     return AveragedDescent((problem.X.shape[1], *outputs), fit_intercept and sees_shift)
 
 
 def descend(descent, problem: Problem, batches, *, penalty, n_updates, step, verbose):
-    """Make updates of an averaged descent, one for each batch."""
+    """Update an averaged descent `n_updates` times, once per batch."""
     last, lengths = descent.n_updates + n_updates, None
     for batch in batches:
         if lengths is None:
             lengths = step_lengths(batch, problem, penalty, step)
         descent.update(problem.X[batch.rows], batch.slope, lengths or _no_step, penalty)
         done = descent.n_updates
-        if verbose and (done % _TOLD_EVERY == 0 or done == last):
+        if verbose and (done % _PRINT_EVERY == 0 or done == last):
             print(f"[StochasticAggregatedRanker] update {done} of {last}")
         if done == last:
             break
 
 
 def step_lengths(batch: Batch, problem: Problem, penalty, first=None):
-    """Length of each step: 1/t where the penalty says so, 1/sqrt(t) for losses not squared.
+    """Return the function from the number of an update to the length of its step.
 
-    The first, unless given, is half of what the curvature of a batch allows; None where it has no
-    curvature, as a batch of single documents.
+    Lengths fall as 1/t where the penalty makes the objective strongly convex, and as 1/sqrt(t) for
+    losses that are not squared. The first step, unless given, is half of what the curvature of the
+    batch allows. Return None if the batch has no curvature, as for single documents.
     """
     X: Any = problem.X
     queries = problem.queries
@@ -143,14 +161,14 @@ def _no_step(_t):
 
 
 def _checked(loss, targets, queries):
-    """The loss, checked against some targets: an ``eta`` of None is 1, where that is enough."""
+    """Return the loss scaled to some targets; an ``eta`` of None becomes 1 if that suffices."""
     if getattr(loss, "eta", 0.0) is not None:
         return loss.scaled_to(targets, queries)
     try:
         return replace(loss, eta=1.0).scaled_to(targets, queries)
     except ValueError as error:
         raise ValueError(
-            f"StochasticAggregatedRanker sees some targets at a time, so it takes eta=1 where "
-            f"loss={loss.name!r} has none, and these targets are larger: pass a loss of "
-            f"skcalrank.losses with its eta. ({error})"
+            f"loss must have an eta, got {loss.name!r}: StochasticAggregatedRanker never sees all "
+            "targets at once, and its default eta=1 is too small for these. Pass an object of "
+            f"skcalrank.losses with a larger eta. ({error})"
         ) from None

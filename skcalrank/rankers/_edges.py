@@ -1,4 +1,4 @@
-"""Linear scorers on preferences, the edges of a graph whose nodes are the documents."""
+"""Base class of linear scorers on preferences, the edges of a graph of documents."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, document_weights
 from ._relevance_pairs import RelevancePairs
 
-# The corner of the hinge becomes narrower by this factor, fit after fit: quasi-Newton steps
-# stumble over a sharp one that is far away.
+# Factor by which the corner of the hinge narrows from fit to fit: quasi-Newton steps fail at a
+# sharp corner that is far from the starting point.
 _NARROWING = 10.0
 
-# Of relevances so many pairs are held; more are made again whenever they are needed.
+# Largest number of pairs implied by relevances that is held in memory; more are recomputed.
 _HELD_PAIRS = PART_CELLS // 4
 
 
 class EdgeScorer(LinearScorer):
-    """Minimize convex losses of preferences; a subclass has a parameter ``weights``."""
+    """Linear scorer that minimizes convex losses of preferences; subclasses have `weights`."""
 
     _judgments = (PreferenceTarget,)
     _parameter_constraints: ClassVar = {
@@ -35,7 +35,7 @@ class EdgeScorer(LinearScorer):
 
     @abstractmethod
     def _losses(self) -> list[PreferenceLoss]:
-        """Return the loss, and before it smoother ones whose minimizers lead to its own."""
+        """Return the loss, preceded by smoother ones whose minimizers approach its own."""
 
     def _summed_over(self):
         return "pairs"
@@ -45,7 +45,7 @@ class EdgeScorer(LinearScorer):
         return {}
 
     def _edges(self, problem):
-        """Return winner, loser and weight of preferences, documents in grouped order."""
+        """Return winner, loser and weight of the preferences, documents in grouped order."""
         queries, y = problem.queries, problem.y
         if isinstance(y, PreferenceTarget):
             place = queries.ungroup(np.arange(queries.n_rows))
@@ -56,7 +56,7 @@ class EdgeScorer(LinearScorer):
         return y.winner, y.loser, y.weight
 
     def _objective(self, problem):
-        """Return the function of grouped scores and a loss: value and gradient."""
+        """Return the function from grouped scores and a loss to value and gradient."""
         options, sizes = self._loss_options(), problem.queries.sizes.astype(float)
         few = (sizes * (sizes - 1)).sum() / 2 <= _HELD_PAIRS
         if not isinstance(problem.y, PreferenceTarget) and not few:
@@ -72,17 +72,17 @@ class EdgeScorer(LinearScorer):
 
 
 def narrowing_hinges(corner_width):
-    """Return hinges with ever sharper corners, down to the one asked for."""
+    """Return hinges with ever sharper corners, the last of width `corner_width`."""
     last = PreferenceHinge(corner_width=corner_width)
     widths = corner_width * _NARROWING ** np.arange(20)[::-1]
     return [*(PreferenceHinge(corner_width=width) for width in widths[widths < 1][:-1]), last]
 
 
 def _pair_weights(problem, winner, loser):
-    """Return ``w_i w_j`` over the mean weight of the query; None without weights."""
+    """Return ``w_i w_j`` over the mean weight of the query, or None without weights."""
     weight = document_weights(problem)
     if weight is None:
         return None
     mean = problem.queries.repeat(problem.queries.mean_weight(weight))[winner]
-    # Squares of large weights are out of range.
+    # In this order, because the product of large weights may overflow.
     return weight[winner] * (weight[loser] / mean)

@@ -1,4 +1,4 @@
-"""Expected reciprocal rank: calibrated when relevances are independent."""
+"""Ranker for expected reciprocal rank, calibrated if relevances are independent."""
 
 from __future__ import annotations
 
@@ -13,35 +13,77 @@ from ..data import ClickSessions, Interval, RankingTarget, carried_qid, warn_of_
 from ..measures import ERR
 from ._score import ScoreRanker
 
-# Highest grade of the scale that click probabilities are put on: fine enough for any of them.
+# Highest grade of the scale that represents click probabilities: fine enough for any of them.
 _CLICK_GRADES = 50.0
 
 
 class ERRRanker(ScoreRanker):
-    """Expected reciprocal rank.
+    """Least-squares ranker for expected reciprocal rank (ERR), from grades or clicks.
 
-    Regresses the stop probability ``(2^y - 1) / 2^max_grade`` and sorts. Calibrated
-    (Fisher-consistent) for ERR when the relevances of the documents are independent
-    given the query (DMJ13, Lemma 1), and with rows also each is given by its row; no
-    order-preserving loss is under every distribution (CUG13, Theorem 3.3).
+    Regresses the stop probability ``(2^y - 1) / 2^max_grade`` and sorts the documents by the
+    prediction. Suits users who read from the top and stop at the first document that satisfies
+    them. :class:`~skcalrank.ClickSessions` are a target too: then the stop probabilities themselves
+    are regressed, as the cascade model estimates them (:func:`skcalrank.aggregation.cascade`).
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes, query_weight
-        As in :class:`LeastSquaresRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
+        minimizes squared errors. If None, ridge regression with the penalty `alpha`. It can also
+        learn in chunks (:meth:`partial_fit`, :meth:`merge`) if `max_grade` is set.
     max_grade : float, default=None
-        Highest grade of the scale; None = the largest label seen in fit.
-
-    Notes
-    -----
-    :class:`~skcalrank.ClickSessions` are a target too: then the stop probabilities themselves are
-    regressed, as the cascade model estimates them (:func:`skcalrank.aggregation.cascade`). A
-    ranker of clicks that is scored on grades takes `max_grade`, or the largest of these grades.
+        Highest grade of the scale. If None, the largest label seen in :meth:`fit`. Set it to score
+        on grades above those of the training data. For clicks, None is the largest of the grades
+        that :meth:`score` is given.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
+        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
+        cross-validation.
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Squared errors of the targets, of the targets centered within the query, or of the
+        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
+        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
+        stronger condition, see :class:`LeastSquaresRanker`.
+    n_passes : int, default=5
+        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
+        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
+        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
+        long queries should count no more than short ones.
 
     Attributes
     ----------
+    estimator_ : regressor
+        The fitted regressor.
+    alpha_ : float
+        Ridge penalty that was used; only with ``estimator=None``.
     max_grade_ : float
-        The grade in force. Scoring labels above it is an error.
+        Highest grade of the scale in use. Scoring larger labels is an error.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; only with ``estimator=None``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    LeastSquaresRanker : Ranker for positional measures.
+    RBPRanker : Ranker for users who stop independently of the documents.
+    AggregatedRanker : Ranker of clicks for other measures.
+    OrderPreservingRanker : Linear ranker with other losses of the same targets.
+    skcalrank.metrics.err_score : The measure.
+    ClickSessions : Target of clicks.
+
+    Notes
+    -----
+    Calibrated (Fisher-consistent) for ERR when the relevances of the documents are independent
+    given the query (DMJ13, Lemma 1); with rows of documents, when in addition each relevance is
+    given by its row (:ref:`rows-and-context`). No order-preserving loss is calibrated for ERR under
+    every distribution of the labels (CUG13, Theorem 3.3).
 
     Examples
     --------
@@ -78,14 +120,14 @@ class ERRRanker(ScoreRanker):
         return True
 
     def _can_add_chunks(self):
-        # As it comes, the scale of its labels is that of all rows.
+        # By default the scale is set by the labels of all rows, which a chunk does not have.
         return super()._can_add_chunks() and (self.max_grade, self.estimator) != (None, None)
 
     def _check_chunks(self):
         if self.max_grade is None:
             raise ValueError(
-                "max_grade=None is the largest label of all chunks, which one of them does not "
-                "know: set max_grade."
+                "max_grade must be a number if rows come in chunks, got None, which is the largest "
+                "label of all chunks: set max_grade."
             )
 
     def _check_problem(self, X, y, qid, sample_weight, *, reset=True):
@@ -100,16 +142,16 @@ class ERRRanker(ScoreRanker):
 
     def _record(self, problem, names=frozenset()):
         record = super()._record(problem, names)
-        # The scale that clicks are put on is not that of the grades that score may be given.
+        # Grades given to score may have another scale than the one that represents clicks.
         return replace(record, measure=self._measure()) if problem.of_clicks else record
 
     def _click_scale(self, measure):
-        """Return the measure on the scale that click probabilities are put on."""
+        """Return the measure on the scale of grades that stand for click probabilities."""
         return ERR(max_grade=_CLICK_GRADES) if measure.max_grade is None else measure
 
     @property
     def max_grade_(self) -> float:
-        """The grade in force. Scoring labels above it is an error."""
+        """Highest grade of the scale in use. Scoring larger labels is an error."""
         return float(self._click_scale(self.record_.measure).max_grade)
 
     def _scored_by(self, y):

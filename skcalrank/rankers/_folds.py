@@ -1,7 +1,7 @@
 """Cross-validated ridge regression of ranking targets from the moments of folds.
 
-Training moments of a split are merged from those of the other folds, so all of them cost one
-pass over the rows; a penalty then costs a matrix product, and the measure.
+The training moments of a split are merged from those of the other folds, so all splits together
+cost one pass over the rows. Each penalty then costs a matrix product and the measure.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ._problem import Problem, moments_of
 
 
 class Split(NamedTuple):
-    """Rows to score; rows to learn from, or None for all others."""
+    """Rows to score, and rows to train on (None means all other rows)."""
 
     test: np.ndarray
     train: np.ndarray | None
@@ -45,7 +45,7 @@ class Split(NamedTuple):
 
 
 def make_splits(cv, problem: Problem, qid) -> list[Split]:
-    """Ask a splitter, or make folds of queries, or of rows where there is one query."""
+    """Return the splits of a splitter or list, or folds of queries (of rows, if one query)."""
     X, n_rows = problem.X, problem.X.shape[0]
     y = problem.queries.ungroup(problem.y)
     y = y if problem.n_items is None else y.reshape(n_rows, -1)
@@ -53,24 +53,25 @@ def make_splits(cv, problem: Problem, qid) -> list[Split]:
         cv = _default_folds(cv, problem)
     elif isinstance(cv, str) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise ValueError(
-            f"cv={cv!r}: give a number of folds, a splitter, or a list of (train, test) rows."
+            f"cv must be a number of folds, a splitter or a list of (train, test), got {cv!r}."
         )
     elif hasattr(cv, "split"):
         cv = cv.split(X, y, groups=qid)
     splits = [_check_split(part, n_rows) for part in cv]
     if not splits:
-        raise ValueError("cv yields no splits.")
+        raise ValueError("cv must yield at least one split, got none.")
     return splits
 
 
 def _default_folds(n_splits, problem):
+    """Return pairs (train, test) of folds of queries, or of rows if there is one query."""
     of_rows = problem.n_items is not None or problem.queries.n_queries == 1
     n_units = problem.X.shape[0] if of_rows else problem.queries.n_queries
     n_splits = min(5, n_units) if n_splits is None else n_splits
     if not 2 <= n_splits <= n_units:
         raise ValueError(
-            f"cv={n_splits} folds of {n_units} {'rows' if of_rows else 'queries'} (n_samples="
-            f"{problem.X.shape[0]}): there must be two folds at least, and none empty."
+            f"cv must be between 2 and the number of {'rows' if of_rows else 'queries'}, {n_units} "
+            f"(n_samples={problem.X.shape[0]}), got {n_splits}."
         )
     queries = problem.queries
     key, unit = _contents(problem), np.arange(problem.X.shape[0])
@@ -80,7 +81,7 @@ def _default_folds(n_splits, problem):
 
 
 def _folds_by(key, unit, n_splits):
-    """Yield training and test rows of folds of units, which are drawn by a number of each."""
+    """Yield training and test rows of folds of units, assigned in the order of their keys."""
     by_key = np.argsort(key, kind="stable")
     for _, test in KFold(n_splits).split(by_key):
         tested = np.zeros(len(key), dtype=bool)
@@ -89,12 +90,12 @@ def _folds_by(key, unit, n_splits):
 
 
 def _contents(problem):
-    """Return a number of each row that depends on what it holds, and not on where it stands."""
+    """Return a number for each row that depends on its values and not on its place."""
     X, n_rows = problem.X, problem.X.shape[0]
     beside = [problem.queries.ungroup(problem.y).reshape(n_rows, -1)]
     if problem.weight is not None:
         beside.append(problem.weight[:, None])
-    # Hashes of rows add up to those of queries; all sums are of whole numbers modulo 2**64.
+    # The hash of a query is the sum over its rows; all sums are integers modulo 2**64.
     factors = np.random.RandomState(0).randint(1, 2**63 - 1, X.shape[1] + 1000).astype(np.uint64)
     values = np.hstack(beside)
     out = _bits(values) @ np.resize(factors[X.shape[1] :], values.shape[1])
@@ -112,11 +113,12 @@ def _contents(problem):
 
 
 def _bits(values):
-    """Return numbers of double precision as whole numbers, zeros of both signs as 0."""
+    """Return the bits of double-precision numbers as integers, with -0.0 as 0.0."""
     return (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
 
 
 def _check_split(part, n_rows) -> Split:
+    """Return a split as arrays of row numbers, or raise if a part is empty or missing."""
     try:
         train, test = part
     except (TypeError, ValueError):
@@ -125,37 +127,40 @@ def _check_split(part, n_rows) -> Split:
     train, test = np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp)
     if not len(train) or not len(test):
         raise ValueError(
-            f"cv yields a split of {len(train)} rows to train on and {len(test)} to test: "
-            "neither may be empty."
+            "Both parts of a split of cv must hold rows, got "
+            f"{len(train)} to train on and {len(test)} to test on."
         )
     used = np.zeros(n_rows, dtype=bool)
     used[train] = used[test] = True
-    # Training rows of every split would take more memory than X.
+    # Holding the training rows of every split would take more memory than X.
     complement = len(train) + len(test) == n_rows and used.all()
     return Split(test, None if complement else train)
 
 
 def warn_of_cuts(splits, problem: Problem):
-    """Warn if a split has a part of a query, and the qid tells which rows are a query."""
+    """Warn if a split holds only a part of a query, provided that queries are named."""
     if not problem.has_qid or _disjoint_folds(splits, problem) is not None:
         return
     codes, sizes = problem.queries.codes, problem.queries.sizes
     cut = np.zeros(len(sizes), dtype=bool)
     for split in splits:
         for rows in (split.test, _training_rows(split, problem)):
-            # A row that is drawn twice does not stand for two.
+            # A row that is drawn twice counts once.
             found = np.bincount(codes[np.unique(rows)], minlength=len(sizes))
             cut |= (found > 0) & (found < sizes)
     if cut.any():
         warn(
-            f"cv cuts {cut.sum()} of {len(cut)} queries: scores of a part of a query are those of "
-            "shorter lists. Use QueryKFold, GroupKFold, or a number of folds.",
+            f"cv cuts {cut.sum()} of {len(cut)} queries, so that scores are those of shorter "
+            "lists: use QueryKFold, GroupKFold, or a number of folds.",
             CutQueriesWarning,
         )
 
 
 def _disjoint_folds(splits, problem):
-    """Number of the split that tests each row, -1 for none; None where folds cut or overlap."""
+    """Return the number of the split that tests each row, or -1 for none.
+
+    Return None if folds overlap or cut a query.
+    """
     fold = np.full(problem.X.shape[0], -1)
     for number, (test, train) in enumerate(splits):
         if train is not None or (fold[test] >= 0).any():
@@ -173,7 +178,7 @@ def _disjoint_folds(splits, problem):
 
 
 def all_moments(problem: Problem, measures, loss, relative):
-    """Moments of X and the targets of the measures side by side, as a function of rows."""
+    """Return the moments of X and of the targets of the measures, as a function of rows."""
     columns = []
     for measure in measures:
         targets = measure.score_targets(measure.labels(problem.y), problem.queries)
@@ -185,15 +190,15 @@ def all_moments(problem: Problem, measures, loss, relative):
 
 
 def training_moments(problem: Problem, splits, measures, loss, weighed, relative=False):
-    """Moments of all rows, and an iterator over those of the training rows of each split.
+    """Return the moments of all rows, and an iterator over those of the training rows of splits.
 
-    `weighed` returns a problem with its rows weighed by their queries; `relative` penalties are
-    counted in squares of the features.
+    `weighed` returns a problem with its rows weighted by query. If `relative`, penalties are in
+    units of the squares of the features.
     """
     moments = all_moments(weighed(problem), measures, loss, relative)
     fold = _disjoint_folds(splits, problem)
     if fold is None:
-        # Targets and centres of a query that is cut are those of its training rows.
+        # Targets and centers of a cut query are computed from its training rows.
         trained = (_take(problem, _training_rows(split, problem)) for split in splits)
         return moments(), (
             all_moments(weighed(part), measures, loss, relative)() for part in trained
@@ -208,9 +213,9 @@ def training_moments(problem: Problem, splits, measures, loss, weighed, relative
 
 
 def _outside(parts, pool, outside=None) -> Iterator[tuple[Moments, Moments]]:
-    """For each part the moments of all others, and its own.
+    """Yield for each part the moments of all other parts, and its own.
 
-    Sums of the others throughout: taking a part from the total would cancel.
+    They are sums over the other parts; subtracting a part from the total would lose precision.
     """
     if len(parts) == 1:
         yield outside, pool(parts)
@@ -226,13 +231,14 @@ def _outside(parts, pool, outside=None) -> Iterator[tuple[Moments, Moments]]:
 
 
 def _training_rows(split, problem):
+    """Return the training rows of a split."""
     if split.train is not None:
         return split.train
     return np.setdiff1d(np.arange(problem.X.shape[0]), split.test)
 
 
 def _take(problem: Problem, rows) -> Problem:
-    """The problem of some of the rows."""
+    """Return the problem restricted to some rows."""
     weight = None if problem.weight is None else problem.weight[rows]
     if problem.n_items is not None:
         y = problem.y.reshape(-1, problem.n_items)[rows].ravel()
@@ -251,9 +257,9 @@ def held_out_scores(
 ) -> np.ndarray:
     """Return the mean of each measure on test rows, for the models that regress its targets.
 
-    ``training`` has the moments of each split, and `relative` penalties are in units of the
-    squares of the features. The result is of shape (n_measures, n_alphas,
-    n_splits), NaN where a measure is undefined on every query.
+    `training` yields the moments of each split. If `relative`, penalties are in units of the
+    squares of the features. The result has shape (n_measures, n_alphas, n_splits), with NaN where a
+    measure is undefined on every query.
     """
     gained = np.zeros((len(measures), len(alphas), len(splits)))
     counted = np.zeros_like(gained)
@@ -272,7 +278,7 @@ def held_out_scores(
 
 
 class _Piece(NamedTuple):
-    """Test rows of a split in whole queries: their sizes, and scores of shape (rows, -1)."""
+    """Test rows of one split as whole queries: their sizes, and scores of shape (rows, -1)."""
 
     split: int
     rows: np.ndarray
@@ -281,6 +287,7 @@ class _Piece(NamedTuple):
 
 
 def _parts(problem, splits, training, alphas, relative) -> Iterator[_Piece]:
+    """Yield the test rows of all splits with their scores, in pieces of bounded size."""
     codes = problem.queries.codes if problem.n_items is None else None
     models = _models(training, alphas, relative)
     for number, (split, (coefs, levels)) in enumerate(zip(splits, models)):
@@ -296,7 +303,7 @@ def _parts(problem, splits, training, alphas, relative) -> Iterator[_Piece]:
 
 
 def _models(training, alphas, relative) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Coefficients and levels of every penalty side by side, those of some splits at a time."""
+    """Yield coefficients and levels for every penalty, computing some splits in parallel."""
 
     def solve(moments):
         scale = moments.penalty_scale() if relative else None
@@ -312,7 +319,7 @@ def _models(training, alphas, relative) -> Iterator[tuple[np.ndarray, np.ndarray
 
 
 def _batches(pieces) -> Iterator[list[_Piece]]:
-    """So many pieces at a time that small ones are ranked side by side."""
+    """Yield lists of pieces, so that small pieces are ranked together."""
     batch, n_cells = [], 0
     for piece in pieces:
         batch.append(piece)
@@ -325,7 +332,10 @@ def _batches(pieces) -> Iterator[list[_Piece]]:
 
 
 def _values(problem, y, pieces, measures):
-    """Weight of each query, and values (n_measures, n_alphas, n_queries), NaN where undefined."""
+    """Return the weight of each query, and its value for each measure and penalty.
+
+    Values have shape (n_measures, n_alphas, n_queries), with NaN where a measure is undefined.
+    """
     rows = np.concatenate([piece.rows for piece in pieces])
     sizes = np.concatenate([piece.sizes for piece in pieces])
     scores = np.concatenate([piece.scores for piece in pieces])
@@ -337,7 +347,7 @@ def _values(problem, y, pieces, measures):
         y = y.reshape(-1, problem.n_items)[rows].ravel()
         queries = Queries.equal(len(rows), problem.n_items)
     scores = scores.reshape(len(rows), -1, len(measures), problem.n_items or 1)
-    # Documents last: of each measure and alpha, the scores of all side by side.
+    # Documents on the last axis, so that the scores of a measure and alpha are contiguous.
     scores = scores.transpose(2, 1, 0, 3).reshape(len(measures), scores.shape[1], -1)
     values = np.empty((*scores.shape[:2], queries.n_queries))
     for m, measure in enumerate(measures):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..data import Bools, Floats, checked_array
 
-# Mixes of which nobody draws more.
+# Largest number of mixes on a grid.
 _MOST = 20_000
 
 
@@ -23,19 +23,21 @@ class Front:
     Attributes
     ----------
     weights : ndarray of shape (n_mixes, n_labels)
-        What each label counts, as shares of 1.
+        Weight of each label in each mix; the weights of a mix sum to 1.
     values : ndarray of shape (n_mixes, n_axes)
-        Value of each measure, higher is better.
+        Value of each measure for each mix, higher is better.
     label_names : list of str
+        Names of the labels.
     axes : list of str
         Names of the measures.
     efficient : ndarray of bool of shape (n_mixes,)
-        The Pareto front: mixes that no other one is as good as in every measure and better in one.
+        Whether a mix is on the Pareto front: no other mix is as good in every measure and better in
+        one.
 
     See Also
     --------
-    skcalrank.MultiLabelRanker.front : Makes one.
-    skcalrank.displays.FrontDisplay : Draws it.
+    skcalrank.MultiLabelRanker.front : Method that returns a front.
+    skcalrank.displays.FrontDisplay : Plot of a front.
     """
 
     weights: Floats
@@ -58,10 +60,10 @@ class Front:
         best : str
             Name of the measure.
         lose : dict, default=None
-            Largest share of the largest value that may be lost, by the names of measures: .01 is
-            one per cent.
+            Largest share of the best value that may be lost, by name of the measure: .01 is one
+            percent.
         least : dict, default=None
-            Smallest values, by the names of measures.
+            Smallest value, by name of the measure.
 
         Returns
         -------
@@ -82,21 +84,23 @@ class Front:
             allowed &= self._column(name) >= bound
         if not allowed.any():
             raise ValueError(
-                f"No mix meets lose={lose!r} and least={least!r}: allow more, or pass more mixes."
+                f"lose={lose!r} and least={least!r} must be met by some mix, and none does: relax "
+                "them, or pass more mixes."
             )
         found = np.where(allowed, self._column(best), -np.inf)
-        # Of mixes that are equally good, one that is best in the others.
+        # Among equally good mixes, one with the largest sum over all measures.
         ties = np.flatnonzero(found == found.max())
         return int(ties[np.argmax(self.values[ties].sum(axis=1))])
 
     def _column(self, name) -> Floats:
+        """Return the values of a measure, or raise if the name is unknown."""
         if name not in self.axes:
-            raise ValueError(f"A measure must be one of {', '.join(self.axes)}, got {name!r}.")
+            raise ValueError(f"measure must be one of {', '.join(self.axes)}, got {name!r}.")
         found: Floats = self.values[:, self.axes.index(name)]
         return found
 
     def to_frame(self) -> Any:
-        """Return the table as a pandas DataFrame: weights, values, and whether it is efficient."""
+        """Return a pandas DataFrame with weights, values, and whether a mix is efficient."""
         import pandas as pd
 
         weights = pd.DataFrame(self.weights, columns=self.label_names)
@@ -108,7 +112,7 @@ class Front:
 
 
 def efficient_rows(values: Floats) -> Bools:
-    """Return which rows no other row is as good as in all columns and better in one."""
+    """Return the rows to which no other row is equal or better in all columns and better in one."""
     found = np.ones(len(values), dtype=bool)
     for number, row in enumerate(values):
         as_good = (values >= row).all(axis=1)
@@ -117,7 +121,7 @@ def efficient_rows(values: Floats) -> Bools:
 
 
 def mixes_of(mixes: Any, n_labels: int) -> Floats:
-    """Return mixes as rows: those given, or all in a number of steps."""
+    """Return mixes as rows: the given ones, or all mixes on a grid of the given number of steps."""
     if not isinstance(mixes, Integral) or isinstance(mixes, bool):
         found: Floats = checked_array(mixes, "mixes")
         return found
@@ -127,11 +131,11 @@ def mixes_of(mixes: Any, n_labels: int) -> Floats:
     for each in bars:
         if len(rows) == _MOST:
             raise ValueError(
-                f"mixes={mixes} steps of {n_labels} labels are more than {_MOST:,} mixes: pass "
-                "fewer steps, such as mixes=10."
+                f"mixes must give at most {_MOST:,} mixes, got {mixes} steps of {n_labels} labels: "
+                "pass fewer steps, such as mixes=10."
             )
         ends = (-1, *each, steps + n_labels - 1)
         rows.append(np.diff(ends) - 1.0)
     if steps < 1:
-        raise ValueError(f"mixes must be a number of steps from 1, or an array, got {mixes!r}.")
+        raise ValueError(f"mixes must be a number of steps >= 1, or an array, got {mixes!r}.")
     return np.array(rows)[::-1] / steps

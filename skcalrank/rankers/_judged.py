@@ -1,4 +1,4 @@
-"""The base of rankers that aggregate the judgments of a query before they learn from them."""
+"""Base class of rankers that aggregate the judgments of a query before learning from them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _JUDGMENTS = (PreferenceTarget, ClickSessions)
 
 
 class JudgmentRanker(BaseRanker):
-    """Base of rankers of comparisons and clicks, which a structure turns into scores."""
+    """Base class of rankers of comparisons and clicks, which a structure turns into scores."""
 
     __metadata_request__partial_fit: ClassVar = {"qid": True, "sample_weight": True}
 
@@ -50,28 +50,28 @@ class JudgmentRanker(BaseRanker):
 
     @abstractmethod
     def _learn(self, problem: Problem, judged, method):
-        """Learn from judgments by "fit" or "partial_fit"."""
+        """Learn from judgments, by the method "fit" or "partial_fit"."""
 
     @abstractmethod
     def _can_add_chunks(self) -> bool:
-        """Return whether there is `partial_fit`."""
+        """Return whether the ranker has `partial_fit`."""
 
     @abstractmethod
     def _can_go_on(self) -> bool:
-        """Return whether what was fitted takes another chunk."""
+        """Return whether the fitted state can be updated with another chunk."""
 
     def _check_params(self):
         """Raise for parameters that are out of range or do not fit together."""
         check_params(self)
 
     def _check_scale(self):
-        """Raise where the scale of the targets would depend on the subset of the judgments."""
+        """Raise if the scale of the targets would depend on the subset of the judgments."""
         measure = self._measure()
         if not measure.is_scaled:
             raise ValueError(
-                f"The measure {measure.name!r} has no max_grade, so its scale would differ between "
-                "subsets of the judgments: set max_grade, as in ERR(max_grade=1) or "
-                "ERRRanker(max_grade=1)."
+                f"measure must have a fixed scale, got {measure.name!r} without max_grade, whose "
+                "scale would differ between subsets of the judgments: set max_grade, as in "
+                "ERR(max_grade=1) or ERRRanker(max_grade=1)."
             )
 
     @all_or_nothing
@@ -89,10 +89,10 @@ class JudgmentRanker(BaseRanker):
         X, qid
             As in :meth:`LeastSquaresRanker.fit`.
         y : PreferenceTarget, ClickSessions, or array-like of shape (n_rows,) or (n, r)
-            Judgments, which carry their queries. Relevances stand for one judgment of each query,
-            that of all their differences.
+            Judgments, which carry their queries. Relevances count as one judgment of each query,
+            which states all their differences.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weighs the terms of a document, in addition to the number of judgments of its query.
+            Weights of the documents, which multiply the number of judgments of their query.
 
         Returns
         -------
@@ -116,12 +116,11 @@ class JudgmentRanker(BaseRanker):
     ) -> Self:
         """Learn from more judgments.
 
-        :class:`StochasticAggregatedRanker` makes another `n_updates` on judgments of these or
-        other documents. :class:`AggregatedRanker`, if its `ranker` has `partial_fit`, adds
-        queries: a chunk holds whole queries with all their judgments, and with
-        :class:`~skcalrank.linear_model.GramRidge` the result is that of one fit to all chunks
-        where the targets are exact. Its `targets_` and `standard_error_` are those of the last
-        chunk.
+        :class:`StochasticAggregatedRanker` makes another `n_updates` on judgments of the same or of
+        other documents. :class:`AggregatedRanker`, if its `ranker` has `partial_fit`, adds queries:
+        a chunk holds whole queries with all their judgments. With
+        :class:`~skcalrank.linear_model.GramRidge` the result is that of one fit to all chunks, if
+        the targets are exact. `targets_` and `standard_error_` refer to the last chunk.
 
         Parameters
         ----------
@@ -135,7 +134,7 @@ class JudgmentRanker(BaseRanker):
         Raises
         ------
         ValueError
-            As in :meth:`fit`; if the chunk is about other features or items than those before, if
+            As in :meth:`fit`; if the chunk has other features or items than the previous ones, if
             settings were changed in between, or with `GramRidge` if a query was in an earlier
             chunk.
         """
@@ -158,13 +157,13 @@ class JudgmentRanker(BaseRanker):
         return DEPENDS_ON_LABELS
 
     def _structure(self):
-        """Return the function that aggregates, and its options."""
+        """Return the function that aggregates judgments, and its options."""
         known = isinstance(self.structure, str)
         function = STRUCTURES[self.structure] if known else self.structure
         return function, self.structure_options or {}
 
     def _targets_of_scores(self, ranker: BaseRanker, problem: Problem):
-        """Return the function from grouped scores of a structure to the targets of a ranker."""
+        """Return the function from grouped scores of the structure to the targets of `ranker`."""
         unscaled = problem._replace(measure=ranker._measure())
 
         def targets(scores, queries):
@@ -174,7 +173,7 @@ class JudgmentRanker(BaseRanker):
         return targets
 
     def _scored_by(self, y):
-        # Judgments are scored as what the structure makes of all of them.
+        # The relevances of judgments are the scores of the structure for all of them.
         if not isinstance(y, self._judgments):
             return super()._scored_by(y)
         self._check_params()
@@ -189,22 +188,23 @@ class JudgmentRanker(BaseRanker):
 def count_judgments(problem: Problem, judged, alone=True):
     """Return the number of judgments of each query.
 
-    Not ``alone``, other chunks may have judgments where these queries have none.
+    Raise if there are none, unless `alone` is True and y is relevances. If `alone` is False, other
+    chunks may hold judgments.
     """
     counts = judged.n_judgments
     if counts.any():
         return counts
     if isinstance(problem.y, _JUDGMENTS) or not alone:
         raise ValueError(
-            "y holds no judgment (relevances that are equal in a query make none): there is "
-            "nothing to learn from."
+            "y must hold at least one judgment (relevances that are equal within a query make "
+            "none), got none: there is nothing to learn from."
         )
     # Relevances that are equal in every query: all targets are 0.
     return np.ones_like(counts)
 
 
 def _judgments_of(problem: Problem, y):
-    """Return the target; relevances stand for one judgment of each query."""
+    """Return the judgments; relevances count as one judgment of each query."""
     if isinstance(y, _JUDGMENTS):
         return y
     queries = problem.queries
@@ -214,5 +214,5 @@ def _judgments_of(problem: Problem, y):
 
 
 def _above_lowest(scores, queries):
-    """Return scores minus the lowest of their query, of which gains are not negative."""
+    """Return scores minus the lowest of their query, so that gains are not negative."""
     return scores + queries.repeat(queries.max(-scores))

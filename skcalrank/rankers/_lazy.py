@@ -1,4 +1,4 @@
-"""The one place where a ranker meets lazy collections: it hands them on."""
+"""Decorator that passes dask collections on to `skcalrank.dask`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from ..data import is_lazy
 
-_GUEST = "skcalrank.dask._rankers"
+_BACKEND = "skcalrank.dask._rankers"
 
 Self = TypeVar("Self")
 Given = ParamSpec("Given")
@@ -19,16 +19,16 @@ Returned = TypeVar("Returned")
 def lazy_aware(
     method: Callable[Concatenate[Self, Given], Returned],
 ) -> Callable[Concatenate[Self, Given], Returned]:
-    """Let a method of a ranker take dask collections.
+    """Let a method of a ranker accept dask collections.
 
-    Arrays in memory go straight to the method. A call with a lazy collection goes to
-    ``skcalrank.dask``, which is imported by its name then and not before.
+    Calls with arrays in memory go straight to the method. A call with a lazy collection goes to
+    ``skcalrank.dask``, which is imported only then, by its name.
     """
 
     @wraps(method)
     def call(self: Self, /, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
         if is_lazy(*args, *kwargs.values()):
-            lazy: Returned = import_module(_GUEST).run(self, method, *args, **kwargs)
+            lazy: Returned = import_module(_BACKEND).run(self, method, *args, **kwargs)
             return lazy
         return method(self, *args, **kwargs)
 

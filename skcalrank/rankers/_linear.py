@@ -1,4 +1,4 @@
-"""Linear scorers that minimize a convex objective of the scores."""
+"""Base class of linear scorers that minimize a convex objective of the scores."""
 
 from __future__ import annotations
 
@@ -30,47 +30,52 @@ if TYPE_CHECKING:
 
 
 class LinearScorer(BaseRanker):
-    """A score linear in X, with a ridge penalty.
+    """Base class of linear scorers that minimize a convex objective with a ridge penalty.
 
-    A subclass says which objective of the scores is minimized.
+    A subclass defines the objective of the scores.
 
     Parameters
     ----------
     alpha : float or "auto", default="auto"
-        Ridge penalty of the coefficients, added to a sum over documents or pairs and not to a mean.
-        "auto" is that of :class:`LeastSquaresRanker`, in units of half the curvature of the loss
-        where all scores are zero, so that it means the same for every loss.
+        Ridge penalty of the coefficients, added to the *sum* (not the mean) of the losses of
+        documents or pairs. "auto" is that of :class:`LeastSquaresRanker`, in units of half the
+        curvature of the loss at scores of zero, so that it means the same for every loss.
     fit_intercept : bool, default=True
-        Ignored where only differences of scores within a query matter, except for one intercept
-        per item in the label-ranking form.
+        Ignored if only differences of scores within a query matter, except in the label-ranking
+        form, where it is whether each item has an intercept.
     max_iter : int, default=1000
         Maximum number of iterations of the solver.
     tol : float, default=1e-6
-        The solver stops when the norm of the gradient, divided by its norm where all scores are
-        zero, is at most `tol`.
+        The solver stops when the norm of the gradient falls to `tol` times its value at scores of
+        zero.
     warm_start : bool, default=False
         Whether the solver starts from the solution of the previous fit.
     verbose : int, default=0
         1 prints the iterations.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        What a query of n documents counts in the sum: its loss for one pair or one document,
-        whichever the loss is a sum over, times n ** 2, n, or 1. None is the sum as it is: "pairs"
-        for losses of pairs and of preferences, "documents" for losses of documents. The sums are of
-        other sizes, so each has its own good `alpha`, unless it is "auto". Instances of the
-        label-ranking form, which rank equally many items, count the same under all of them.
+        Weight of a query of n documents in the sum: its mean loss, per pair or per document as the
+        loss sums over, times n ** 2, n, or 1. If None, the sum as it is: "pairs" for losses of
+        pairs and of preferences, "documents" for losses of documents. The sums differ in size, so a
+        numeric `alpha` has to be chosen for each of them; "auto" has not. Instances of the
+        label-ranking form, which rank equally many items, have equal weights under all of them.
 
     Attributes
     ----------
     coef_ : ndarray of shape (d,) or (r, d)
-        Coefficients, of each item in the label-ranking form.
+        Coefficients, one row per item in the label-ranking form.
     intercept_ : float or ndarray of shape (r,)
-        Intercept, of each item in the label-ranking form.
+        Intercept, one per item in the label-ranking form.
     n_iter_ : int
-        Number of iterations of the solver; 1 in closed form.
+        Number of iterations of the solver; 1 for closed forms.
     alpha_ : float
-        The penalty that was used.
+        Ridge penalty that was used.
     penalty_scale_ : ndarray of shape (d,)
-        The units that ``alpha_`` is counted in; ones for a number.
+        Unit of `alpha_` for each feature; ones if `alpha` is a number.
+
+    See Also
+    --------
+    OrderPreservingRanker : Linear scorer of the targets of a measure.
+    ValueRegularizedRanker : Linear scorer of preferences.
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -107,11 +112,11 @@ class LinearScorer(BaseRanker):
         return tags
 
     def _why_weights_do_not_repeat(self):
-        return f"a loss of pairs: {COUNTS_DOCUMENTS}"
+        return f"the loss sums over pairs: {COUNTS_DOCUMENTS}"
 
     @abstractmethod
     def _solve(self, problem: Problem, start) -> ScorerFit:
-        """Minimize, mostly by :meth:`_descend`; ``start`` is (coef, intercept) or None."""
+        """Minimize the objective, from ``start`` = (coef, intercept) unless it is None."""
 
     @all_or_nothing
     def fit(
@@ -128,11 +133,11 @@ class LinearScorer(BaseRanker):
         X, qid
             As in :meth:`LeastSquaresRanker.fit`.
         y : array-like of shape (n_rows,) or (n, r), or PreferenceTarget
-            Relevances, higher is better, which may carry their queries; preferences where
-            the ranker takes them.
+            Relevances, higher is better, which may carry their queries. Rankers of preferences also
+            accept a PreferenceTarget.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weighs the term of a document, and a pair by the product of both over the mean of
-            the query. It does not repeat the row.
+            Weights of the documents. The weight of a pair is the product of both over the mean
+            weight of the query. A weight differs from repeating the row.
 
         Returns
         -------
@@ -169,13 +174,13 @@ class LinearScorer(BaseRanker):
         return float(found)
 
     def _keep(self, problem, found: ScorerFit):
-        """Assign what a solver found."""
+        """Assign the result of a solver to the fitted attributes."""
         self.coef_, self.intercept_, self.n_iter_, self.penalty_scale_ = found
         self.record_ = self._record(problem)
         return self
 
     def _start(self, problem):
-        """Where a warm start begins, if there is anything of that shape."""
+        """Return the coefficients and intercept to start from, or None."""
         shape = (problem.X.shape[1],)
         if problem.n_items is not None:
             shape = (problem.n_items, *shape)
@@ -184,10 +189,10 @@ class LinearScorer(BaseRanker):
         return None
 
     def _descend(self, objective, problem: Problem, start, *, sees_shift, curved=None) -> ScorerFit:
-        """L-BFGS on a function of the grouped scores that returns value and gradient.
+        """Minimize, by L-BFGS, a function from grouped scores to value and gradient.
 
-        ``sees_shift`` tells whether a number added to all scores of a query changes it; ``curved``
-        is another such function, by which the penalty is measured.
+        `sees_shift` is whether adding a number to all scores of a query changes the function.
+        `curved` is another such function, whose curvature is the unit of the penalty.
         """
         queries = problem.queries
 
@@ -218,11 +223,12 @@ class LinearScorer(BaseRanker):
         )
 
     def _descend_along(self, losses, objective, problem: Problem, start) -> ScorerFit:
-        """Minimize one loss of preferences after the other, each from where the last led to."""
+        """Minimize losses of preferences one after the other, each from the last minimizer."""
         n_iter = 0
-        # The first loss has the widest corners, so that its curvature is everywhere.
+        # The first loss sets the units of the penalty, because its corners are the widest: the
+        # curvature of a sharp hinge is concentrated at its corner.
         options = {"sees_shift": False, "curved": partial(objective, loss=losses[0])}
-        # A warm start is near already.
+        # A warm start is near the minimizer, so only the last loss is needed.
         for loss in losses if start is None else losses[-1:]:
             found = self._descend(partial(objective, loss=loss), problem, start, **options)
             start, n_iter = found[:2], n_iter + found.n_iter
@@ -234,12 +240,12 @@ class LinearScorer(BaseRanker):
 
 
 def linear_scores(X, coef, intercept):
-    """Scores of rows, of one output or of several."""
+    """Return the scores of rows, for one output or for several."""
     return product_of_rows(X, coef.T) + intercept
 
 
 def document_weights(problem: Problem):
-    """Weights of the documents in grouped order; None where there are none."""
+    """Return the weights of the documents in grouped order, or None without weights."""
     if problem.weight is None:
         return None
     if problem.n_items is not None:

@@ -1,4 +1,4 @@
-"""Any loss matrix of finite rank: RAT13, Theorem 3."""
+"""Classifier for any loss matrix of finite rank (RAT13, Theorem 3)."""
 
 from __future__ import annotations
 
@@ -31,28 +31,25 @@ from ..data import (
 
 
 class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
-    r"""Least-squares surrogate of any loss matrix (RAT13, Theorem 3).
+    r"""Least-squares classifier for any loss matrix.
 
-    With the row-centered loss matrix factorized, :math:`\ell(y, t) = \langle \alpha_y,
-    \beta_t \rangle + b(y)`, it regresses :math:`\alpha_y` and predicts
-    :math:`\arg\min_t \langle u, \beta_t \rangle`: calibrated (Fisher-consistent) for the
-    loss under every distribution. The dimension of the surrogate is the rank of the
-    centered matrix, the smallest over all terms b(y), which the prediction does not see.
-
-    0-1, ordinal, cost-sensitive and abstaining losses are matrices, and so is the
+    Factorizes the loss matrix, regresses one vector per class, and predicts the decision of least
+    estimated loss. 0-1, ordinal, cost-sensitive and abstaining losses are matrices, and so is the
     Hamming loss over sets of labels.
 
     Parameters
     ----------
     loss_matrix : array-like of shape (n_classes, n_predictions), default=None
         Loss of each prediction (columns) for each class (rows, in the order of
-        ``classes_``). None = 0-1 loss.
+        ``classes_``). If None, the 0-1 loss.
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None behaves as ``Ridge()``.
+        Regressor of the vectors, any of scikit-learn that estimates a conditional mean. If None,
+        ``Ridge()``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Classes, in sorted order.
     rank_ : int
         Dimension of the surrogate.
     alpha_ : ndarray of shape (n_classes, ``rank_``)
@@ -60,9 +57,24 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
     beta_ : ndarray of shape (n_predictions, ``rank_``)
         The vectors :math:`\beta_t`.
     estimator_ : regressor or None
-        The fitted one; None when the loss does not depend on the prediction.
+        The fitted regressor; None if the loss does not depend on the prediction.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    LeastSquaresRanker : The same principle for rankings.
+    sklearn.linear_model.RidgeClassifier : Least-squares classifier for the 0-1 loss.
+
+    Notes
+    -----
+    With the row-centered loss matrix factorized, :math:`\ell(y, t) = \langle \alpha_y,
+    \beta_t \rangle + b(y)`, the classifier regresses :math:`\alpha_y` and predicts
+    :math:`\arg\min_t \langle u, \beta_t \rangle`. It is calibrated (Fisher-consistent) for the loss
+    under every distribution (RAT13, Theorem 3). The dimension of the surrogate is the rank of the
+    centered matrix, the smallest over all terms b(y), which do not affect the prediction.
 
     Examples
     --------
@@ -95,14 +107,16 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
     def fit(
         self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> LowRankLossClassifier:
-        """Factorize the loss and regress.
+        """Factorize the loss matrix and fit the regressor.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
+            Training data.
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
 
         Returns
         -------
@@ -136,7 +150,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         check_params(self)
 
     def _x_checks(self):
-        # Other regressors read tables as they are.
+        # Regressors without a closed form get data frames unchanged.
         return x_checks(self) | {"as_it_is": not is_closed_form(self.estimator)}
 
     def _loss(self):
@@ -146,8 +160,8 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         loss = checked_array(self.loss_matrix, "loss_matrix", ensure_2d=False)
         if loss.ndim != 2 or len(loss) != n:
             raise ValueError(
-                f"loss_matrix has shape {loss.shape} for {n} classes in y: give one row "
-                "per class, in sorted order."
+                f"loss_matrix must have one row per class of y ({n}, in sorted order), got shape "
+                f"{loss.shape}."
             )
         return loss
 
@@ -158,10 +172,10 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         return fit_outputs(regressor, X, targets, weight)
 
     def expected_loss(self, X: Matrix) -> Floats:
-        """Estimated expected loss of each prediction, lower is better.
+        """Estimate the expected loss of each prediction, lower is better.
 
-        Differences between predictions are estimated for every row; the level, which
-        the surrogate leaves out, is the mean over the training data.
+        Differences between predictions are estimated for every row. Their common level, which does
+        not affect the prediction, is the mean over the training data.
 
         Parameters
         ----------
@@ -180,7 +194,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         return u @ self.beta_.T + self._offset
 
     def decision_function(self, X: Matrix) -> Floats:
-        """Minus the expected loss.
+        """Return the negative expected loss of each prediction.
 
         Parameters
         ----------
@@ -189,8 +203,8 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         decision : ndarray of shape (n, n_predictions), or (n,)
-            With two classes and two predictions the difference: positive where the
-            second class is predicted.
+            With two classes and two predictions, the difference between the two, which is positive
+            where the second class is predicted.
         """
         loss = self.expected_loss(X)
         if len(self.classes_) == 2 and loss.shape[1] == 2:
@@ -198,7 +212,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         return -loss
 
     def predict(self, X: Matrix) -> Array:
-        """The prediction of least expected loss.
+        """Return the prediction of least expected loss for each row.
 
         Parameters
         ----------
@@ -207,14 +221,14 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         prediction : ndarray of shape (n,)
-            Of ``classes_`` when the matrix is square, else the number of the column.
+            One of ``classes_`` if the loss matrix is square, else the number of the column.
         """
         best = self.expected_loss(X).argmin(axis=1)
         return self.classes_[best] if self._square else best
 
 
 def _factorize(loss):
-    """Thin factors of the numerical rank: loss = alpha @ beta.T."""
+    """Return thin factors of the numerical rank, with loss = alpha @ beta.T."""
     left, singular, right = svd(loss, full_matrices=False)
     tolerance = max(loss.shape) * np.finfo(float).eps * singular.max(initial=0.0)
     rank = int((singular > tolerance).sum())

@@ -1,4 +1,4 @@
-"""Names of queries as numbers that are the same in every process, for model files."""
+"""Hashes of the names of queries that are equal in every process, for model files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ _WORD = 1 << 64
 
 
 def hashed(names: Iterable[Any]) -> np.ndarray:
-    """Return 64 bits for each name: names that are equal have the same.
+    """Return a hash of 64 bits for each name; equal names have equal hashes.
 
-    Python's own ``hash`` of text differs from process to process.
+    Python's own ``hash`` of a string differs between processes.
     """
     return np.fromiter(map(_bits, names), dtype=np.uint64)
 
 
 def _bits(name: Any) -> int:
+    """Return the hash of one name."""
     text = _text(name)
     if isinstance(text, int):
         return text % _WORD
@@ -30,7 +31,7 @@ def _bits(name: Any) -> int:
 
 
 def _text(name: Any) -> int | str:
-    """Return what tells a name from all others: itself for integers of 64 bits, else a text."""
+    """Return an integer of 64 bits unchanged, and a distinct string for any other name."""
     if isinstance(name, str):
         return f"str {name}"
     if isinstance(name, (Real, Decimal, np.bool_)):
@@ -41,7 +42,8 @@ def _text(name: Any) -> int | str:
 
 
 def _number(name: Any) -> int | str:
-    if name % 1 != 0:  # also of what is not finite
+    """Return an integral number of 64 bits as int, and a distinct string for other numbers."""
+    if name % 1 != 0:  # true for NaN and infinity too
         return f"float {float(name)!r}"
     number = int(name)
     return number if -_WORD // 2 <= number < _WORD // 2 else f"int {number}"

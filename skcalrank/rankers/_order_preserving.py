@@ -1,4 +1,4 @@
-"""Any order-preserving loss of the targets of a positional measure."""
+"""Linear ranker with any order-preserving loss of the targets of a measure."""
 
 from __future__ import annotations
 
@@ -21,24 +21,18 @@ from ._linear import LinearScorer, document_weights
 from ._penalty import AUTO, gram_ridge
 from ._problem import fit_ridge, units_of
 
-# Up to here Newton's method is cheap.
+# Largest number of features for Newton's method.
 _NEWTON_FEATURES = 500
 
 
 class OrderPreservingRanker(LinearScorer):
-    r"""Linear scorer that minimizes an order-preserving loss of the measure's targets.
+    r"""Linear ranker that minimizes an order-preserving loss of the targets of a measure.
 
     .. math:: \min_{w,b} \sum_q L\bigl(v_q, X_q w + b\bigr) + \alpha \|w\|^2
 
-    Sorting by the minimizer of any of these losses is calibrated (Fisher-consistent) for the
-    positional measure whose targets v it is given, under every distribution of the labels
-    (CUG13, Theorem 3.2), with the regret bound of :func:`skcalrank.calibration.regret_bound`; with
-    rows of documents, where :class:`LeastSquaresRanker` is.
-    For MAP, pairwise disagreement and ERR the conditions of :class:`AveragePrecisionRanker` and
-    :class:`PairwiseDisagreementRanker` (score form) and :class:`ERRRanker` remain. For pairwise
-    disagreement the targets are net preferences :math:`f_i(y)`, a standardization function on
-    :math:`P_f` (RAT13, section 7.1); losses of targets from 0 are given
-    :math:`f_i(y) - \min_j f_j(y)`, in the same order.
+    Use it in place of :class:`LeastSquaresRanker` for other losses, such as logistic or pairwise
+    ones. The targets and the order of the minimizer are the same; the losses differ in their regret
+    bounds and in how a linear model fits.
 
     Parameters
     ----------
@@ -49,35 +43,81 @@ class OrderPreservingRanker(LinearScorer):
         ``"differentiable_hinge"``, ``"pairwise_squared"``, ``"pairwise_logistic"``,
         ``"pairwise_exponential"``, ``"bregman_kl"``, ``"bregman_logistic"``, or an object of
         :mod:`skcalrank.losses`. A sum over documents, or over pairs of documents.
-    alpha, fit_intercept, max_iter, tol, warm_start, verbose, query_weight
-        As in :class:`~skcalrank.rankers.LinearScorer`.
+    alpha : float or "auto", default="auto"
+        Ridge penalty of the coefficients, added to the *sum* (not the mean) of the losses. "auto"
+        is that of :class:`LeastSquaresRanker`, in units of half the curvature of the loss at scores
+        of zero, so that it means the same for every loss.
     eta : float, default=None
-        Of the pointwise losses and "bregman_kl": at or above every target (the sum of those
-        of a query for "bregman_kl"); the bound grows with its root. None is the largest seen
-        in fit.
+        Upper bound of the targets, for the pointwise losses, and of the sum of the targets of a
+        query, for "bregman_kl". Other losses ignore it. The regret bound grows with its root. If
+        None, the largest value seen in :meth:`fit`.
     threshold : float, default=None
-        Of "squared_hinge", positive; None is 1.
+        Threshold of "squared_hinge", positive. If None, 1.
     smoothing : float, default=None
-        Of "differentiable_hinge", from (0, 1/2]; None is 1/2.
+        Smoothing of "differentiable_hinge", in (0, 1/2]. If None, 1/2.
+    fit_intercept : bool, default=True
+        Ignored for pairwise losses, because only differences of scores within a query matter,
+        except in the label-ranking form, where it is whether each item has an intercept.
+    max_iter : int, default=1000
+        Maximum number of iterations of the solver.
+    tol : float, default=1e-6
+        The solver stops when the norm of the gradient falls below `tol` times its value at scores
+        of zero.
+    warm_start : bool, default=False
+        Whether the solver starts from the solution of the previous fit.
+    verbose : int, default=0
+        1 prints the iterations.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean loss, per pair or per document as the loss sums
+        over, times n ** 2, n, or 1. If None, the sum as it is: "pairs" for pairwise losses,
+        "documents" for the others.
 
     Attributes
     ----------
-    coef_, intercept_, n_iter_
-        As in :class:`~skcalrank.rankers.LinearScorer`.
+    coef_ : ndarray of shape (d,) or (r, d)
+        Coefficients, one row per item in the label-ranking form.
+    intercept_ : float or ndarray of shape (r,)
+        Intercept, one per item in the label-ranking form.
+    n_iter_ : int
+        Number of iterations of the solver.
+    alpha_ : float
+        Ridge penalty that was used.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; ones if `alpha` is a number.
     loss_ : Loss
-        The loss in force, its ``eta`` filled in.
+        The loss that was minimized, with its ``eta``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------
-    LeastSquaresRanker : The squared losses with any regressor.
-    skcalrank.boosting : The same losses for boosted trees.
+    LeastSquaresRanker : Ranker with squared losses and any regressor.
+    BoostedRanker : Boosted trees with the same losses.
+    skcalrank.boosting : The same losses as objectives of tree libraries.
+    skcalrank.losses : The losses.
+    skcalrank.calibration.regret_bound : Regret bound of a loss and a measure.
 
     Notes
     -----
-    Squared losses are solved by :class:`~sklearn.linear_model.Ridge`, the logistic one by
-    :class:`~sklearn.linear_model.LogisticRegression` with every document once in each class, while
-    Newton's method is cheap (up to 500 features) and its Hessian well-conditioned, and the others
-    by L-BFGS. (A linear support vector machine of scikit-learn would penalize the
+    Sorting by the minimizer of any of these losses is calibrated (Fisher-consistent) for the
+    positional measure whose targets v it is given, under every distribution of the labels (CUG13,
+    Theorem 3.2), with the regret bound of :func:`skcalrank.calibration.regret_bound`; with rows of
+    documents, where :class:`LeastSquaresRanker` is.
+
+    For MAP, pairwise disagreement and ERR the conditions of :class:`AveragePrecisionRanker` and
+    :class:`PairwiseDisagreementRanker` (with ``surrogate="score"``) and of :class:`ERRRanker`
+    remain. For pairwise disagreement the targets are net preferences :math:`f_i(y)`, a
+    standardization function on :math:`P_f` (RAT13, section 7.1). Losses that need non-negative
+    targets are given :math:`f_i(y) - \min_j f_j(y)`, which has the same order.
+
+    Squared losses are solved by :class:`~sklearn.linear_model.Ridge`. The logistic loss is solved
+    by :class:`~sklearn.linear_model.LogisticRegression`, with every document once in each class, if
+    Newton's method is cheap (up to 500 features) and its Hessian well-conditioned. All other cases
+    are solved by L-BFGS. (A linear support vector machine of scikit-learn would penalize the
     intercept of the squared hinge.)
 
     Examples
@@ -151,7 +191,7 @@ class OrderPreservingRanker(LinearScorer):
         return self._loss().standardize(targets, problem.queries) if of_pairs else targets
 
     def _fit_to_targets(self, problem, targets, method="fit"):
-        """Minimize the loss of targets in grouped order, which need not be of the measure."""
+        """Minimize the loss for targets in grouped order, of its own or another measure."""
         problem = self._weighed(problem)
         return self._keep(problem, self._solve(problem, self._start(problem), targets))
 
@@ -177,7 +217,7 @@ class OrderPreservingRanker(LinearScorer):
 
     def _solve_squares(self, problem, targets):
         pairwise, relative = not self.loss_.separable, self.alpha == AUTO
-        # The pairs of r items are r times the centered squares.
+        # The sum over pairs of r items is r times the sum of centered squares.
         unit = (problem.n_items or 1) if pairwise else 1
         alpha = self._alpha(problem) / (1 if relative else unit)
         ridge = gram_ridge(alpha, relative, fit_intercept=self.fit_intercept)
@@ -187,9 +227,9 @@ class OrderPreservingRanker(LinearScorer):
         return ScorerFit(ridge.coef_, ridge.intercept_, 1, scale)
 
     def _solve_logistic(self, problem, targets, start):
-        """By Newton's method; None where the Hessian is singular, or next to it."""
+        """Fit by Newton's method; return None if the Hessian is nearly singular."""
         with warnings.catch_warnings():
-            # From there scikit-learn goes on in coordinates in which scales do matter.
+            # After this warning scikit-learn uses a solver that depends on the scale of X.
             warnings.simplefilter("error", LinAlgWarning)
             try:
                 return self._classify_items(problem, targets, start)
@@ -197,6 +237,7 @@ class OrderPreservingRanker(LinearScorer):
                 return None
 
     def _classify_items(self, problem, targets, start):
+        """Fit logistic regressions in units of the penalty."""
         alpha, scale = self._alpha(problem), np.ones(problem.X.shape[1])
         if self.alpha == AUTO:
             scale = self._scale_of_items(problem, targets)
@@ -209,7 +250,7 @@ class OrderPreservingRanker(LinearScorer):
         return fit._replace(coef=fit.coef / unit, penalty_scale=scale)
 
     def _scale_of_items(self, problem, targets):
-        """Return the units of penalties, as :meth:`_descend` finds them."""
+        """Return the units of the penalties, as :meth:`_descend` computes them."""
         X, queries, weight = problem.X, problem.queries, document_weights(problem)
 
         def objective(scores):
@@ -221,6 +262,7 @@ class OrderPreservingRanker(LinearScorer):
         return penalty_scale(objective, units, lambda w: X @ w, lambda slope: X.T @ slope, shape)
 
     def _classify_each(self, problem, targets, start, alpha):
+        """Fit one logistic regression, or one per item in the label-ranking form."""
         X, n_items = problem.X, problem.n_items
         weight = np.ones(X.shape[0]) if problem.weight is None else problem.weight
         if n_items is None:
@@ -234,15 +276,15 @@ class OrderPreservingRanker(LinearScorer):
         return ScorerFit(np.array(coef), np.array(intercept), max(n_iter), scale[0])
 
     def _classify(self, X, targets, weight, start, alpha):
-        """Logistic regression with every document once in each class."""
+        """Fit a logistic regression with every document once in each class."""
         shares = (weight * (self.loss_.eta - targets), weight * targets)
         rows, ones = [np.flatnonzero(share > 0) for share in shares], np.ones(X.shape[1])
         if not all(map(len, rows)) and self.fit_intercept:
-            # One class only: the intercept goes to infinity, and no slope is told.
+            # One class only: the intercept diverges, and the coefficients are zero.
             far = -np.log(self.tol) if len(rows[1]) else np.log(self.tol)
             return ScorerFit(np.zeros(X.shape[1]), float(far), 1, ones)
         if not all(map(len, rows)):
-            # scikit-learn requires both classes: one of them weighs nothing.
+            # scikit-learn requires both classes: give one of them zero weight.
             rows = [np.arange(X.shape[0])] * 2
         classifier = LogisticRegression(
             C=np.inf if alpha == 0 else 1.0 / (2.0 * alpha),
@@ -257,7 +299,7 @@ class OrderPreservingRanker(LinearScorer):
             classifier.coef_ = np.reshape(start[0], (1, -1)).copy()
             classifier.intercept_ = np.reshape(start[1], 1).astype(float)
             classifier.classes_ = np.array([0, 1])
-        # In double precision, which the tolerance of the solver rests on.
+        # The tolerance of the solver requires double precision.
         twice = [X[part].astype(float, copy=False) for part in rows]
         fit_regressor(
             classifier,

@@ -1,4 +1,4 @@
-"""The base of rankers with a surrogate on documents and one on pairs of documents."""
+"""Base class of rankers with a surrogate on documents and one on pairs of documents."""
 
 from __future__ import annotations
 
@@ -41,54 +41,54 @@ from ._stacks import distinct_rows, rows_of, solve_task, stacks
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Estimated seconds of work: for which processes are worth their start, and of one task.
+# Estimated seconds of work above which processes are started, and seconds of one task.
 _WORTH_PROCESSES = 2.0
 _TASK = 0.2
 
-# The penalty "auto" of pair features whose d x d moments are not at hand.
+# The penalty "auto" of pair features whose d x d moments are not computed.
 _OF_BILINEAR = 1.0
 
 
 class PairRanker(ScoreRanker):
-    """A ranker with a surrogate on documents ("score") and one on pairs ("pairwise").
+    """Base class of rankers with a surrogate on documents ("score") and one on pairs ("pairwise").
 
-    The base of :class:`skcalrank.AveragePrecisionRanker` and
-    :class:`skcalrank.PairwiseDisagreementRanker`, which name the measure and give the targets of
-    pairs.
+    :class:`skcalrank.AveragePrecisionRanker` and :class:`skcalrank.PairwiseDisagreementRanker`
+    define the measure and the targets of pairs.
 
     Parameters
     ----------
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None is ridge regression with the penalty `alpha`. Must be
-        None for the pair features "bilinear".
+        Regressor of the targets: any of scikit-learn that estimates a conditional mean. If None,
+        ridge regression with the penalty `alpha`. Must be None for the pair features "bilinear".
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
     pred : str, Pred or callable, default=None
-        Prediction map of the pairwise surrogate, as :func:`skcalrank.preds.get_pred` takes it
-        for the objective of the measure; None is "auto".
+        Prediction map of the pairwise surrogate, as :func:`skcalrank.preds.get_pred` accepts it
+        for the objective of the measure. If None, "auto".
     pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
-        What pairs of documents are regressed on: ``x_i' W x_j``, features of both, their
-        difference, or a function of two (m, d) arrays that returns (m, p). With a regressor
-        linear in "concat" or "difference" every pred collapses to a sort; linear in "difference"
-        it is refused where targets are symmetric, as for MAP: they average to a constant. Ignored
-        in the label-ranking form, which regresses the pairs of items on X.
+        Features of a pair of documents: ``x_i' W x_j``, the features of both, their difference, or
+        a function of two (m, d) arrays that returns (m, p). With a regressor that is linear in
+        "concat" or "difference", every prediction map reduces to a sort. A regressor that is linear
+        in "difference" is an error if targets are symmetric, as for MAP, because they average to a
+        constant. Ignored in the label-ranking form, which regresses the pairs of items on X.
     alpha : float or "auto", default="auto"
-        Ridge penalty with ``estimator=None``, as in :class:`LeastSquaresRanker`; of the pair
-        features "bilinear", whose squares are not at hand, "auto" is 1.
+        Ridge penalty, used only with ``estimator=None``. "auto" is as in
+        :class:`LeastSquaresRanker`, but 1 for the pair features "bilinear", whose squares are not
+        computed.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Fits of the score surrogate, as in :class:`LeastSquaresRanker`.
+        Number of fits of the score surrogate, as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        What a query of n documents counts in the loss, as in :class:`LeastSquaresRanker`; None is
+        Weight of a query of n documents in the loss, as in :class:`LeastSquaresRanker`. If None,
         "pairs" for the pairwise surrogate.
     n_jobs : int, default=None
-        Processes over queries for the prediction map, as in scikit-learn: None is one, -1 all.
-        They are used only where the map is estimated to take more than 2 seconds without them,
-        if every query is a hard one.
+        Number of processes that run the prediction map on queries: None is 1, and -1 all
+        processors. They are used only if the map is estimated to take more than 2 seconds without
+        them, assuming that every query is a hard one.
     random_state : int, RandomState instance or None, default=None
-        Seed of what the pairwise surrogate draws where documents are equal and a best order has to
-        separate them: which of them comes first.
+        Seed for the order of equal documents, if the best order of the pairwise surrogate has
+        to separate them.
     verbose : int, default=0
         1 prints how many queries are ranked, 2 also the iterations of the bilinear fit.
 
@@ -98,9 +98,15 @@ class PairRanker(ScoreRanker):
         The fitted regressor, or model of pairs.
     n_iter_ : int
         Number of iterations of the bilinear fit.
+
+    See Also
+    --------
+    skcalrank.AveragePrecisionRanker : Ranker for mean average precision.
+    skcalrank.PairwiseDisagreementRanker : Ranker for pairwise disagreement.
+    skcalrank.preds : Prediction maps.
     """
 
-    # Of a subclass: whether pairs (i, i) are regressed, and parameters that one surrogate reads.
+    # Set by a subclass: whether pairs (i, i) are regressed, and parameters of one surrogate only.
     _diagonal = False
     _of_documents: ClassVar[tuple[str, ...]] = ("loss", "n_passes")
     _of_pairs: ClassVar[tuple[str, ...]] = ("pair_features",)
@@ -139,17 +145,17 @@ class PairRanker(ScoreRanker):
         self.random_state = random_state
         self.verbose = verbose
 
-    # Of a subclass: targets of pairs of documents in grouped order, pairs of items that are
-    # regressed in the label-ranking form, and the matrices that they make.
+    @abstractmethod
+    def _pair_values(self, problem):
+        """Return the function from pairs of documents to targets, in grouped order."""
 
     @abstractmethod
-    def _pair_values(self, problem): ...
+    def _item_pairs(self, r):
+        """Return the pairs of r items that are regressed in the label-ranking form."""
 
     @abstractmethod
-    def _item_pairs(self, r): ...
-
-    @abstractmethod
-    def _matrices_of_items(self, u, r): ...
+    def _matrices_of_items(self, u, r):
+        """Return the (r, r) matrices of predictions u for pairs of items."""
 
     @property
     def _takes_targets(self):
@@ -162,16 +168,16 @@ class PairRanker(ScoreRanker):
         if self.surrogate == "score":
             return super()._why_weights_do_not_repeat()
         return (
-            "a pair weighs the product of its documents' weights over the mean of the query, "
-            "which repeating a document changes"
+            "the weight of a pair is the product of the weights of its documents over the mean of "
+            "the query, which repeating a document changes"
         )
 
     def _pred(self):
-        """Return the prediction map of pairs, as an object."""
+        """Return the prediction map as an object."""
         return get_pred("auto" if self.pred is None else self.pred, self._measure().objective)
 
     def _pred_options(self, pred):
-        """Return the parameters of the ranker that the prediction map takes."""
+        """Return the parameters of the ranker that the prediction map accepts."""
         params = self.get_params(deep=False)
         return {name: params[name] for name in pred.options if name in params}
 
@@ -188,9 +194,9 @@ class PairRanker(ScoreRanker):
         Parameters
         ----------
         X, y, qid, sample_weight
-            As in :meth:`skcalrank.NDCGRanker.fit`; y may be a
-            :class:`skcalrank.PreferenceTarget` where the ranker is one of preferences. A pair
-            weighs the product of its documents' weights over the mean weight of the query.
+            As in :meth:`skcalrank.NDCGRanker.fit`. Rankers of preferences also accept a
+            :class:`skcalrank.PreferenceTarget` as y. The weight of a pair is the product of the
+            weights of its documents over the mean weight of the query.
 
         Returns
         -------
@@ -215,8 +221,8 @@ class PairRanker(ScoreRanker):
             refuse_unread(self, self._of_pairs, mine)
             if self.pred is not None:
                 raise ValueError(
-                    f"pred={self.pred!r} is a map of pairs, and surrogate='score' sorts: leave "
-                    "pred=None, or set surrogate='pairwise'."
+                    f"pred must be None with surrogate='score', which sorts, got {self.pred!r}: "
+                    "leave pred=None, or set surrogate='pairwise'."
                 )
         else:
             mine = "surrogate='pairwise': set surrogate='score'"
@@ -230,12 +236,12 @@ class PairRanker(ScoreRanker):
         return self.surrogate == "score" and super()._can_add_chunks()
 
     def _fit_items(self, problem, values):
-        """Label-ranking form: a regression with one output per pair of items."""
+        """Fit the label-ranking form, a regression with one output per pair of items."""
         r = problem.n_items
         i, j = self._item_pairs(r)
         start = np.arange(problem.queries.n_queries)[:, None] * r
         targets = values((start + i).ravel(), (start + j).ravel()).reshape(-1, len(i))
-        # Rounding may tell predictions of equal targets apart: those of the first stand for all.
+        # Rounding may separate predictions of equal targets, so the first one is used for all.
         self._first_alike = first_equal_rows(targets.T)
         if self.estimator is not None:
             return fit_outputs(clone(self.estimator), problem.X, targets, problem.weight)
@@ -247,6 +253,7 @@ class PairRanker(ScoreRanker):
         return gram_ridge(alpha, self.alpha == AUTO)
 
     def _fit_documents(self, problem, values):
+        """Fit a model of pairs of documents."""
         queries = problem.queries
         weight = None if problem.weight is None else queries.group(problem.weight)
         regressor = None if self.estimator is None else clone(self.estimator)
@@ -268,7 +275,7 @@ class PairRanker(ScoreRanker):
         return model
 
     def _is_bilinear(self):
-        # Callables may compare equal to anything.
+        # Compare strings only: a callable may define equality in any way.
         return isinstance(self.pair_features, str) and self.pair_features == "bilinear"
 
     def _penalty(self):
@@ -278,26 +285,27 @@ class PairRanker(ScoreRanker):
 
     @property
     def penalty_scale_(self) -> Floats:
-        """Units that ``alpha_`` is counted in, one per feature that is regressed on."""
+        """Units of `alpha_`, one per feature that is regressed on."""
         _ = self.alpha_
         model = getattr(self.estimator_, "regressor", self.estimator_)
         scale: Floats = getattr(model, "penalty_scale_", np.ones(self.n_features_in_))
         return scale
 
     def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
-        """Surrogate values: scores of documents, or matrices of pairs.
+        """Return the surrogate values: scores of documents, or matrices of pairs.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, d)
+            Documents, or instances in the label-ranking form.
         qid : array-like of shape (n_rows,), default=None
-            Query of each row; needed by the pairwise surrogate.
+            Query of each row; required by the pairwise surrogate if fit had a qid.
 
         Returns
         -------
-        u : ndarray of shape (n_rows,) or (n, r), or for ``surrogate="pairwise"`` a list of
-            ndarray of shape (r_q, r_q), one per query in order of first appearance, and in the
-            label-ranking form an ndarray of shape (n, r, r)
+        u : ndarray of shape (n_rows,) or (n, r), or list of ndarray
+            For ``surrogate="pairwise"`` a list of ndarray of shape (r_q, r_q), one per query in
+            order of first appearance, or in the label-ranking form an ndarray of shape (n, r, r).
         """
         if self._fitted_surrogate() == "score":
             return super().decision_function(X, qid)
@@ -311,9 +319,9 @@ class PairRanker(ScoreRanker):
         return X, queries
 
     def _matrices(self, X, queries):
-        """Return matrices, and the numbers of documents in an order that their rows do not tell.
+        """Return the matrices of the queries, and a number for each document.
 
-        Equal documents have equal numbers, and equal rows and columns to the last bit.
+        Equal documents have equal numbers, and rows and columns that are equal to the last bit.
         """
         if self.n_items_ is None:
             X, distinct, number = distinct_rows(queries.group(as_dense(X)), queries)
@@ -334,9 +342,9 @@ class PairRanker(ScoreRanker):
         Returns
         -------
         scores : ndarray of shape (n_rows,) or (n, r)
-            Under ``surrogate="pairwise"`` minus the position. Documents that the map cannot tell
-            apart and that stand side by side share the mean of their positions; apart they stand in
-            a best order for MAP only, where `random_state` draws which of them comes first.
+            For ``surrogate="pairwise"``, the negative position. Documents that the map cannot
+            distinguish share the mean of their positions if they are adjacent. For MAP alone a best
+            order may separate them; then `random_state` draws which of them comes first.
 
         Raises
         ------
@@ -366,11 +374,13 @@ class PairRanker(ScoreRanker):
         Returns
         -------
         results : list of PredResult
-            One per query in order of first appearance, or per row in the label-ranking form:
+            One per query in order of first appearance, or one per row in the label-ranking form:
             positions, value, bound, whether they are proven best, and the method used.
         """
         if self._fitted_surrogate() == "score":
-            raise ValueError("solve runs the map of pairs: set surrogate='pairwise'.")
+            raise ValueError(
+                "surrogate must be 'pairwise' for solve, which runs the map of pairs, got 'score'."
+            )
         queries, found = self._solve(X, qid, "solve")
         results: list[Any] = [None] * queries.n_queries
         for numbers, result, _ in found:
@@ -379,12 +389,15 @@ class PairRanker(ScoreRanker):
         return results
 
     def _solve(self, X, qid, method):
-        """Queries, and for stacks of them their numbers, the result of the map and scores."""
+        """Return the queries, and results of the map for stacks of queries of equal size.
+
+        Each result is a tuple of the numbers of the queries, the result of the map, and the scores.
+        """
         X, queries = self._check_pairs(X, qid, method)
         matrices, number = self._matrices(X, queries)
         if self.n_items_ is not None:
             queries = Queries.equal(X.shape[0], self.n_items_)
-        # Equal documents are drawn from; of others the order of the rows tells nothing anyway.
+        # A random order of equal documents; the order of the rows must not matter.
         turn = number + check_random_state(self.random_state).random_sample(len(number))
         found = []
         self._run(matrices, turn, queries, self._noting(found, queries.n_queries))
@@ -392,7 +405,7 @@ class PairRanker(ScoreRanker):
         return queries, found
 
     def _run(self, matrices, turn, queries, note):
-        """Run the map on stacks of queries of one size, in processes where they are worth it."""
+        """Run the map on stacks of queries of equal size, in processes if that pays."""
         pred = self._pred()
         solver = partial(solve_with_ties, pred, **self._pred_options(pred))
         tasks = (
@@ -408,12 +421,12 @@ class PairRanker(ScoreRanker):
                 for solved in Parallel(self.n_jobs)(delayed(solve_task)(solver, *t) for t in tasks):
                     note(solved)
                 return
-        # A solver with a time limit has threads of its own, or none.
+        # A solver with a time limit manages its threads itself.
         most = 1 if "time_limit" in pred.options else len(turn)
         each(lambda task: solve_task(solver, *task), tasks, note, most=most)
 
     def _noting(self, found, n_queries):
-        """Return a function that keeps what the map found, and prints how far it is."""
+        """Return a function that keeps the results of the map and prints the progress."""
         step, done = max(1, n_queries // 10), 0
 
         def note(solved):
@@ -428,13 +441,14 @@ class PairRanker(ScoreRanker):
         return note
 
     def _warn_of_gaps(self, found):
+        """Warn if the time limit left orders that are not proven best."""
         hit = [result.gap[(result.method == "exact") & ~result.proven] for _, result, _ in found]
         gaps = np.concatenate(hit)
         if len(gaps):
             n_queries = sum(len(numbers) for numbers, *_ in found)
             warn(
-                f"The time limit was hit on {len(gaps)} of {n_queries} queries; their orders "
-                f"are not proven best, the largest gap is {gaps.max():.3g}.",
+                f"The time limit was reached on {len(gaps)} of {n_queries} queries, whose orders "
+                f"are not proven best; the largest gap is {gaps.max():.3g}. Increase time_limit.",
                 ConvergenceWarning,
             )
 

@@ -1,4 +1,4 @@
-"""Average precision and pairwise disagreement: surrogates on documents or on pairs."""
+"""Rankers for average precision and pairwise disagreement, on documents or on pairs."""
 
 from __future__ import annotations
 
@@ -15,49 +15,113 @@ from ..preds import Pred
 from ._pair_base import PairRanker
 
 _NOTHING_LEFT = (
-    "pair_features='difference' with a linear regressor learns nothing for MAP: the targets of "
-    "(i, j) and (j, i) are equal and their differences opposite, so every pair is predicted alike. "
+    "pair_features must not be 'difference' for MAP if the regressor is linear: the targets of "
+    "(i, j) and (j, i) are equal and their differences opposite, so all predictions are equal. "
     "Set pair_features='bilinear' or 'concat', or an estimator that is not linear."
 )
 
 
 class AveragePrecisionRanker(PairRanker):
-    r"""Mean average precision (RAT13, section 6).
+    r"""Least-squares ranker for mean average precision (MAP).
 
-    With ``surrogate="pairwise"`` it regresses :math:`y_i y_j / |y|_1` on pairs and predicts by
-    ``pred``: with the exact map calibrated (Fisher-consistent) for MAP under every
-    distribution (Theorem 3), with ``pred="diagonal"`` on :math:`P_{reinforce}` (Theorem 4):
-    with :math:`u_{ij} = E[Y_i Y_j / |Y|_1]`,
+    With ``surrogate="score"`` it regresses ``y_i / |y|_1`` and sorts. With ``surrogate="pairwise"``
+    it regresses :math:`y_i y_j / |y|_1` on pairs of documents and predicts by `pred`, which takes
+    longer and is calibrated more generally.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
+        minimizes squared errors. If None, ridge regression with the penalty `alpha`. Must be None
+        for the pairwise surrogate with the pair features "bilinear".
+    surrogate : {"score", "pairwise"}, default="score"
+        Whether one value per document is regressed, or one per pair. "score" is faster and needs a
+        condition on the distribution of the labels; "pairwise" with an exact map needs none.
+    targets : {"measure", "separable"}, default="measure"
+        What the score surrogate regresses: ``y_i / |y|_1``, or the relevance ``y_i`` itself.
+        "separable" suits regressors of single rows, which cannot see ``|y|_1``, under the condition
+        in the Notes.
+    pred : {"diagonal", "exact", "beam", "auto"}, Pred or callable, default=None
+        Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.map_positions`. If
+        None, "auto". A callable maps the (r, r) matrix of a query to positions.
+    pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
+        Features of a pair of documents for the pairwise surrogate: ``x_i' W x_j``, the features of
+        both, their difference, or a function of two (m, d) arrays that returns (m, p). With a
+        regressor that is linear in "concat" or "difference", every prediction map reduces to a
+        sort. Ignored in the label-ranking form, which regresses the pairs of items on X.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, used only with ``estimator=None``. "auto" is as in
+        :class:`LeastSquaresRanker`, but 1 for the pair features "bilinear".
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Loss of the score surrogate: squared errors of the targets, of the targets centered within
+        the query, or of the differences of targets within the query. If None, "pairwise_squared"
+        for ``Ridge``, ``LinearRegression`` and ``GramRidge``, else "squared".
+    n_passes : int, default=5
+        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
+        take longer and come closer to the minimum.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
+        If None, "documents" for the loss "squared" and "pairs" for the others and for the pairwise
+        surrogate.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
+    n_jobs : int, default=None
+        Number of processes that run the prediction map on queries: None is 1, and -1 all
+        processors. They are used only if the map is estimated to take more than 2 seconds.
+    random_state : int, RandomState instance or None, default=None
+        Seed for the order of equal documents, if the best order of the pairwise surrogate has
+        to separate them.
+    verbose : int, default=0
+        1 prints how many queries are ranked, 2 also the iterations of the bilinear fit.
+
+    Attributes
+    ----------
+    estimator_ : object
+        The fitted regressor, or model of pairs.
+    surrogate_ : {"score", "pairwise"}
+        The surrogate that was fitted.
+    n_iter_ : int
+        Number of iterations of the bilinear fit; only there.
+    alpha_ : float
+        Ridge penalty that was used; only with ``estimator=None``.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; only with ``estimator=None``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    PrecisionRanker : Ranker for the precision at one cutoff.
+    OrderPreservingRanker : Linear ranker with other losses of the score targets.
+    BoostedRanker : Boosted trees of the score targets.
+    skcalrank.preds.map_positions : The prediction maps.
+    skcalrank.metrics.average_precision_score : The measure.
+
+    Notes
+    -----
+    With ``surrogate="pairwise"`` and the exact map, calibrated (Fisher-consistent) for MAP under
+    every distribution of the labels (RAT13, Theorem 3); with ``pred="diagonal"`` on
+    :math:`P_{reinforce}` (RAT13, Theorem 4), the distributions for which, with :math:`u_{ij} =
+    E[Y_i Y_j / |Y|_1]`,
 
     .. math:: u_{ii} \ge u_{jj} \Rightarrow
         u_{ii} \ge u_{jj} + \sum_{g \notin \{i,j\}} (u_{jg} - u_{ig})_+ .
 
-    With ``surrogate="score"`` it regresses ``y_i / |y|_1`` and sorts: calibrated on the same
-    distributions (Corollary 5). The condition is sufficient, not necessary. No convex surrogate
-    with one score per document is calibrated for MAP under every distribution. All of it is about
-    regressors of the whole query; with rows see :ref:`rows-and-context`.
+    With ``surrogate="score"``, calibrated on the same distributions (RAT13, Corollary 5). The
+    condition is sufficient, not necessary. No convex surrogate with one score per document is
+    calibrated for MAP under every distribution (RAT13, section 6). All of these statements are
+    about regressors of the whole query; for rows of documents see :ref:`rows-and-context`.
 
-    Parameters
-    ----------
-    estimator, pair_features, alpha, loss, n_passes, query_weight, n_jobs, random_state, verbose
-        As in :class:`~skcalrank.rankers.PairRanker`.
-    surrogate : {"score", "pairwise"}, default="score"
-        One value per document, or one per pair.
-    targets : {"measure", "separable"}, default="measure"
-        What the score surrogate regresses: ``y_i / |y|_1``, or the relevance ``y_i`` itself. The
-        latter is calibrated where the relevances of a query are independent given the query (a part
-        of :math:`P_{reinforce}`); and where also each is given by the row alone, a regressor of
-        rows, which cannot see ``|y|_1``, attains it.
-    pred : {"diagonal", "exact", "beam", "auto"}, Pred or callable, default=None
-        Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.map_positions`;
-        None is "auto". A callable takes the (r, r) matrix of a query and returns positions.
-    relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant; None requires labels 0 and 1.
+    With ``targets="separable"`` the ranker is calibrated where the relevances of a query are
+    independent given the query (a part of :math:`P_{reinforce}`). Where in addition the probability
+    of each relevance is a function of the row alone, a regressor of rows attains the best ranking.
 
-    Attributes
-    ----------
-    estimator_, n_iter_
-        As in :class:`~skcalrank.rankers.PairRanker`.
+    With ``pair_features="difference"``, a regressor that is linear in X is an error: the targets
+    are symmetric, so that they average to a constant.
 
     Examples
     --------
@@ -137,7 +201,7 @@ class AveragePrecisionRanker(PairRanker):
         matrices, number = super()._matrices(X, queries)
         if self.n_items_ is not None:
             return matrices, number
-        # Targets are symmetric, a regressor need not be; the map reads one triangle.
+        # Targets are symmetric, but a regressor may not be, and the map reads one triangle.
         return ((matrix + matrix.T) / 2 for matrix in matrices), number
 
     def _item_pairs(self, r):
@@ -151,50 +215,108 @@ class AveragePrecisionRanker(PairRanker):
 
 
 class PairwiseDisagreementRanker(PairRanker):
-    r"""Pairwise disagreement (RAT13, section 7).
+    r"""Least-squares ranker for pairwise disagreement, from relevances or preferences.
 
-    With ``surrogate="pairwise"`` it regresses the preferences :math:`y_{ij}` on pairs and
-    predicts by ``pred``: with the exact map, a minimum weighted feedback arc set, calibrated
-    (Fisher-consistent) under every distribution (Theorem 3); with ``pred="topological"``,
-    Algorithm 1, on :math:`P_{DAG}`, where the graph of :math:`E[Y_{ij}] > E[Y_{ji}]` is acyclic
-    (Theorem 7).
-
-    With ``surrogate="score"`` it regresses a score :math:`f_i(y)` of the preferences and sorts:
-    calibrated on the distributions for which
-
-    .. math:: E[Y_{ij}] > E[Y_{ji}] \Rightarrow E[f_i(Y)] > E[f_j(Y)]
-
-    (Theorem 6), a smaller set. For the net preference :math:`f_i = \sum_j (y_{ij} - y_{ji})` this
-    is the surrogate of DMJ10 with the square regularizer; low noise (DMJ10, Definition 8) is
-    sufficient. No convex surrogate with one score per document is calibrated under every
-    distribution. All of it is about regressors of the whole query; with rows of documents, the row
-    must determine the mean of its target (:ref:`rows-and-context`).
+    With ``surrogate="score"`` it regresses a score :math:`f_i(y)` of the preferences of each
+    document and sorts. With ``surrogate="pairwise"`` it regresses the preferences :math:`y_{ij}` on
+    pairs of documents and predicts by `pred`, which takes longer and is calibrated more generally.
 
     Parameters
     ----------
-    estimator, pair_features, alpha, loss, n_passes, query_weight, n_jobs, random_state, verbose
-        As in :class:`~skcalrank.rankers.PairRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
+        minimizes squared errors. If None, ridge regression with the penalty `alpha`. Must be None
+        for the pairwise surrogate with the pair features "bilinear".
     surrogate : {"score", "pairwise"}, default="score"
-        One value per document, or one per pair.
+        Whether one value per document is regressed, or one per pair. "score" is faster and needs a
+        condition on the distribution of the labels; "pairwise" with an exact map needs none.
     score_function : "net_preference" or callable, default="net_preference"
-        Score :math:`f_i` of the score surrogate. A callable takes the (r, r) matrix ``y_ij`` of
-        a query and returns (r,) scores.
+        Score :math:`f_i` of the score surrogate. A callable maps the (r, r) matrix ``y_ij`` of a
+        query to (r,) scores.
     weights : {"difference", "unit"}, default="difference"
-        Preferences when y is relevances: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. Pairs can
-        only win under "unit": the averaged differences are always acyclic.
+        Preferences that relevances imply: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. Ignored if
+        y is a :class:`PreferenceTarget`. Only "unit" can make the pairwise surrogate better than
+        the score surrogate, because averaged differences are always acyclic.
     pred : {"topological", "exact", "local_search", "auto"}, Pred or callable, default=None
-        Prediction map of the pairwise surrogate: Algorithm 1
+        Prediction map of the pairwise surrogate: Algorithm 1 of RAT13
         (:func:`skcalrank.preds.topological_positions`), or a method of
-        :func:`skcalrank.preds.feedback_arc_positions`; None is "auto". A callable takes the
-        (r, r) matrix of a query and returns positions.
+        :func:`skcalrank.preds.feedback_arc_positions`. If None, "auto". A callable maps the (r, r)
+        matrix of a query to positions.
+    pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
+        Features of a pair of documents for the pairwise surrogate: ``x_i' W x_j``, the features of
+        both, their difference, or a function of two (m, d) arrays that returns (m, p). With a
+        regressor that is linear in "concat" or "difference", every prediction map reduces to a
+        sort. Ignored in the label-ranking form, which regresses the pairs of items on X.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, used only with ``estimator=None``. "auto" is as in
+        :class:`LeastSquaresRanker`, but 1 for the pair features "bilinear".
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Loss of the score surrogate: squared errors of the targets, of the targets centered within
+        the query, or of the differences of targets within the query. If None, "pairwise_squared"
+        for ``Ridge``, ``LinearRegression`` and ``GramRidge``, else "squared".
+    n_passes : int, default=5
+        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
+        take longer and come closer to the minimum.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
+        If None, "documents" for the loss "squared" and "pairs" for the others and for the pairwise
+        surrogate.
     time_limit : float, default=None
-        Seconds for the exact map of one query; beyond, its best order so far is taken, and a
-        warning tells for how many queries.
+        Seconds for the exact map of one query. When it is reached, the best order so far is used,
+        and a warning reports the number of such queries.
+    n_jobs : int, default=None
+        Number of processes that run the prediction map on queries: None is 1, and -1 all
+        processors. They are used only if the map is estimated to take more than 2 seconds.
+    random_state : int, RandomState instance or None, default=None
+        Seed for the order of equal documents, if the best order of the pairwise surrogate has
+        to separate them.
+    verbose : int, default=0
+        1 prints how many queries are ranked, 2 also the iterations of the bilinear fit.
 
     Attributes
     ----------
-    estimator_, n_iter_
-        As in :class:`~skcalrank.rankers.PairRanker`.
+    estimator_ : object
+        The fitted regressor, or model of pairs.
+    surrogate_ : {"score", "pairwise"}
+        The surrogate that was fitted.
+    n_iter_ : int
+        Number of iterations of the bilinear fit; only there.
+    alpha_ : float
+        Ridge penalty that was used; only with ``estimator=None``.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; only with ``estimator=None``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    ValueRegularizedRanker : Linear loss of preferences with a regularizer of the scores.
+    DifferenceGraphRanker : Convex losses of net preferences.
+    PairwiseHingeRanker, PairwiseLogisticRanker : Baselines that are not calibrated.
+    SpearmanRanker : Ranker for Spearman's rho.
+    PreferenceTarget : Target of preferences.
+    skcalrank.metrics.pairwise_disagreement_loss : The measure.
+
+    Notes
+    -----
+    With ``surrogate="pairwise"`` and the exact map, a minimum weighted feedback arc set, calibrated
+    (Fisher-consistent) under every distribution of the preferences (RAT13, Theorem 3); with
+    ``pred="topological"``, Algorithm 1, on :math:`P_{DAG}`, where the graph of
+    :math:`E[Y_{ij}] > E[Y_{ji}]` is acyclic (RAT13, Theorem 7).
+
+    With ``surrogate="score"``, calibrated on the distributions for which
+
+    .. math:: E[Y_{ij}] > E[Y_{ji}] \Rightarrow E[f_i(Y)] > E[f_j(Y)]
+
+    (RAT13, Theorem 6), a smaller set. For the net preference :math:`f_i = \sum_j (y_{ij} - y_{ji})`
+    this is the surrogate of DMJ10 with the square regularizer; low noise (DMJ10, Definition 8) is
+    sufficient. No convex surrogate with one score per document is calibrated under every
+    distribution. All of these statements are about regressors of the whole query; with rows of
+    documents, the row must determine the mean of its target (:ref:`rows-and-context`).
 
     Examples
     --------
@@ -283,19 +405,20 @@ class PairwiseDisagreementRanker(PairRanker):
 
 
 def _positive_difference(y, first, second):
+    """Return ``(y[first] - y[second])_+``."""
     out = y[first] - y[second]
     return np.maximum(out, 0.0, out=out)
 
 
 def _entries(matrix, first, second):
-    """Entries of a sparse matrix: of pairs, or of a grid of rows and columns."""
+    """Return entries of a sparse matrix, for pairs or for a grid of rows and columns."""
     if np.ndim(first) == 2:
         return matrix[first[:, 0]][:, second[0]].toarray()
     return np.asarray(matrix[first, second]).ravel()
 
 
 def _score_matrices(score, problem, measure):
-    """The callable on each query's matrix of preferences."""
+    """Return the scores by `score` of the preference matrix of each query."""
     queries = problem.queries
     if isinstance(problem.y, PreferenceTarget):
         matrices = problem.y.matrices()
@@ -306,7 +429,7 @@ def _score_matrices(score, problem, measure):
     for query, (values, size) in enumerate(zip(out, queries.sizes)):
         if values.shape != (size,) or not np.isfinite(values).all():
             raise ValueError(
-                f"score_function returned {values!r} for query {queries.name(query)!r} of {size} "
-                f"documents: it must return {size} finite numbers."
+                f"score_function must return {size} finite numbers for the {size} documents of "
+                f"query {queries.name(query)!r}, got {values!r}."
             )
     return np.concatenate(out)

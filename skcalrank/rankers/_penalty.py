@@ -1,7 +1,7 @@
-r"""The ridge penalty that a ranker chooses by itself.
+r"""The default ridge penalty, derived from the number of queries.
 
-In units of the curvature of the loss along each feature, so that neither the units of features nor
-those of the loss matter, it is :math:`c / \sqrt{n}` of n queries: it vanishes as queries come.
+In units of the curvature of the loss along each feature, so that neither the units of the features
+nor those of the loss matter, it is :math:`c / \sqrt{n}` for n queries, which vanishes as n grows.
 """
 
 from __future__ import annotations
@@ -17,32 +17,34 @@ from ._problem import Problem
 
 AUTO = "auto"
 
-#: Constraint of a parameter `alpha`.
+#: Constraint of the parameter `alpha`.
 ALPHA = [NON_NEGATIVE, one_of(AUTO)]
 
-# Quality is flat around these, see the table of penalties in benchmarks/quality_letor.py.
+# The constant c, for queries and for items. Quality hardly changes around these values, see the
+# table of penalties in benchmarks/quality_letor.py.
 _OF_QUERIES = 3.0
 _OF_ITEMS = 0.3
 
-# Documents of one query are all there is to learn from: from this number on they count.
+# If there is a single query, so many of its documents count as one query.
 _MANY_DOCUMENTS = 100
 
 
 class Seen(NamedTuple):
-    """What a ranker has learned from, without rows of weight zero.
+    """Counts of what a ranker has learned from, without rows of weight zero.
 
     Attributes
     ----------
     n_queries : int
-        Queries of several documents, or rows of the label-ranking form.
+        Number of queries of several documents, or of rows in the label-ranking form.
     n_documents : int
+        Number of documents.
     """
 
     n_queries: int
     n_documents: int
 
     def add(self, other: Seen) -> Seen:
-        """Return the numbers of both."""
+        """Return the sums of both counts."""
         return Seen(self.n_queries + other.n_queries, self.n_documents + other.n_documents)
 
 
@@ -50,7 +52,7 @@ NOTHING_SEEN = Seen(0, 0)
 
 
 def seen_in(problem: Problem) -> Seen:
-    """Return what there is to learn from in a problem."""
+    """Return the counts of a problem."""
     counts = np.ones(problem.X.shape[0], dtype=bool)
     if problem.weight is not None:
         counts = problem.weight > 0
@@ -61,13 +63,13 @@ def seen_in(problem: Problem) -> Seen:
 
 
 def gram_ridge(alpha: float, relative: bool, *, fit_intercept: bool = True) -> GramRidge:
-    """Return a ridge regression whose penalty is `relative` to the squares of the features."""
+    """Return a ridge regression; if `relative`, in units of the squares of the features."""
     scale = "squares" if relative else None
     return GramRidge(alpha, fit_intercept=fit_intercept, penalty_scale=scale)
 
 
 def penalty(alpha, seen: Seen, n_items: int | None) -> float:
-    """Return a penalty that was given as a number or as "auto"."""
+    """Return the penalty as a number, given a number or "auto"."""
     if isinstance(alpha, Real):
         return float(alpha)
     n_queries = max(seen.n_queries, 1)

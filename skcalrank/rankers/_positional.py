@@ -1,4 +1,4 @@
-"""Rankers of positional measures: regress the targets, sort."""
+"""Rankers of positional measures, which regress the targets and sort."""
 
 from __future__ import annotations
 
@@ -8,32 +8,30 @@ from typing import Any, ClassVar
 
 from ..data import AT_LEAST_ONE, FINITE, OWN_ERROR, Interval, one_of
 from ..measures import (
-    AUC,
     DCG,
     ERU,
     NDCG,
-    RBP,
     PositionalMeasure,
-    Precision,
-    Recall,
     Spearman,
     get_measure,
 )
 from ._score import ScoreRanker
 
-_CONSTRAINTS = ScoreRanker._parameter_constraints
-_CUTOFF = [AT_LEAST_ONE, None]
-_LEVEL = [FINITE, None]
-_TARGETS = [one_of("measure", "separable")]
+CONSTRAINTS = ScoreRanker._parameter_constraints
+CUTOFF = [AT_LEAST_ONE, None]
+TARGETS = [one_of("measure", "separable")]
 _GAIN = [one_of("exponential", "linear"), "array-like", callable]
 _DISCOUNT = [callable, None]
 
 
-class _PositionalRanker(ScoreRanker):
-    # The measure; parameters of the ranker that it has too are its own.
+class PositionalRanker(ScoreRanker):
+    """Ranker of a positional measure whose fields are parameters of the ranker."""
+
+    # Class of the measure.
     _kind: ClassVar[type[PositionalMeasure]]
 
     def _measure(self):
+        """Return the measure, with the parameters of the ranker as its options."""
         params = self.get_params(deep=False)
         names = (field.name for field in fields(self._kind))
         return self._kind(**{name: params[name] for name in names if name in params})
@@ -46,16 +44,12 @@ class _PositionalRanker(ScoreRanker):
         return measure.positive_only or measure.needs_binary_labels
 
 
-class LeastSquaresRanker(_PositionalRanker):
-    r"""Least-squares surrogate of any positional measure.
+class LeastSquaresRanker(PositionalRanker):
+    """Least-squares ranker for any positional measure.
 
-    Regresses the targets :math:`u_i(y)` of the measure and sorts by the result:
-    calibrated (Fisher-consistent) for the measure under every distribution of the
-    labels (RAT13, Theorem 3; CUG13, Theorem 3.2), which is a statement about regressors
-    of the whole query. In the label-ranking form a row is the whole query. With rows of
-    documents it holds for separable measures where the row determines the law of its
-    label, and for all where the row carries the context of its query, see
-    :class:`~skcalrank.preprocessing.QueryContext` and :ref:`rows-and-context`.
+    Regresses the targets :math:`u_i(y)` of the measure and sorts the documents by the prediction.
+    The named rankers, such as :class:`NDCGRanker`, are this one with a fixed measure whose options
+    are parameters of their own.
 
     Parameters
     ----------
@@ -63,59 +57,83 @@ class LeastSquaresRanker(_PositionalRanker):
         ``"precision@k"``, ``"recall@k"``, ``"dcg@k"``, ``"ndcg@k"``, ``"f1@k"``,
         ``"rbp"``, ``"eru"``, ``"auc"``, ``"spearman"``, or an object of :mod:`skcalrank.measures`.
     estimator : regressor, default=None
-        Any regressor of scikit-learn; None is ridge regression with the penalty `alpha`, which
-        can learn in chunks (:meth:`partial_fit`, :meth:`merge`). Calibration needs one
-        that estimates the conditional mean, as squared errors do: absolute errors, quantiles or
-        Huber's loss estimate something else.
+        Regressor of the targets, any of scikit-learn. If None, ridge regression with the penalty
+        `alpha`, which can also learn in chunks (:meth:`partial_fit`, :meth:`merge`). Calibration
+        needs an estimate of the conditional mean, as squared errors give: absolute errors,
+        quantiles and Huber's loss estimate something else.
     alpha : float or "auto", default="auto"
-        Ridge penalty with ``estimator=None``; set that of another regressor on the regressor.
-        "auto" is ``3 / sqrt(number of queries)`` times the sum of squares of each feature within
-        the queries: it depends neither on units nor on names, costs no search, and vanishes as
-        queries come. In the label-ranking form it is ``.3 / sqrt(number of rows)`` times the
-        squares about the mean. Of a single query, every hundred documents count as one query.
-        :class:`LeastSquaresRankerCV` searches for the multiple of it that is best for the measure,
-        which is worth its time where queries are few. A number counts as in `Ridge`: under the
-        loss "pairwise_squared" it is added to squares summed over all pairs of documents, so good
-        numbers are often 100 to 10,000.
+        Ridge penalty, used only with ``estimator=None``; set the penalty of another regressor on
+        that regressor.
+
+        - "auto" is ``3 / sqrt(number of queries)`` times the sum of squares of each feature within
+          the queries. It depends neither on the units nor on the names of the features, needs no
+          search, and vanishes as the number of queries grows. In the label-ranking form it is
+          ``.3 / sqrt(number of rows)`` times the squares about the mean. If there is a single
+          query, every hundred documents count as one query.
+        - A number is the penalty of `Ridge`: under the loss "pairwise_squared" it is added to
+          squares summed over all pairs of documents, so good numbers are often 100 to 10,000.
+
+        :class:`LeastSquaresRankerCV` finds the multiple of "auto" that is best for the measure,
+        which pays if there are few queries.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Squared errors of the targets, or of their differences within a query. "pairwise_squared"
-        leaves a constant of each query free: in closed form for ``Ridge``, ``LinearRegression``
-        and ``GramRidge``, on centered features for other regressors linear in X, and else by
-        passes that refit on ``u - mean_q(u - f)``, where f is the fit before. "centered" is the
-        first pass by itself, from ``f = 0``: calibrated where a row carries its whole query, and
-        otherwise not, not even for measures whose targets are separable. None is
-        "pairwise_squared" for ``Ridge``, ``LinearRegression`` and ``GramRidge``, else "squared".
+        Loss of the regression. If None, "pairwise_squared" for ``Ridge``, ``LinearRegression`` and
+        ``GramRidge``, else "squared".
+
+        - "squared": squared errors of the targets.
+        - "pairwise_squared": squared errors of the differences of targets within a query, which
+          leaves a constant of each query free. Minimized in closed form for ``Ridge``,
+          ``LinearRegression`` and ``GramRidge``, on centered features for other regressors linear
+          in X, and for all others by `n_passes` fits to ``u - mean_q(u - f)``, where f is the
+          previous fit.
+        - "centered": the first of these passes, from ``f = 0``. Calibrated only where a row carries
+          its whole query, even for measures whose targets are separable.
     n_passes : int, default=5
-        Fits that "pairwise_squared" makes where the regressor is not linear in X; more come closer
-        to its minimum. :meth:`partial_fit` makes no passes.
+        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
+        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        What a query of n documents counts in the loss: its mean squared error, under the losses
-        "centered" and "pairwise_squared" that of centered targets, times n ** 2, n, or 1. None is
-        the sum over what the loss compares: "documents" for "squared", and "pairs" for the others,
-        whose sums over pairs are n times sums over documents (without effect on regressors that
-        take no weights). A penalty given as a number is added to that sum, so each has its own
-        good `alpha`; "auto" is in its units. Instances of the label-ranking form, which rank
-        equally many items, count the same under all of them.
+        Weight of a query of n documents in the loss: its mean squared error, of centered targets
+        under the losses "centered" and "pairwise_squared", times n ** 2, n, or 1. If None, the sum
+        over what the loss compares: "documents" for "squared", and "pairs" for the others, whose
+        sums over pairs are n times sums over documents (without effect on regressors that take no
+        weights). A penalty given as a number is added to that sum, so the best `alpha` differs
+        between them; "auto" scales with it. Instances of the label-ranking form, which rank equally
+        many items, have equal weights under all of them.
 
     Attributes
     ----------
     estimator_ : regressor
-        The fitted one; with ``estimator=None`` a
-        :class:`~skcalrank.linear_model.GramRidge`, or `Ridge` of more features than rows.
+        The fitted regressor. With ``estimator=None`` a :class:`~skcalrank.linear_model.GramRidge`,
+        or `Ridge` where X has more features than rows (and more than 1,000), or too many for a
+        d x d matrix in memory.
     alpha_ : float
-        The penalty that was used; only with ``estimator=None``.
+        Ridge penalty that was used; only with ``estimator=None``.
     penalty_scale_ : ndarray of shape (d,)
-        The units that ``alpha_`` is counted in, sums of squares of the features; ones for a
-        number. Only with ``estimator=None``.
+        Unit of `alpha_` for each feature: its sum of squares, or 1 if `alpha` is a number. Only
+        with ``estimator=None``.
     n_items_ : int or None
-        Number of items of the label-ranking form.
+        Number of items in the label-ranking form, None otherwise.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------
-    LeastSquaresRankerCV : A ridge penalty chosen by the measure.
+    LeastSquaresRankerCV : Same ranker with a penalty chosen by cross-validating the measure.
+    NDCGRanker : Ranker for NDCG, with its options as parameters.
+    OrderPreservingRanker : Linear ranker with other losses of the same targets.
+    BoostedRanker : Boosted trees of the same targets.
+    tabular_ranker : Ranker of a data frame in one call.
     skcalrank.linear_model.GramRidge : Ridge regression of rows that come in chunks.
+
+    Notes
+    -----
+    Calibrated (Fisher-consistent) for the measure under every distribution of the labels (RAT13,
+    Theorem 3; CUG13, Theorem 3.2), as a regressor of the whole query. In the label-ranking form a
+    row is the whole query. With rows of documents the ranker is calibrated for separable measures
+    where the row determines the distribution of its label, and for all measures where the row
+    carries the context of its query, see :class:`~skcalrank.preprocessing.QueryContext` and
+    :ref:`rows-and-context`.
 
     Examples
     --------
@@ -126,7 +144,7 @@ class LeastSquaresRanker(_PositionalRanker):
     (1200,)
     """
 
-    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "measure": OWN_ERROR}
+    _parameter_constraints: ClassVar = {**CONSTRAINTS, "measure": OWN_ERROR}
 
     def __init__(
         self,
@@ -152,134 +170,79 @@ class LeastSquaresRanker(_PositionalRanker):
         measure = get_measure(self.measure)
         if measure.shape != "documents":
             raise ValueError(
-                f"measure={self.measure!r} is not positional, so no least-squares surrogate "
-                "with one value per document is calibrated for it without conditions: see "
-                "AveragePrecisionRanker, PairwiseDisagreementRanker and ERRRanker."
+                f"measure must be positional, got {self.measure!r}: no least-squares surrogate "
+                "with one value per document is calibrated for it without conditions. Use "
+                "AveragePrecisionRanker, PairwiseDisagreementRanker or ERRRanker."
             )
         return measure
 
 
-# Of measures that read relevant or not from the labels, and cut off at k.
-class _BinaryRanker(_PositionalRanker):
-    _parameter_constraints: ClassVar = {**_CONSTRAINTS, "k": _CUTOFF, "relevance_level": _LEVEL}
+class DCGRanker(PositionalRanker):
+    """Least-squares ranker for discounted cumulative gain (DCG@k).
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        k: int | None = 10,
-        alpha: float | str = "auto",
-        loss: str | None = None,
-        n_passes: int = 5,
-        query_weight: str | None = None,
-        relevance_level: float | None = None,
-    ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
-        self.k = k
-        self.relevance_level = relevance_level
-
-
-class PrecisionRanker(_BinaryRanker):
-    """Precision at k; k = 1 is "winner takes all" (RAT13, section 4).
-
-    Regresses the relevance itself and sorts: calibrated (Fisher-consistent) for P@k
-    under every distribution of the labels, with rows where the row determines the
-    probability of its relevance (:ref:`rows-and-context`).
+    Regresses the gain ``G(y_i)`` of a document and sorts the documents by the prediction. Queries
+    with high grades count more than in :class:`NDCGRanker`, and the target of a document does not
+    depend on the other documents of its query.
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes, query_weight
-        As in :class:`LeastSquaresRanker`.
-    k : int, default=10
-        Cutoff of `score`; the surrogate is the same for every k. None = all.
-    relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant; None requires labels 0 and 1.
-
-    Examples
-    --------
-    >>> from skcalrank import PrecisionRanker
-    >>> X, y = [[0.1], [0.9], [0.4], [0.8]], [0, 1, 0, 1]
-    >>> PrecisionRanker(k=2).fit(X, y, qid=[1, 1, 2, 2]).top_k(X, qid=[1, 1, 2, 2], k=1)
-    array([1, 3])
-    """
-
-    short_names: ClassVar = {"precision": {}}
-    _kind = Precision
-
-
-class RecallRanker(_BinaryRanker):
-    """Recall at k.
-
-    Regresses ``y_i / |y|_1`` and sorts: calibrated (Fisher-consistent) for R@k under
-    every distribution of the labels (CUG13, Table 1), as a regressor of the whole query;
-    with rows, where they carry its context (:ref:`rows-and-context`). The target is 0 on
-    a query without a relevant document.
-
-    Parameters
-    ----------
-    estimator, k, alpha, loss, n_passes, query_weight, relevance_level
-        As in :class:`PrecisionRanker`.
-    targets : {"measure", "separable"}, default="measure"
-        What is regressed: ``y_i / |y|_1``, or the relevance ``y_i`` itself. The latter is
-        calibrated where the relevances of a query are independent given the query; and where also
-        each is given by the row alone, a regressor of rows, which cannot see ``|y|_1``, attains it.
-
-    Examples
-    --------
-    >>> from skcalrank import RecallRanker
-    >>> X, y, qid = [[0.0], [1.0]], [0, 1], [7, 7]
-    >>> RecallRanker(k=1).fit(X, y, qid).score(X, y, qid)
-    1.0
-    """
-
-    short_names: ClassVar = {"recall": {}}
-    _kind = Recall
-    _parameter_constraints: ClassVar = {**_BinaryRanker._parameter_constraints, "targets": _TARGETS}
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        k: int | None = 10,
-        targets: str = "measure",
-        alpha: float | str = "auto",
-        loss: str | None = None,
-        n_passes: int = 5,
-        query_weight: str | None = None,
-        relevance_level: float | None = None,
-    ) -> None:
-        super().__init__(
-            estimator,
-            k=k,
-            alpha=alpha,
-            loss=loss,
-            n_passes=n_passes,
-            query_weight=query_weight,
-            relevance_level=relevance_level,
-        )
-        self.targets = targets
-
-
-class DCGRanker(_PositionalRanker):
-    """Discounted cumulative gain.
-
-    Regresses the gain and sorts: calibrated (Fisher-consistent) for DCG@k under every
-    distribution of the labels (CUG13, Table 1), with rows where the row determines its
-    mean gain (:ref:`rows-and-context`).
-
-    Parameters
-    ----------
-    estimator, alpha, loss, n_passes, query_weight
-        As in :class:`LeastSquaresRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
+        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
+        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
     k : int, default=None
-        Cutoff of `score`; the surrogate is the same for every k. None = all.
+        Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
+        every k.
     gain : {"exponential", "linear"}, array-like or callable, default="exponential"
-        ``2^y - 1`` or ``y``; ``gain[y]``, or a function of grades that does not decrease.
+        Gain of a grade: ``2^y - 1``, ``y``, ``gain[y]``, or a non-decreasing function of grades.
     discount : callable, default=None
-        Function of positions from 1 that does not increase; None is ``1 / log2(1 + i)``. For DCG it
-        changes `score` only.
+        Non-increasing function of an array of positions (1, 2, ...), which changes :meth:`score`
+        only. If None, ``1 / log2(1 + i)``.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
+        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
+        cross-validation.
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Squared errors of the targets, of the targets centered within the query, or of the
+        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
+        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
+        stronger condition, see :class:`LeastSquaresRanker`.
+    n_passes : int, default=5
+        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
+        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
+        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
+        long queries should count no more than short ones.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The fitted regressor.
+    alpha_ : float
+        Ridge penalty that was used; only with ``estimator=None``.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; only with ``estimator=None``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    LeastSquaresRankerCV : Same ranker with a penalty chosen by cross-validated DCG.
+    NDCGRanker : Ranker for the measure that is normalized by the query.
+    OrderPreservingRanker : Linear ranker with other losses of the same targets.
+    BoostedRanker : Boosted trees of the same targets.
+    skcalrank.metrics.dcg_score : The measure.
+
+    Notes
+    -----
+    Calibrated (Fisher-consistent) for DCG@k under every distribution of the labels (CUG13, Table
+    1); with rows of documents, where the row determines the mean gain of its document
+    (:ref:`rows-and-context`).
 
     Examples
     --------
@@ -292,8 +255,8 @@ class DCGRanker(_PositionalRanker):
     short_names: ClassVar = {"dcg": {}}
     _kind = DCG
     _parameter_constraints: ClassVar = {
-        **_CONSTRAINTS,
-        "k": _CUTOFF,
+        **CONSTRAINTS,
+        "k": CUTOFF,
         "gain": _GAIN,
         "discount": _DISCOUNT,
     }
@@ -318,29 +281,82 @@ class DCGRanker(_PositionalRanker):
         self.discount = discount
 
 
-class NDCGRanker(_PositionalRanker):
-    """Normalized discounted cumulative gain.
+class NDCGRanker(PositionalRanker):
+    """Least-squares ranker for normalized discounted cumulative gain (NDCG@k).
 
-    Regresses ``G(y_i) / IDCG@k(y)`` and sorts: calibrated (Fisher-consistent) for
-    NDCG@k under every distribution of the labels (CUG13, Table 1; DMJ13, eq. 28), as a
-    regressor of the whole query; with rows, where they carry its context
-    (:ref:`rows-and-context`). The target is 0 on a query without a relevant document.
+    Regresses ``G(y_i) / IDCG@k(y)``, the gain of a document divided by the largest DCG@k that the
+    labels of its query allow, and sorts the documents by the prediction. The natural choice for
+    graded relevance when the top of each list matters most.
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes, query_weight
-        As in :class:`LeastSquaresRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
+        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
+        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
     k : int, default=10
-        Cutoff; None = all documents.
-    gain, discount
-        As in :class:`DCGRanker`; IDCG is that of both.
+        Cutoff, of the targets and of :meth:`score`; if None, all documents count.
+    gain : {"exponential", "linear"}, array-like or callable, default="exponential"
+        Gain of a grade: ``2^y - 1``, ``y``, ``gain[y]``, or a non-decreasing function of grades.
+    discount : callable, default=None
+        Non-increasing function of an array of positions (1, 2, ...). If None, ``1 / log2(1 + i)``.
     targets : {"measure", "separable"}, default="measure"
-        What is regressed: ``G(y_i) / IDCG@k(y)``, or the gain ``G(y_i)`` itself. The latter is
-        calibrated where the labels of a query are independent given the query and their laws
-        stochastically ordered (of two documents, one has the higher probability of a label above
-        each grade, as two labels always have it and cumulative models do; a document that is
-        seldom excellent against one that is always fair is not in such an order). Where also each
-        label is given by the row alone, a regressor of rows, which cannot see IDCG, attains it.
+        What is regressed: ``G(y_i) / IDCG@k(y)``, or the gain ``G(y_i)`` itself. "separable" suits
+        regressors of single rows, which cannot see IDCG, under the condition in the Notes.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
+        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
+        cross-validation.
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Squared errors of the targets, of the targets centered within the query, or of the
+        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
+        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
+        stronger condition, see :class:`LeastSquaresRanker`.
+    n_passes : int, default=5
+        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
+        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
+        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
+        long queries should count no more than short ones.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The fitted regressor.
+    alpha_ : float
+        Ridge penalty that was used; only with ``estimator=None``.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; only with ``estimator=None``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    LeastSquaresRankerCV : Same ranker with a penalty chosen by cross-validated NDCG.
+    DCGRanker : Ranker for the measure that is not normalized.
+    OrderPreservingRanker : Linear ranker with other losses of the same targets.
+    BoostedRanker : Boosted trees of the same targets.
+    tabular_ranker : Ranker of a data frame in one call.
+    skcalrank.metrics.ndcg_score : The measure.
+
+    Notes
+    -----
+    Calibrated (Fisher-consistent) for NDCG@k under every distribution of the labels (CUG13, Table
+    1; DMJ13, eq. 28), as a regressor of the whole query; with rows of documents, where the rows
+    carry the context of their query (:ref:`rows-and-context`). The target is 0 on a query without a
+    document of positive gain.
+
+    With ``targets="separable"`` the ranker is calibrated where the labels of a query are
+    independent given the query and their distributions are stochastically ordered: of two
+    documents, one has the higher probability of a label above each grade. Distributions on two
+    grades always are, and so are those of cumulative link models; a document that is seldom
+    excellent and one that is always fair are not. Where in addition the distribution of each label
+    is a function of the row alone, a regressor of rows attains the best ranking.
 
     Examples
     --------
@@ -354,11 +370,11 @@ class NDCGRanker(_PositionalRanker):
     short_names: ClassVar = {"ndcg": {}}
     _kind = NDCG
     _parameter_constraints: ClassVar = {
-        **_CONSTRAINTS,
-        "k": _CUTOFF,
+        **CONSTRAINTS,
+        "k": CUTOFF,
         "gain": _GAIN,
         "discount": _DISCOUNT,
-        "targets": _TARGETS,
+        "targets": TARGETS,
     }
 
     def __init__(
@@ -383,21 +399,66 @@ class NDCGRanker(_PositionalRanker):
         self.targets = targets
 
 
-class ExpectedRankUtilityRanker(_PositionalRanker):
-    """Expected rank utility (RAT13, section 5).
+class ExpectedRankUtilityRanker(PositionalRanker):
+    """Least-squares ranker for expected rank utility (ERU).
 
-    Regresses ``max(y_i - neutral, 0)`` and sorts: calibrated (Fisher-consistent) for
-    ERU under every distribution of the labels, with rows where the row determines its
-    mean target (:ref:`rows-and-context`).
+    Regresses ``max(y_i - neutral, 0)`` and sorts the documents by the prediction. Suits ratings of
+    which only those above a neutral one are worth anything, such as stars.
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes, query_weight
-        As in :class:`LeastSquaresRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
+        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
+        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
     neutral : float, default=0.0
-        Label that is worth nothing.
+        Label up to which a document is worth nothing.
     half_life : float, default=5.0
-        Position, above 1, at which the discount is one half (of the score only).
+        Position, greater than 1, at which the discount is one half; changes :meth:`score` only.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
+        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
+        cross-validation.
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Squared errors of the targets, of the targets centered within the query, or of the
+        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
+        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
+        stronger condition, see :class:`LeastSquaresRanker`.
+    n_passes : int, default=5
+        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
+        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
+        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
+        long queries should count no more than short ones.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The fitted regressor.
+    alpha_ : float
+        Ridge penalty that was used; only with ``estimator=None``.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; only with ``estimator=None``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    LeastSquaresRankerCV : Same ranker with a penalty chosen by cross-validated ERU.
+    DCGRanker : Ranker for the logarithmic discount.
+    BoostedRanker : Boosted trees of the same targets.
+    skcalrank.metrics.eru_score : The measure.
+
+    Notes
+    -----
+    Calibrated (Fisher-consistent) for ERU under every distribution of the labels (RAT13, section
+    5); with rows of documents, where the row determines the mean target of its document
+    (:ref:`rows-and-context`).
 
     Examples
     --------
@@ -410,7 +471,7 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
     short_names: ClassVar = {"eru": {}}
     _kind = ERU
     _parameter_constraints: ClassVar = {
-        **_CONSTRAINTS,
+        **CONSTRAINTS,
         "neutral": [FINITE],
         "half_life": [Interval(Real, 1, None, closed="neither")],
     }
@@ -433,127 +494,63 @@ class ExpectedRankUtilityRanker(_PositionalRanker):
         self.half_life = half_life
 
 
-class RBPRanker(_PositionalRanker):
-    """Rank-biased precision (Moffat and Zobel, 2008).
+class SpearmanRanker(PositionalRanker):
+    """Least-squares ranker for Spearman's rho.
 
-    Regresses the relevance itself and sorts: calibrated (Fisher-consistent) for RBP
-    under every distribution of the labels, as its discount does not increase (CUG13, Theorem 3.2),
-    with rows where the row determines the probability of its relevance (:ref:`rows-and-context`).
-    It learns what :class:`PrecisionRanker` learns, and `score` is another.
+    Regresses ``r - position_i``, where r is the number of documents of the query and positions are
+    mid-ranks of the labels, and sorts by the prediction. Suits labels whose whole order matters,
+    and label ranking, where it is the regression of Borda counts.
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes, query_weight
-        As in :class:`LeastSquaresRanker`.
-    k : int, default=None
-        Cutoff of `score`; the surrogate is the same for every k. None = all.
-    p : float, default=0.8
-        Persistence of the user, in [0, 1) (of `score` only).
-    relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant; None requires labels 0 and 1.
+    estimator : regressor, default=None
+        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
+        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
+        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
+    alpha : float or "auto", default="auto"
+        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
+        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
+        cross-validation.
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Squared errors of the targets, of the targets centered within the query, or of the
+        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
+        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
+        stronger condition, see :class:`LeastSquaresRanker`.
+    n_passes : int, default=5
+        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
+        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
+        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
+        long queries should count no more than short ones.
 
-    Examples
+    Attributes
+    ----------
+    estimator_ : regressor
+        The fitted regressor.
+    alpha_ : float
+        Ridge penalty that was used; only with ``estimator=None``.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; only with ``estimator=None``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
     --------
-    >>> from skcalrank import RBPRanker
-    >>> X, y, qid = [[0.0], [1.0]], [0, 1], [7, 7]
-    >>> RBPRanker(p=0.5).fit(X, y, qid).score(X, y, qid)
-    0.5
-    """
+    LeastSquaresRankerCV : Same ranker with a penalty chosen by cross-validated Spearman's rho.
+    PairwiseDisagreementRanker : Ranker for pairwise disagreement and Kendall's tau.
+    BoostedRanker : Boosted trees of the same targets.
+    skcalrank.metrics.spearman_score : The measure.
 
-    short_names: ClassVar = {"rbp": {}}
-    _kind = RBP
-    _parameter_constraints: ClassVar = {
-        **_CONSTRAINTS,
-        "k": _CUTOFF,
-        "p": [Interval(Real, 0, 1, closed="left")],
-        "relevance_level": _LEVEL,
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        k: int | None = None,
-        p: float = 0.8,
-        alpha: float | str = "auto",
-        loss: str | None = None,
-        n_passes: int = 5,
-        query_weight: str | None = None,
-        relevance_level: float | None = None,
-    ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
-        self.k = k
-        self.p = p
-        self.relevance_level = relevance_level
-
-
-class AUCRanker(_PositionalRanker):
-    """Area under the ROC curve within the query.
-
-    Regresses ``y_i / (|y|_1 (r - |y|_1))`` and sorts: calibrated (Fisher-consistent)
-    for the AUC under every distribution of the labels (CUG13, Table 1), as a regressor of
-    the whole query; with rows, where they carry its context (:ref:`rows-and-context`).
-    The target is 0 on a query with one class only.
-
-    Parameters
-    ----------
-    estimator, alpha, loss, n_passes, query_weight
-        As in :class:`LeastSquaresRanker`.
-    relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant; None requires labels 0 and 1.
-    targets : {"measure", "separable"}, default="measure"
-        What is regressed: ``y_i / (|y|_1 (r - |y|_1))``, or the relevance ``y_i`` itself, under the
-        condition of :class:`RecallRanker`.
-
-    Examples
-    --------
-    >>> from skcalrank import AUCRanker
-    >>> X, y, qid = [[0.0], [1.0]], [0, 1], [7, 7]
-    >>> AUCRanker().fit(X, y, qid).score(X, y, qid)
-    1.0
-    """
-
-    short_names: ClassVar = {"auc": {}}
-    _kind = AUC
-    _parameter_constraints: ClassVar = {
-        **_CONSTRAINTS,
-        "relevance_level": _LEVEL,
-        "targets": _TARGETS,
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        targets: str = "measure",
-        alpha: float | str = "auto",
-        loss: str | None = None,
-        n_passes: int = 5,
-        query_weight: str | None = None,
-        relevance_level: float | None = None,
-    ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
-        self.targets = targets
-        self.relevance_level = relevance_level
-
-
-class SpearmanRanker(_PositionalRanker):
-    """Spearman's rho.
-
-    Regresses ``r - position_i`` (mid-ranks of the labels) and sorts: calibrated
-    (Fisher-consistent) for Spearman's rho under every distribution of the labels
-    (CUG13, Table 1), as a regressor of the whole query; with rows, where they carry its
-    context (:ref:`rows-and-context`). In the label-ranking form it is the regression of
-    Borda counts.
-
-    Parameters
-    ----------
-    estimator, alpha, loss, n_passes, query_weight
-        As in :class:`LeastSquaresRanker`.
+    Notes
+    -----
+    Calibrated (Fisher-consistent) for Spearman's rho under every distribution of the labels (CUG13,
+    Table 1), as a regressor of the whole query; with rows of documents, where the rows carry the
+    context of their query (:ref:`rows-and-context`).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A validated ranking problem, and how a regressor is fitted to targets of it."""
+"""A validated ranking problem, and functions that fit a regressor to its targets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..data import MOST_CELLS, Queries, query_factors
 from ..linear_model import GramRidge, add_moments
 from ..measures import Measure
 
-# Up to here a d x d matrix costs nothing worth mentioning.
+# Number of features up to which the cost of a d x d matrix is negligible.
 _FEW_FEATURES = 1000
 
 
@@ -38,17 +38,19 @@ class Problem(NamedTuple):
     Attributes
     ----------
     X : array-like of shape (n_rows, d) or (n, d)
+        Features.
     y : ndarray of shape (n_documents,), or Judgments
         Relevances in grouped order.
     queries : Queries
+        Which rows share a query.
     weight : ndarray or None
-        Per row of X.
+        Weight of each row of X.
     n_items : int or None
-        Number of items of the label-ranking form.
+        Number of items in the label-ranking form, None otherwise.
     has_qid : bool
         Whether the queries were named.
     measure : Measure
-        The measure of the ranker, with what it reads off all labels filled in.
+        The measure of the ranker, with options that depend on all labels filled in.
     of_clicks : bool
         Whether the relevances were made from click sessions.
     """
@@ -64,10 +66,10 @@ class Problem(NamedTuple):
 
 
 def weigh_queries(problem: Problem, query_weight, summed_over) -> Problem:
-    """Return the problem with rows weighed so that a query counts what `query_weight` says.
+    """Return the problem with rows weighted according to `query_weight`.
 
-    `summed_over` says what the loss is a sum over. Instances of the label-ranking form, which rank
-    equally many items, count the same.
+    `summed_over` is what the loss sums over, "documents" or "pairs". Instances of the label-ranking
+    form, which rank equally many items, have equal weights.
     """
     if problem.n_items is not None:
         return problem
@@ -103,10 +105,11 @@ def fit_targets(regressor, problem: Problem, targets, *, loss, n_passes=1, metho
 
 
 def _fit_moments(regressor: GramRidge, problem: Problem, targets, loss, method):
+    """Fit or update a GramRidge by the moments of the problem."""
     check_features(problem.X)
     one_target = problem.n_items is None
     if one_target and loss == "pairwise_squared":
-        # Centered rows have no intercept.
+        # The rows are centered within queries, so there is no intercept.
         regressor.set_params(fit_intercept=False)
     relative = regressor.penalty_scale is not None
     moments = moments_of(problem, _columns(problem, targets), loss, relative)()
@@ -124,8 +127,9 @@ def _columns(problem: Problem, targets):
 def moments_of(problem: Problem, targets, loss, relative) -> Callable[..., Moments]:
     """Return the moments that a loss of the targets depends on, as a function of rows.
 
-    They know the squares that `relative` penalties are counted in. Targets of several measures may
-    stand side by side, in row order: of shape (n_rows, m), or in the label-ranking form (n, m * r).
+    If `relative`, they include the squares that are the units of the penalties. Targets of several
+    measures may be side by side, in row order: of shape (n_rows, m), or in the label-ranking form
+    (n, m * r).
     """
     queries, weight = problem.queries, problem.weight
     if problem.n_items is not None:
@@ -147,7 +151,7 @@ def moments_of(problem: Problem, targets, loss, relative) -> Callable[..., Momen
     def moments(rows=None):
         nonlocal within
         pooled = pooled_moments(problem.X, targets, of_rows, rows)
-        # What all documents of a query share does not rank them: penalties do not count it.
+        # Penalties are in units of the variation within queries, the only one that ranks.
         if within is None:
             within = WithinQueries(problem.X, targets[:, :0], queries, weight)
         return pooled._replace(squares=within.squares(of_rows, rows))
@@ -156,7 +160,7 @@ def moments_of(problem: Problem, targets, loss, relative) -> Callable[..., Momen
 
 
 def is_wide(problem: Problem, loss) -> bool:
-    """Return whether a d x d matrix takes more than the rows themselves."""
+    """Return whether a d x d matrix takes more memory than the rows themselves."""
     n, d = problem.X.shape
     if issparse(problem.X) and (problem.n_items is not None or loss != "pairwise_squared"):
         n = min(n, _FEW_FEATURES)
@@ -164,13 +168,13 @@ def is_wide(problem: Problem, loss) -> bool:
 
 
 def fit_ridge(model: GramRidge, problem: Problem, targets, *, loss):
-    """Return a model fitted to targets in grouped order, or `Ridge` of the same penalty."""
+    """Fit a model to targets in grouped order, or a `Ridge` of the same penalty."""
     fit = fit_wide if is_wide(problem, loss) else fit_targets
     return fit(model, problem, targets, loss=loss)
 
 
 def fit_wide(model: GramRidge, problem: Problem, targets, *, loss):
-    """Return `Ridge` with the penalty of a model, fitted without a d x d matrix."""
+    """Fit a `Ridge` with the penalty of a model, without a d x d matrix."""
     squares = np.ones(problem.X.shape[1])
     if model.penalty_scale is not None:
         squares = units_of(problem, loss).squares
@@ -184,9 +188,9 @@ def fit_wide(model: GramRidge, problem: Problem, targets, *, loss):
 
 
 def units_of(problem: Problem, loss) -> Units:
-    """Return what penalties beside a loss are counted in, as :func:`moments_of` has it.
+    """Return the units of penalties under a loss, consistent with :func:`moments_of`.
 
-    Features are centered within queries, or in the label-ranking form about their means.
+    Features are centered within queries, or about their means in the label-ranking form.
     """
     queries, weight, n = problem.queries, problem.weight, problem.X.shape[0]
     if problem.n_items is not None:
@@ -203,5 +207,5 @@ def units_of(problem: Problem, loss) -> Units:
 
 
 def names_of(queries: Queries) -> frozenset:
-    """Return the names of the queries; none where all rows are one query."""
+    """Return the names of the queries; an empty set if all rows are one query."""
     return frozenset(() if queries.names is None else queries.names.tolist())

@@ -1,4 +1,4 @@
-"""What a fit establishes beside its regressor, in one frozen record that is assigned last."""
+"""Record of a fit: everything but the regressor, frozen and assigned last."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..measures import Measure
 from ._names import hashed
 from ._penalty import NOTHING_SEEN, Seen, penalty
 
-# Statistics add up only where these are the same.
+# Statistics can be added only if these settings are equal.
 _SETTINGS = [
     "kind",
     "measure",
@@ -29,12 +29,12 @@ _NONE = np.array([], dtype=np.uint64)
 
 
 class Names(Set[Any]):
-    """Names of queries in parts of falling size, so that more names are not a copy of all.
+    """Set of names of queries, in parts of decreasing size so that adding names copies few.
 
     Parameters
     ----------
     parts : tuple of frozenset
-        Disjoint.
+        Disjoint sets of names.
     """
 
     def __init__(self, parts: tuple[frozenset, ...] = ()) -> None:
@@ -57,7 +57,7 @@ class Names(Set[Any]):
         return cls((frozenset(names),))
 
     def add(self, names: Set[Any]) -> Names:
-        """Return these names and others, of which none is among these."""
+        """Return the union with a disjoint set of names."""
         parts = [*self._parts, frozenset(names)]
         while len(parts) > 1 and len(parts[-2]) < 2 * len(parts[-1]):
             parts[-2:] = [parts[-2] | parts[-1]]
@@ -66,43 +66,44 @@ class Names(Set[Any]):
 
 @dataclass(frozen=True)
 class FitRecord:
-    """The settings that a fit used and the form of its data.
+    """The settings of a fit and the form of its data.
 
-    A ranker reads its fitted state here, never from its parameters, which may have been changed
-    since.
+    A ranker reads its fitted state from the record and not from its parameters, which may have been
+    changed since.
 
     Attributes
     ----------
     kind : str
         Class of the ranker.
     measure : Measure
-        The measure whose targets were regressed and that ``score`` computes, with what it reads
-        off the labels filled in.
+        The measure whose targets were regressed and that ``score`` computes, with options that
+        depend on the labels filled in.
     loss : Any
         The loss that was minimized.
     surrogate : {"score", "pairwise"}
         Whether one value per document was regressed, or one per pair of documents.
     n_items : int or None
-        Number of items of the label-ranking form.
+        Number of items in the label-ranking form, None otherwise.
     has_qid : bool
         Whether fit had a qid.
     alpha : float, "auto" or None
-        Ridge penalty as it was asked for; None where the regressor brought its own.
+        Ridge penalty as given by the user; None if the regressor has its own.
     seen : Seen
-        Queries and documents that were learned from.
+        Counts of queries and documents that were learned from.
     names : set
-        Queries that would count twice if they came again; empty where that does not matter.
+        Names of queries that would count twice if they occurred again; empty where that does not
+        matter.
     varied : bool
-        Whether targets of a regression differed within a query, so that equal predictions of all
-        documents would mean that nothing was learned.
+        Whether targets of a regression differed within a query, so that equal predictions for all
+        documents mean that nothing was learned.
     hashes : ndarray of uint64, sorted
-        The same of queries whose names a model file did not keep.
+        Hashes of the names that a model file did not keep.
     targets : {"measure", "separable"}
         Whether the targets of the measure were regressed, or those of single labels.
     score_function : str or callable, or None
-        The score of preferences that was regressed, of rankers that have that parameter.
+        The parameter of the same name; None for rankers without it.
     query_weight : str or None
-        What a query counted, of rankers that have that parameter.
+        The parameter of the same name; None for rankers without it.
     """
 
     kind: str
@@ -122,11 +123,11 @@ class FitRecord:
 
     @property
     def penalty(self) -> float | None:
-        """Ridge penalty that was used; None where the regressor brought its own."""
+        """Ridge penalty that was used; None if the regressor has its own."""
         return None if self.alpha is None else penalty(self.alpha, self.seen, self.n_items)
 
     def without_names(self) -> FitRecord:
-        """Return the record with hashes in place of names, which knows a query again as well."""
+        """Return the record with hashes in place of names, which also detect repeated queries."""
         return replace(self, names=frozenset(), hashes=np.union1d(self.hashes, hashed(self.names)))
 
     def add(self, chunk: FitRecord) -> FitRecord:
@@ -136,33 +137,34 @@ class FitRecord:
         again = self._common(chunk)
         if again:
             raise ValueError(
-                f"Query {_any_of(again)} was in an earlier chunk: all rows of a query must come "
-                "in one chunk, and queries of different files need different names."
+                f"Query {_any_of(again)} was in an earlier chunk: all rows of a query must be in "
+                "one chunk, and queries of different files need different names."
             )
         names, varied = _joined(self.names, chunk.names), self.varied or chunk.varied
         seen = self.seen.add(chunk.seen)
         return replace(self, names=names, varied=varied, alpha=chunk.alpha, seen=seen)
 
     def merge(self, others: Iterable[FitRecord]) -> FitRecord:
-        """Return the record of rankers that saw different queries, as if one had seen them all."""
+        """Return the record of one fit to the different queries of several rankers."""
         merged = self
         for other in others:
             self._check_settings(other, "a ranker to be merged")
             if other.n_items != self.n_items:
                 raise ValueError(
-                    f"Rankers of {self.n_items} and of {other.n_items} items cannot be merged "
-                    "(None: documents of queries)."
+                    "Rankers to be merged must have equally many items, got "
+                    f"{self.n_items} and {other.n_items} (None: documents of queries)."
                 )
             if other.has_qid != self.has_qid:
                 raise ValueError(
-                    "Some of the rankers to be merged were fitted with a qid and some without, so "
-                    "that a query may count twice: fit all of them with a qid."
+                    "Rankers to be merged must all have been fitted with a qid, got some without: "
+                    "a query could count twice. Fit all of them with a qid."
                 )
             again = merged._common(other)
             if again:
                 raise ValueError(
                     f"Query {_any_of(again)} was seen by two of the rankers: all rows of a query "
-                    "must go to one, and queries of different files need different names."
+                    "must be given to one of them, and queries of different files need different "
+                    "names."
                 )
             hashes = np.union1d(merged.hashes, other.hashes)
             names = _joined(merged.names, other.names)
@@ -172,27 +174,28 @@ class FitRecord:
         return merged
 
     def _common(self, other: FitRecord) -> list[str]:
-        """Return the queries of both, as errors call them."""
+        """Return the names of queries in both records, as error messages print them."""
         again = list(self.names & other.names)
         again += _known(self.names, other.hashes) + _known(other.names, self.hashes)
         lost = np.isin(self.hashes, other.hashes).sum()
         return [*map(repr, again), *["(a model file keeps no name)"] * lost]
 
     def _check_settings(self, other: FitRecord, who: str) -> None:
-        """Raise where statistics of different settings would be added up."""
+        """Raise if the records have different settings, so that sums cannot be added."""
         for name in _SETTINGS:
             own, given = getattr(self, name), getattr(other, name)
             if own != given:
                 raise ValueError(
-                    f"The {name} of {who} is {given}, and was {own} before: statistics add up "
-                    "only where all settings are the same. Begin with a new ranker."
+                    f"The {name} of {who} must be {own}, got {given}: statistics can be added only "
+                    "if all settings are equal. Begin with a new ranker."
                 )
 
     def _check_form(self, chunk: FitRecord) -> None:
+        """Raise if the chunk has another form than the previous ones."""
         if chunk.n_items != self.n_items:
             raise ValueError(
-                f"y of this chunk has {chunk.n_items or 'no'} items in a row, and y of the chunks "
-                f"before had {self.n_items or 'none'}: all chunks need y of one form."
+                f"y must have {self.n_items or 'no'} items per row, as in the chunks before, got "
+                f"{chunk.n_items or 'none'}: all chunks need y of one form."
             )
         if self.has_qid and not chunk.has_qid:
             raise MissingQidError(
@@ -200,19 +203,19 @@ class FitRecord:
             )
         if chunk.has_qid and not self.has_qid:
             raise ValueError(
-                "This chunk has a qid, and the chunks before had none: pass qid in every call."
+                "qid must be None, because the chunks before had none: pass qid in every call."
             )
 
 
 def _joined(names: Set[Any], more: Set[Any]) -> Set[Any]:
-    """Return two disjoint sets as one; a set that grows is not copied each time."""
+    """Return the union of two disjoint sets, without copying a set that grows each time."""
     if not more:
         return names
     return (names if isinstance(names, Names) else Names().add(names)).add(more)
 
 
 def _known(names: Iterable[Any], hashes: np.ndarray) -> list[Any]:
-    """Return those of the names that stand among the hashes."""
+    """Return the names whose hashes are among the given ones."""
     if not len(hashes):
         return []
     asked = hashed(names)
@@ -221,5 +224,5 @@ def _known(names: Iterable[Any], hashes: np.ndarray) -> list[Any]:
 
 
 def _any_of(names: Iterable[str]) -> str:
-    """Return one of the names, the same in every run."""
+    """Return one of the names, the same one in every run."""
     return min(names)

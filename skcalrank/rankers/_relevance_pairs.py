@@ -1,4 +1,4 @@
-"""Preferences that relevances imply, never all of them in memory."""
+"""Losses of the preferences that relevances imply, without holding all pairs in memory."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ import numpy as np
 from ..data import CACHE_CELLS, Queries, each
 from ..losses import PreferenceLoss
 
-# The pairs of a batch of queries are worked on in so many parts, at least.
+# Smallest number of parts into which the pairs of a batch of queries are divided.
 _PARTS = 6
 
 
 class RelevancePairs:
-    """All pairs of documents of a query that differ in relevance, evaluated a few at a time.
+    """All pairs of documents of a query that differ in relevance, evaluated in blocks.
 
     Parameters
     ----------
     y : ndarray of shape (n_documents,)
         Relevances, in grouped order.
     queries : Queries
+        The queries of the documents.
     unit : bool
-        Whether a preference states 1 instead of the difference of the relevances.
+        Whether every preference is 1 instead of the difference of the relevances.
     weight : ndarray of shape (n_documents,) or None
-        A pair weighs the product of both over the mean of the query.
+        Weights of the documents. The weight of a pair is the product of both over the mean weight
+        of the query.
     margin : bool
-        Whether what is stated is a margin instead of a factor.
+        Whether the preference is a margin instead of a factor.
     """
 
     def __init__(self, y, queries: Queries, *, unit, weight=None, margin=False):
-        # By decreasing relevance: a document is preferred to some of those behind it.
+        # In order of decreasing relevance, a document is preferred only to documents behind it.
         self._order = np.lexsort((-y, queries.repeat(np.arange(queries.n_queries))))
         self._queries = Queries(queries.ptr)
         self._y = self._queries.extend(y[self._order])
@@ -39,7 +41,7 @@ class RelevancePairs:
             self._weights = [self._queries.extend(w[self._order]) for w in (weight, share)]
 
     def value_and_gradient(self, loss: PreferenceLoss, s) -> tuple[float, np.ndarray]:
-        """Loss summed over the preferences, and its gradient in the scores."""
+        """Return the loss summed over the preferences, and its gradient in the scores."""
         scores = self._queries.extend(s[self._order])
         values: list[float] = []
         gradient = np.empty(len(s))
@@ -62,13 +64,13 @@ class RelevancePairs:
         return sum(values), gradient
 
     def _blocks(self, bucket, scores):
-        """Yield documents, those behind, how far they are ahead of them, and what multiplies."""
+        """Yield blocks of pairs: preferred documents, others, score differences, and factors."""
         s = bucket.pad(scores, 0.0)
-        # What fills up queries is preferred to nothing, and nothing to it.
+        # Padding is neither preferred to a document nor the other way round.
         winner, loser = bucket.pad(self._y, -np.inf), bucket.pad(self._y, np.inf)
         if self._weights is not None:
             own, share = (bucket.pad(weight, 0.0) for weight in self._weights)
-        # Of fewer documents at a time, fewer of the pairs have the worse document first.
+        # With fewer documents per part, fewer pairs have the worse document first.
         step = max(1, min(CACHE_CELLS // s.size, bucket.width // _PARTS))
         for start in range(0, bucket.width, step):
             part, behind = slice(start, start + step), slice(start, None)

@@ -1,4 +1,4 @@
-"""The base of rankers that regress one target per document and sort by the result."""
+"""Base class of rankers that regress one target per document and sort by the result."""
 
 from __future__ import annotations
 
@@ -51,75 +51,76 @@ from ._problem import Problem, fit_targets, fit_wide, is_wide, names_of
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Of fewer rows, which may share a leaf of a tree, equal predictions say nothing.
+# Fewer rows than this may share a leaf of a tree, so equal predictions mean nothing.
 _MANY_ROWS = 20
 
 
 def _updated(fitted, given, ignored=()):
-    """Set the parameters of a fitted regressor to those of one given for its next chunk.
+    """Set the parameters of a fitted regressor to those of the one given for its next chunk.
 
-    ``fitted`` may be a regressor of several outputs around one of the given type. Raises
-    ValueError for a regressor of another type, and for changes that its parts would not notice.
+    `fitted` may be a regressor of several outputs around one of the given type. Raise ValueError
+    for a regressor of another type, and for changes that would have no effect on the fitted parts.
     """
     wrapped = type(fitted) is not type(given)
     before = getattr(fitted, "estimator", None) if wrapped else fitted
     if type(before) is not type(given):
         raise ValueError(
-            f"The estimator is {given!r} now, and a {type(fitted).__name__} has seen the rows "
-            "before: begin with a new ranker."
+            f"estimator must be a {type(fitted).__name__}, which has seen the rows before, got "
+            f"{given!r}: begin with a new ranker."
         )
     old, new = before.get_params(), given.get_params()
     changed = {k: v for k, v in new.items() if k not in ignored and not _same(old.get(k), v)}
-    # A network keeps its layers and its optimizer.
+    # A neural network does not rebuild its layers and its optimizer.
     keeps = wrapped or isinstance(before, MLPRegressor) or any("__" in name for name in changed)
     if changed and (keeps or old.keys() != new.keys()):
         raise ValueError(
-            f"estimator parameters {sorted(changed)} were changed after rows were seen, and "
-            f"{type(fitted).__name__} cannot take them over: begin with a new ranker."
+            f"estimator parameters {sorted(changed)} were changed after rows were seen, which "
+            f"{type(fitted).__name__} does not support: begin with a new ranker."
         )
     return fitted.set_params(**changed)
 
 
 def _check_statistics(*rankers):
-    """Raise where what was fitted kept nothing that other rows could be added to."""
+    """Raise if a regressor kept no statistics that other rows could be added to."""
     for ranker in rankers:
         own = vars(ranker).get("estimator_")
         if isinstance(own, Ridge) and ranker.record_.alpha is not None:
             raise ValueError(
-                f"fit saw {ranker.n_features_in_} features in too few rows to keep statistics of "
-                "them: call partial_fit from the first chunk on."
+                f"fit kept no statistics, because X had too few rows for {ranker.n_features_in_} "
+                "features: call partial_fit from the first chunk on."
             )
 
 
 def _check_names(*rankers):
-    """Raise unless rankers that know the names of their features know the same, in one order."""
+    """Raise unless rankers with feature names have the same names in the same order."""
     names = [ranker.feature_names_in_ for ranker in rankers if hasattr(ranker, "feature_names_in_")]
     different = [other for other in names if not np.array_equal(other, names[0])]
     if different:
         raise ValueError(
-            f"The features of rankers to be merged are {', '.join(names[0])}, and "
-            f"{', '.join(different[0])}: fit all of them to the same columns in one order."
+            "Rankers to be merged must have the same features, got "
+            f"{', '.join(names[0])} and {', '.join(different[0])}: fit all of them to the same "
+            "columns in one order."
         )
 
 
 def _same(old, new):
-    """Return whether two values of a parameter are equal, as far as one can tell."""
+    """Return whether two values of a parameter are equal, as far as that can be determined."""
     if type(old) is not type(new):
         return bool(np.isscalar(old) and np.isscalar(new) and old == new)
     if isinstance(old, (list, tuple, np.ndarray)):
         return np.array_equal(old, new)
-    # Others, such as random generators, are copied with the regressor and compare as different.
+    # Objects such as random generators are copied with the regressor, so equality fails for them.
     return old == new if old is None or isinstance(old, (str, Number)) else True
 
 
 def _own_copy(regressor):
-    """Return a copy that takes another chunk and leaves the regressor as it was."""
-    # A regressor of moments replaces its attributes; others may change arrays in place.
+    """Return a copy that can be updated with another chunk without changing the regressor."""
+    # A regressor fitted by moments replaces its attributes; others may change arrays in place.
     return copy.copy(regressor) if is_closed_form(regressor) else copy.deepcopy(regressor)
 
 
 def _warn_of_constant(regressor, X, values):
-    """Warn if many documents that differ get one value of a regressor."""
+    """Warn if a regressor predicts one value for many different rows."""
     if values.shape[0] < _MANY_ROWS or (values != values.flat[0]).any():
         return
     X = rows_as_numbers(X)
@@ -127,19 +128,33 @@ def _warn_of_constant(regressor, X, values):
     if spread.nnz if issparse(X) else np.nan_to_num(spread).any():
         warn(
             f"{type(regressor).__name__} predicts one value for all {values.shape[0]} rows, "
-            "although the targets of fit differed: it learned nothing. A regressor of squared "
-            "errors with a smaller penalty, or smaller leaves, learns more.",
+            "although the targets of fit differed: it learned nothing. Use a regressor of squared "
+            "errors with a smaller penalty or smaller leaves.",
             NotAMeanWarning,
         )
 
 
 class ScoreRanker(BaseRanker):
-    """Base of rankers that regress one value per document and sort by it.
+    """Base class of rankers that regress one value per document and sort by it.
 
     Parameters
     ----------
-    estimator, alpha, loss, n_passes, query_weight
-        As in :class:`LeastSquaresRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets, any of scikit-learn. If None, ridge regression with the penalty
+        `alpha`.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, used only with ``estimator=None``.
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Loss of the regression, as in :class:`LeastSquaresRanker`.
+    n_passes : int, default=5
+        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
+
+    See Also
+    --------
+    LeastSquaresRanker : Ranker for any positional measure.
+    BaseRanker : Base class of all rankers.
     """
 
     regresses_targets: ClassVar[bool] = True
@@ -181,13 +196,14 @@ class ScoreRanker(BaseRanker):
         return tags
 
     def _given_regressor(self):
-        """Return the regressor passed by the user; None means Ridge."""
+        """Return the regressor passed by the user (None means Ridge)."""
         return check_regressor(self, self.estimator)
 
     def _takes_tables(self):
         return not is_closed_form(self._given_regressor())
 
     def _positive_only(self) -> bool:
+        """Return whether labels must be non-negative."""
         return False
 
     @lazy_aware
@@ -205,23 +221,21 @@ class ScoreRanker(BaseRanker):
         ----------
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
             Documents, or instances in the label-ranking form. A regressor that is not fitted in
-            closed form is handed a data frame as it is, with its names, categories and missing
-            values; others need numbers. With a dask array or DataFrame here
-            and in the other arguments, statistics are computed where its partitions live, for
-            `Ridge` (also None, which is then fitted as `GramRidge`), `LinearRegression` and
-            `GramRidge`; a partition must hold whole queries, see
-            :func:`skcalrank.dask.partition_by_query`.
+            closed form gets a data frame unchanged, with its names, categories and missing values;
+            closed forms need numbers. If X and the other arguments are dask collections, statistics
+            are computed where the partitions are, for `Ridge` (also None, which is then fitted as
+            `GramRidge`), `LinearRegression` and `GramRidge`. Each partition must hold whole
+            queries, see :func:`skcalrank.dask.partition_by_query`.
         y : array-like of shape (n_rows,) or (n, r)
-            Relevances, higher is better. May carry its queries: a
-            :class:`~skcalrank.RankingTarget`, or a pandas Series with an index named
-            "qid".
+            Relevances, higher is better. They may carry their queries, as a
+            :class:`~skcalrank.RankingTarget` or a pandas Series with an index named "qid".
         qid : array-like of shape (n_rows,), default=None
-            Query of each row, of any hashable type, in any order. None with
-            one-dimensional y: all rows are one query.
+            Query of each row, of any hashable type, in any order. If None and y is one-dimensional,
+            all rows are one query.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weighs the squared error of a row; it does not repeat the row, and the
-            document is ranked whatever its weight. Weights may depend on the query and
-            its documents; weights that depend on the labels change what is learned.
+            Weights of the squared errors of the rows. A weight differs from repeating the row, and
+            a document is ranked whatever its weight is. Weights may depend on the query and its
+            documents; if they depend on the labels, the ranker is not calibrated any more.
 
         Returns
         -------
@@ -230,16 +244,16 @@ class ScoreRanker(BaseRanker):
         Raises
         ------
         ValueError
-            If the input is not a ranking problem, labels do not fit the measure, or the
-            regressor does not support what is asked.
+            If the input is not a ranking problem, labels do not fit the measure, or the regressor
+            does not support what is requested.
 
         Warns
         -----
         OneQueryWarning
-            If y of several rows has no qid.
+            If y has several rows and no qid.
         CutQueriesWarning
-            If y carries its queries and rows of some of them are missing, or the regressor stops
-            early on rows that it picks from whole queries.
+            If y carries its queries and rows of some of them are missing, or if the regressor uses
+            early stopping on rows that it draws from whole queries.
         NotAMeanWarning
             If the regressor does not estimate the mean of its targets.
         """
@@ -256,13 +270,14 @@ class ScoreRanker(BaseRanker):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Add queries to those seen.
+        """Update the ranker with more queries.
 
-        Available if the regressor has `partial_fit`, as ``estimator=None`` has. A chunk must hold
-        whole queries: targets and centers are computed per query. With ``estimator=None`` and with
-        :class:`~skcalrank.linear_model.GramRidge` the result is that of one fit to all chunks.
-        Parameters of the estimator that were changed in between, such as its `alpha`, hold from
-        this chunk on, with these two for all.
+        Available if the regressor has `partial_fit`, as the one of ``estimator=None`` has. A chunk
+        must hold whole queries, because targets and centers are computed per query. With
+        ``estimator=None`` and with :class:`~skcalrank.linear_model.GramRidge` the result is that of
+        one fit to all chunks. Parameters of the estimator that are changed between chunks, such as
+        `alpha`, apply from then on; for ``estimator=None`` and `GramRidge` they apply to all
+        chunks.
 
         Parameters
         ----------
@@ -276,11 +291,11 @@ class ScoreRanker(BaseRanker):
         Raises
         ------
         ValueError
-            As in :meth:`fit`; if the chunk has another form than those before, or measure or loss
-            were changed in between, or the estimator to one of another type; with `GramRidge` also
-            if a query was in an earlier chunk.
-            (Regressors that learn by steps, such as ``SGDRegressor``, may see queries again, so a
-            query that is split between chunks is not detected.)
+            As in :meth:`fit`; if the chunk has another form than the previous ones; if measure,
+            loss or the type of the estimator were changed in between; with `GramRidge` also if a
+            query was in an earlier chunk. (Regressors that learn by steps, such as
+            ``SGDRegressor``, may see queries again, so a query that is split between chunks is not
+            detected.)
         """
         self._check_params()
         self._check_chunks()
@@ -289,18 +304,18 @@ class ScoreRanker(BaseRanker):
         return self._fit_to_targets(problem, self._targets(problem), "partial_fit")
 
     def _can_go_on(self) -> bool:
-        """Return whether the fitted regressor takes another chunk: one without them cannot."""
+        """Return whether the fitted regressor can be updated with another chunk."""
         return hasattr(getattr(self, "estimator_", None), "partial_fit")
 
     def _fit_to_targets(self, problem: Problem, targets, method="fit"):
-        """Regress targets in grouped order, those of the measure or others in their place."""
+        """Regress targets in grouped order, of the measure or given in their place."""
         goes_on = method == "partial_fit" and self._can_go_on()
         queries = problem.queries
         varied = bool((queries.max(targets) + queries.max(-targets) > 0).any())
         record = replace(self._record(problem, self._names(queries)), varied=varied)
         record = self.record_.add(record) if goes_on else record
         loss = self._loss_in_force()
-        # The search over penalties has no passes: it is in closed form.
+        # The cross-validated ranker has no `n_passes`: it is fitted in closed form.
         options = {"loss": loss, "n_passes": getattr(self, "n_passes", 1)}
         regressor = self._new_regressor(record)
         if goes_on:
@@ -314,18 +329,17 @@ class ScoreRanker(BaseRanker):
         return self
 
     def _goes_on(self, fitted, given):
-        """Return a regressor that has seen rows, with the parameters of the given one."""
-        # Centered rows have no intercept.
+        """Return a fitted regressor with the parameters of the given one."""
+        # The rows are centered within queries, so fit_intercept was set to False.
         pairwise = self._loss_in_force() == "pairwise_squared"
         return _updated(fitted, given, ignored=("fit_intercept",) if pairwise else ())
 
     @available_if(lambda self: self._can_add_chunks() and self._can_merge())
     def merge(self, *others: Self) -> Self:
-        """Return a ranker that has seen the queries of this one and of the others.
+        """Return a ranker that has seen the queries of this ranker and of the others.
 
-        Available if the regressor has `merge`, as ``estimator=None`` and
-        :class:`~skcalrank.linear_model.GramRidge` have.
-        The result is that of one fit to all rows.
+        Available if the regressor has `merge`, as the one of ``estimator=None`` and
+        :class:`~skcalrank.linear_model.GramRidge` have. The result is that of one fit to all rows.
 
         Parameters
         ----------
@@ -340,7 +354,8 @@ class ScoreRanker(BaseRanker):
         Raises
         ------
         ValueError
-            If measures, losses or features differ, or two have seen a query of the same name.
+            If measures, losses or features differ, or two rankers have seen a query of the same
+            name.
         """
         for ranker in (self, *others):
             check_is_fitted(ranker)
@@ -361,12 +376,12 @@ class ScoreRanker(BaseRanker):
         self._check_loss(regressor)
 
     def _check_loss(self, regressor):
-        """Raise for a loss that the regressor cannot minimize, and for passes that none makes."""
+        """Raise if the regressor cannot minimize the loss, or would ignore `n_passes`."""
         loss = self._loss_in_force()
         if loss != "squared" and needs_non_negative(regressor):
             raise ValueError(
-                f"loss={loss!r} centers targets, so that some are negative, and {regressor!r} "
-                "refuses those: set loss='squared', or another estimator."
+                f"loss must be 'squared' for {regressor!r}, which needs non-negative targets, got "
+                f"{loss!r}: set loss='squared', or another estimator."
             )
         if loss != "pairwise_squared":
             refuse_unread(self, ["n_passes"], f"loss={loss!r}: set loss='pairwise_squared'")
@@ -385,12 +400,12 @@ class ScoreRanker(BaseRanker):
         centered = problem.n_items is None and self._loss_in_force() != "squared"
         stated = centered and self.query_weight is not None and problem.weight is None
         if stated and not is_closed_form(self._given_regressor()):
-            # Regressors that take no weights are refused then, and do not weigh by documents.
+            # Unit weights make regressors without sample_weight raise instead of ignoring it.
             return problem._replace(weight=np.ones(problem.queries.n_rows))
         return problem
 
     def _check_chunks(self):
-        """Raise where the targets of a query depend on other queries."""
+        """Raise if the targets of a query depend on other queries."""
 
     def _penalty(self):
         return self.alpha if self.estimator is None else None
@@ -404,13 +419,13 @@ class ScoreRanker(BaseRanker):
         return regressor is None or hasattr(regressor, "merge")
 
     def _new_regressor(self, record):
-        """Return a regressor to be fitted, with the penalty that a record tells."""
+        """Return an unfitted regressor, with the penalty of a record."""
         if self.estimator is not None:
             return clone(self.estimator)
         return gram_ridge(record.penalty, record.alpha == AUTO)
 
     def _names(self, queries) -> frozenset:
-        """Return the names of queries that would count twice if they came again."""
+        """Return the names of queries that would count twice if they occurred again."""
         exact = self._can_add_chunks() and is_closed_form(self._given_regressor())
         return names_of(queries) if exact else frozenset()
 
@@ -427,7 +442,7 @@ class ScoreRanker(BaseRanker):
         """Ridge penalty that was used; only with ``estimator=None``."""
         found = self.record_.penalty
         if found is None:
-            raise AttributeError("The estimator brought its own penalty: see estimator_.")
+            raise AttributeError("alpha_ exists only with estimator=None: see estimator_.")
         return found
 
     @property

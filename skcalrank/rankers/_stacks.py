@@ -1,4 +1,4 @@
-"""Queries of pairwise surrogates side by side: what prediction maps are given."""
+"""Stacks of the matrices of queries of equal size, the input of prediction maps."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ import numpy as np
 
 from ..data import Queries, hash_rows
 
-# Matrices that are held at a time have about so many cells (32 MB).
+# Approximate number of cells of the matrices that are held at a time (32 MB).
 _RUN_CELLS = 1 << 22
 
 
 def solve_task(solver, numbers, stack, turn):
-    """Run a map on a stack of queries of these numbers."""
+    """Run a prediction map on a stack of queries, and return it with their numbers."""
     return numbers, *solver(stack, turn)
 
 
 def rows_of(queries, numbers):
-    """Rows in grouped order of some queries of one size."""
+    """Return the rows, in grouped order, of queries of equal size."""
     return queries.ptr[numbers][:, None] + np.arange(queries.sizes[numbers[0]])
 
 
 def distinct_rows(X, queries):
-    """Distinct rows of each query, their queries, and the number of each row's among them.
+    """Return the distinct rows of each query, their queries, and the number of each row among them.
 
     X is in grouped order. Products of matrices may differ by rounding for equal rows, so they are
-    formed once of each; the order of the distinct rows does not depend on that of the rows.
+    computed once for each distinct row. The order of the distinct rows does not depend on that of
+    the rows.
     """
     values, query = hash_rows(X), queries.repeat(np.arange(queries.n_queries))
     order = np.lexsort((values, query))
@@ -39,7 +40,7 @@ def distinct_rows(X, queries):
 
 
 def stacks(matrices, sizes):
-    """Numbers and matrices of queries of one size, a bounded number of cells at a time."""
+    """Yield numbers and stacked matrices of queries of equal size, in stacks of bounded size."""
     run = np.cumsum(sizes.astype(float) ** 2) // _RUN_CELLS
     bounds = [0, *(np.flatnonzero(np.diff(run)) + 1), len(sizes)]
     if isinstance(matrices, np.ndarray):

@@ -1,4 +1,4 @@
-"""Stochastic gradients of the risk of aggregated judgments."""
+"""Linear ranker of aggregated judgments, fitted by stochastic gradients."""
 
 from __future__ import annotations
 
@@ -18,36 +18,39 @@ from ._linear import LinearScorer
 
 
 class StochasticAggregatedRanker(JudgmentRanker):
-    r"""Learn a linear scorer from many comparisons or clicks by stochastic gradients.
+    """Linear ranker of comparisons or clicks, fitted by stochastic gradients.
 
-    The risk is that of :class:`AggregatedRanker`, of order k, whose conditions for consistency
-    hold here too. Each term draws a query with probability :math:`n_q / n` and k of its
-    :math:`n_q` judgments (DMJ13, eq. 25), and the scorer is an averaged iterate: the error after t
-    updates depends neither on the number n of judgments nor on k. Features must be on one scale.
+    Minimizes the risk of :class:`AggregatedRanker`, of order k. The error after a number of updates
+    depends on neither the number of judgments nor k, so use it for very many judgments, or for
+    judgments that arrive over time. Features must be on one scale.
 
     Parameters
     ----------
-    structure, structure_options
-        As in :class:`AggregatedRanker`.
+    structure : str or callable, default="mean_log_odds"
+        Function that turns judgments into scores, as in :class:`AggregatedRanker`.
     measure : str or Measure, default="ndcg@10"
-        Whose targets are learned, of the structure's scores minus their minimum in the query.
+        Measure whose targets are learned, of the scores of the structure minus their minimum in the
+        query.
     order : int, default=None
-        Number of judgments k that are aggregated at a time; None = all.
+        Number of judgments k that are aggregated at a time. If None, all judgments of a query.
     loss : str or Loss, default=None
-        Any order-preserving loss of :mod:`skcalrank.losses`; None is ``"pairwise_squared"``.
+        Any order-preserving loss of :mod:`skcalrank.losses`. If None, ``"pairwise_squared"``.
     alpha : float, default=1.0
         Ridge penalty, added to the sum over the queries of :math:`n_q / r` times the loss, where r
         is the number of documents.
+    structure_options : dict, default=None
+        Options of the structure, such as ``{"c": 0.1}``.
     n_updates : int, default=20_000
-        Number of updates of a fit.
+        Number of updates of a fit. More updates take longer and come closer to the minimum.
     batch_size : int, default=8
-        Draws that an update averages; 1 in the paper.
+        Number of draws that an update averages; 1 in the paper.
     step : float, default=None
-        Length of the first step; None is chosen by the curvature of the loss. Steps fall as 1/t
-        where the penalty makes the objective strongly convex, and as 1/sqrt(t) for losses that are
-        not squared; squared ones without a penalty keep theirs.
+        Length of the first step. If None, it is chosen by the curvature of the loss. Steps fall as
+        1/t where the penalty makes the objective strongly convex, and as 1/sqrt(t) for losses that
+        are not squared; for squared losses without a penalty they are constant.
     fit_intercept : bool, default=True
-        Ignored by pairwise losses, except for one intercept per item in the label-ranking form.
+        Ignored for pairwise losses, except in the label-ranking form, where it is whether each item
+        has an intercept.
     random_state : int, RandomState instance or None, default=None
         Seed for drawing queries and judgments.
     verbose : int, default=0
@@ -56,13 +59,31 @@ class StochasticAggregatedRanker(JudgmentRanker):
     Attributes
     ----------
     coef_ : ndarray of shape (d,) or (r, d)
+        Coefficients, one row per item in the label-ranking form.
     intercept_ : float or ndarray of shape (r,)
+        Intercept, one per item in the label-ranking form.
     n_iter_ : int
         Number of updates so far.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------
-    AggregatedRanker : The exact minimum of the same risk, and any ranker.
+    AggregatedRanker : The exact minimum of the same risk, with any ranker.
+    DifferenceGraphRanker : Linear ranker of the net preferences of many judgments.
+    PreferenceTarget : Target of comparisons.
+    ClickSessions : Target of clicks.
+
+    Notes
+    -----
+    The conditions for consistency of :class:`AggregatedRanker` apply. Each term draws a query with
+    probability :math:`n_q / n` and k of its :math:`n_q` judgments (DMJ13, eq. 25), and the scorer
+    is an averaged iterate: the error after t updates depends neither on the number n of judgments
+    nor on k.
 
     Examples
     --------
@@ -142,13 +163,13 @@ class StochasticAggregatedRanker(JudgmentRanker):
     def _learn(self, problem, judged, method):
         counts = count_judgments(problem, judged)
         if method == "partial_fit" and self._can_go_on():
-            # Copies: an update that fails must leave what predicts, and what draws, as it is.
+            # Work on copies: a failed update must leave the model and the generator unchanged.
             descent, source = copy.deepcopy(self._descent), self._rng
             fresh = new_descent(problem, self._loss(), bool(self.fit_intercept))
             if fresh.fit_intercept != descent.fit_intercept:
                 raise ValueError(
-                    f"fit_intercept={self.fit_intercept!r} was changed after updates: begin with a "
-                    "new ranker."
+                    f"fit_intercept must not be changed after updates, got {self.fit_intercept!r}: "
+                    "begin with a new ranker."
                 )
         else:
             descent = new_descent(problem, self._loss(), bool(self.fit_intercept))
@@ -169,7 +190,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
         self._descent, self._rng, self.n_iter_ = descent, source, descent.n_updates
         self.coef_, intercept = descent.mean_coef.T, descent.mean_intercept
         self.intercept_ = intercept if intercept.ndim else float(intercept)
-        # Last, since it cannot be undone: the generator may be the user's.
+        # Last, because it cannot be undone: the generator may belong to the user.
         source.set_state(rng.get_state())
 
     def _targets_of_subsets(self, problem):

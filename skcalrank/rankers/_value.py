@@ -1,4 +1,4 @@
-"""The value-regularized linear loss."""
+"""Ranker with a linear loss of preferences and a regularizer of the scores."""
 
 from __future__ import annotations
 
@@ -17,56 +17,88 @@ from ._problem import fit_ridge
 
 
 class ValueRegularizedRanker(LinearScorer):
-    r"""Linear loss of the preferences, and a regularizer of the scores (DMJ10, section 3).
+    r"""Linear ranker with a linear loss of preferences and regularized scores (DMJ10, section 3).
 
     .. math:: \min_{w,b} \sum_{i \to j} y_{ij} (s_j - s_i) + \nu \sum_i \mathrm{reg}(s_i)
         + \alpha \|w\|^2, \qquad s = Xw + b
 
-    Without a linear model the best scores are :math:`\mathrm{reg}'(s_i) = f_i / \nu` for the net
-    preference :math:`f_i = \sum_j (y_{ij} - y_{ji})`, whatever the regularizer. The loss is
-    therefore consistent for pairwise disagreement where the mean net preferences order the
-    documents as the mean preferences do,
-
-    .. math:: E[Y_{ij}] > E[Y_{ji}] \Rightarrow E[f_i(Y)] > E[f_j(Y)],
-
-    and, where the graph of :math:`E[Y_{ij}] > E[Y_{ji}]` is acyclic, only there (Theorem 13). Low
-    noise (Definition 8) is sufficient; ``weights="difference"`` has it always.
-
-    With the square regularizer it is a ridge regression of :math:`f_i / 2\nu` with the penalty
-    :math:`\alpha / \nu`, on which alone the order depends; that is the score surrogate of
-    :class:`PairwiseDisagreementRanker` with ``loss="squared"``. "cosh", and "power" above 2, shrink
-    the large scores of documents with many preferences.
+    Use it in place of :class:`PairwiseDisagreementRanker` to limit the scores of documents with
+    very many preferences, by the regularizer "cosh", or "power" with an exponent above 2.
 
     Parameters
     ----------
     nu : float, default=1.0
         Weight of the regularizer of the scores, positive.
-    alpha, max_iter, tol, warm_start, verbose, query_weight
-        As in :class:`~skcalrank.rankers.LinearScorer`; the square regularizer has a closed form.
+    alpha : float or "auto", default="auto"
+        Ridge penalty of the coefficients, added to the *sum* (not the mean) of the losses. "auto"
+        is that of :class:`LeastSquaresRanker`, in units of half the curvature of the loss at scores
+        of zero, so that it means the same for every loss.
     regularizer : {"square", "power", "cosh"}, default="square"
         ``s ** 2`` (closed form), ``abs(s) ** power / power`` or ``cosh(s) - 1``.
     power : float, default=4.0
-        Exponent of the regularizer "power", above 1; not for the others. Below 2 large scores
-        are held less than by the square, above 2 more.
+        Exponent of the regularizer "power", greater than 1; an error for the others unless it is
+        the default. Exponents below 2 limit large scores less than the square, above 2 more.
     weights : {"difference", "unit"}, default="difference"
-        Preferences when y is relevances: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. No pairs
-        are built.
+        Preferences that relevances imply: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``, computed
+        without building pairs. Ignored if y is a :class:`PreferenceTarget`.
     fit_intercept : bool, default=True
-        An intercept does not change the order, but without it the regularizer shrinks the
-        coefficients of features with a mean other than zero.
+        Whether to fit an intercept. It does not change the order, but without it the regularizer
+        shrinks the coefficients of features whose mean is not zero.
+    max_iter : int, default=1000
+        Maximum number of iterations of the solver.
+    tol : float, default=1e-6
+        The solver stops when the norm of the gradient falls below `tol` times its value at scores
+        of zero.
+    warm_start : bool, default=False
+        Whether the solver starts from the solution of the previous fit.
+    verbose : int, default=0
+        1 prints the iterations.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents, as in :class:`~skcalrank.rankers.LinearScorer`.
 
     Attributes
     ----------
-    coef_, intercept_, n_iter_
-        As in :class:`~skcalrank.rankers.LinearScorer`.
+    coef_ : ndarray of shape (d,) or (r, d)
+        Coefficients, one row per item in the label-ranking form.
+    intercept_ : float or ndarray of shape (r,)
+        Intercept, one per item in the label-ranking form.
+    n_iter_ : int
+        Number of iterations of the solver; 1 for the regularizer "square".
+    alpha_ : float
+        Ridge penalty that was used.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; ones if `alpha` is a number.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------
-    PairwiseDisagreementRanker : With the pairwise surrogate consistent under every distribution.
+    PairwiseDisagreementRanker : Ranker that is calibrated under every distribution, with pairs.
     PairwiseHingeRanker, PairwiseLogisticRanker : Inconsistent losses of the same preferences.
+    DifferenceGraphRanker : Convex losses of net preferences.
+    PreferenceTarget : Target of preferences.
 
     Notes
     -----
+    Without a linear model the best scores satisfy :math:`\mathrm{reg}'(s_i) = f_i / \nu` for the
+    net preference :math:`f_i = \sum_j (y_{ij} - y_{ji})`, whatever the regularizer. The loss is
+    therefore consistent for pairwise disagreement where the mean net preferences order the
+    documents as the mean preferences do,
+
+    .. math:: E[Y_{ij}] > E[Y_{ji}] \Rightarrow E[f_i(Y)] > E[f_j(Y)],
+
+    and, where the graph of :math:`E[Y_{ij}] > E[Y_{ji}]` is acyclic, only there (DMJ10, Theorem
+    13). Low noise (DMJ10, Definition 8) is sufficient; with ``weights="difference"`` it always
+    holds.
+
+    With the regularizer "square" the ranker is a ridge regression of :math:`f_i / 2\nu` with the
+    penalty :math:`\alpha / \nu`, on which alone the order depends. That is the score surrogate of
+    :class:`PairwiseDisagreementRanker` with ``loss="squared"``.
+
     Scores are not probabilities; their scale is that of :math:`\mathrm{reg}'^{-1}(f / \nu)`. A
     ``sample_weight`` multiplies :math:`-f_i s_i + \nu\,\mathrm{reg}(s_i)` of its document.
 
@@ -125,7 +157,7 @@ class ValueRegularizedRanker(LinearScorer):
         return self._solve_smooth(problem, net, start)
 
     def _net_preference(self, problem):
-        """``sum_j (y_ij - y_ji)`` of the documents in grouped order."""
+        """Return ``sum_j (y_ij - y_ji)`` for the documents in grouped order."""
         if isinstance(problem.y, PreferenceTarget):
             return problem.queries.group(problem.y.net_preference().ravel())
         return self._measure().score_targets(problem.y, problem.queries)
@@ -141,13 +173,14 @@ class ValueRegularizedRanker(LinearScorer):
     def _solve_smooth(self, problem, net, start):
         reg, weight = self._regularizer(), document_weights(problem)
         seen = net if weight is None else net * (weight > 0)
-        # Scores in units of the largest that the loss asks for: the solver takes its first step
-        # from the curvature along a score of 1, and cosh is far from its quadratic there.
+        # Scores are in units of the largest optimal one: the solver takes its first step from the
+        # curvature up to a score of 1, where cosh is far from its quadratic approximation.
         with np.errstate(over="ignore"):
             unit = np.abs(reg.optimum(seen / self.nu)).max() or 1.0
         if not np.isfinite(unit**2):
             raise ValueError(
-                f"nu={self.nu!r}, power={self.power!r}: the best scores overflow, increase either."
+                f"nu and power must be so large that the best scores are finite, got {self.nu!r} "
+                f"and {self.power!r}: increase either."
             )
 
         def objective(s):
@@ -167,10 +200,12 @@ class ValueRegularizedRanker(LinearScorer):
         return _Cosh() if self.regularizer == "cosh" else _Power(float(self.power))
 
 
-# What a regularizer is: its value, its derivative, and the inverse of the derivative.
+# Regularizers: value, derivative (slope), and inverse of the derivative (optimum).
 
 
 class _Power(NamedTuple):
+    """The regularizer ``abs(z) ** power / power``."""
+
     power: float
 
     def value(self, z):
@@ -184,6 +219,8 @@ class _Power(NamedTuple):
 
 
 class _Cosh:
+    """The regularizer ``cosh(z) - 1``."""
+
     def value(self, z):
         return 2.0 * np.sinh(np.clip(z, -EXPONENT, EXPONENT) / 2.0) ** 2
 

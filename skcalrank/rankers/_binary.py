@@ -1,0 +1,419 @@
+"""Rankers of positional measures of binary relevance."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+from ..data import FINITE, Interval
+from ..measures import AUC, RBP, Precision, Recall
+from ._positional import CONSTRAINTS, CUTOFF, TARGETS, PositionalRanker
+
+_LEVEL = [FINITE, None]
+
+
+class _BinaryRanker(PositionalRanker):
+    """Ranker of a measure of binary relevance with a cutoff."""
+
+    _parameter_constraints: ClassVar = {**CONSTRAINTS, "k": CUTOFF, "relevance_level": _LEVEL}
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        k: int | None = 10,
+        alpha: float | str = "auto",
+        loss: str | None = None,
+        n_passes: int = 5,
+        query_weight: str | None = None,
+        relevance_level: float | None = None,
+    ) -> None:
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
+        self.k = k
+        self.relevance_level = relevance_level
+
+
+class PrecisionRanker(_BinaryRanker):
+    """Least-squares ranker for precision at k (P@k).
+
+    Regresses the relevance itself and sorts the documents by the prediction. With ``k=1`` the
+    measure is "winner takes all".
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
+        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
+        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
+    k : int, default=10
+        Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
+        every k.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
+        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
+        cross-validation.
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Squared errors of the targets, of the targets centered within the query, or of the
+        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
+        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
+        stronger condition, see :class:`LeastSquaresRanker`.
+    n_passes : int, default=5
+        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
+        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
+        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
+        long queries should count no more than short ones.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The fitted regressor.
+    alpha_ : float
+        Ridge penalty that was used; only with ``estimator=None``.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; only with ``estimator=None``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    LeastSquaresRankerCV : Same ranker with a penalty chosen by cross-validated precision.
+    RecallRanker : Ranker for the share of the relevant documents that are found.
+    AveragePrecisionRanker : Ranker for the mean of the precision over the relevant documents.
+    BoostedRanker : Boosted trees of the same targets.
+    skcalrank.metrics.precision_at_k_score : The measure.
+
+    Notes
+    -----
+    Calibrated (Fisher-consistent) for P@k under every distribution of the labels (RAT13, section
+    4); with rows of documents, where the row determines the probability of its relevance
+    (:ref:`rows-and-context`).
+
+    Examples
+    --------
+    >>> from skcalrank import PrecisionRanker
+    >>> X, y = [[0.1], [0.9], [0.4], [0.8]], [0, 1, 0, 1]
+    >>> PrecisionRanker(k=2).fit(X, y, qid=[1, 1, 2, 2]).top_k(X, qid=[1, 1, 2, 2], k=1)
+    array([1, 3])
+    """
+
+    short_names: ClassVar = {"precision": {}}
+    _kind = Precision
+
+
+class RecallRanker(_BinaryRanker):
+    """Least-squares ranker for recall at k (R@k).
+
+    Regresses ``y_i / |y|_1``, the relevance divided by the number of relevant documents of the
+    query, and sorts by the prediction.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
+        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
+        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
+    k : int, default=10
+        Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
+        every k.
+    targets : {"measure", "separable"}, default="measure"
+        What is regressed: ``y_i / |y|_1``, or the relevance ``y_i`` itself. "separable" suits
+        regressors of single rows, which cannot see ``|y|_1``, under the condition in the Notes.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
+        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
+        cross-validation.
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Squared errors of the targets, of the targets centered within the query, or of the
+        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
+        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
+        stronger condition, see :class:`LeastSquaresRanker`.
+    n_passes : int, default=5
+        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
+        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
+        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
+        long queries should count no more than short ones.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The fitted regressor.
+    alpha_ : float
+        Ridge penalty that was used; only with ``estimator=None``.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; only with ``estimator=None``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    LeastSquaresRankerCV : Same ranker with a penalty chosen by cross-validated recall.
+    PrecisionRanker : Ranker for the share of the first k documents that are relevant.
+    BoostedRanker : Boosted trees of the same targets.
+    skcalrank.metrics.recall_at_k_score : The measure.
+
+    Notes
+    -----
+    Calibrated (Fisher-consistent) for R@k under every distribution of the labels (CUG13, Table 1),
+    as a regressor of the whole query; with rows of documents, where the rows carry the context of
+    their query (:ref:`rows-and-context`). The target is 0 on a query without a relevant document.
+
+    With ``targets="separable"`` the ranker is calibrated where the relevances of a query are
+    independent given the query. Where in addition the probability of each relevance is a function
+    of the row alone, a regressor of rows attains the best ranking.
+
+    Examples
+    --------
+    >>> from skcalrank import RecallRanker
+    >>> X, y, qid = [[0.0], [1.0]], [0, 1], [7, 7]
+    >>> RecallRanker(k=1).fit(X, y, qid).score(X, y, qid)
+    1.0
+    """
+
+    short_names: ClassVar = {"recall": {}}
+    _kind = Recall
+    _parameter_constraints: ClassVar = {**_BinaryRanker._parameter_constraints, "targets": TARGETS}
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        k: int | None = 10,
+        targets: str = "measure",
+        alpha: float | str = "auto",
+        loss: str | None = None,
+        n_passes: int = 5,
+        query_weight: str | None = None,
+        relevance_level: float | None = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            k=k,
+            alpha=alpha,
+            loss=loss,
+            n_passes=n_passes,
+            query_weight=query_weight,
+            relevance_level=relevance_level,
+        )
+        self.targets = targets
+
+
+class RBPRanker(PositionalRanker):
+    """Least-squares ranker for rank-biased precision (RBP).
+
+    Regresses the relevance itself and sorts the documents by the prediction. It learns what
+    :class:`PrecisionRanker` learns; only :meth:`score` differs.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
+        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
+        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
+    k : int, default=None
+        Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
+        every k.
+    p : float, default=0.8
+        Persistence of the user, in [0, 1): the probability of reading on after each document.
+        Changes :meth:`score` only.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
+        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
+        cross-validation.
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Squared errors of the targets, of the targets centered within the query, or of the
+        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
+        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
+        stronger condition, see :class:`LeastSquaresRanker`.
+    n_passes : int, default=5
+        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
+        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
+        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
+        long queries should count no more than short ones.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The fitted regressor.
+    alpha_ : float
+        Ridge penalty that was used; only with ``estimator=None``.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; only with ``estimator=None``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    LeastSquaresRankerCV : Same ranker with a penalty chosen by cross-validated RBP.
+    PrecisionRanker : Ranker with a cutoff in place of a discount.
+    ERRRanker : Ranker for users who stop when they are satisfied.
+    BoostedRanker : Boosted trees of the same targets.
+    skcalrank.metrics.rbp_score : The measure, of Moffat and Zobel (2008).
+
+    Notes
+    -----
+    Calibrated (Fisher-consistent) for RBP under every distribution of the labels, as its discount
+    does not increase (CUG13, Theorem 3.2); with rows of documents, where the row determines the
+    probability of its relevance (:ref:`rows-and-context`).
+
+    Examples
+    --------
+    >>> from skcalrank import RBPRanker
+    >>> X, y, qid = [[0.0], [1.0]], [0, 1], [7, 7]
+    >>> RBPRanker(p=0.5).fit(X, y, qid).score(X, y, qid)
+    0.5
+    """
+
+    short_names: ClassVar = {"rbp": {}}
+    _kind = RBP
+    _parameter_constraints: ClassVar = {
+        **CONSTRAINTS,
+        "k": CUTOFF,
+        "p": [Interval(Real, 0, 1, closed="left")],
+        "relevance_level": _LEVEL,
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        k: int | None = None,
+        p: float = 0.8,
+        alpha: float | str = "auto",
+        loss: str | None = None,
+        n_passes: int = 5,
+        query_weight: str | None = None,
+        relevance_level: float | None = None,
+    ) -> None:
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
+        self.k = k
+        self.p = p
+        self.relevance_level = relevance_level
+
+
+class AUCRanker(PositionalRanker):
+    """Least-squares ranker for the area under the ROC curve (AUC) of each query.
+
+    Regresses ``y_i / (|y|_1 (r - |y|_1))``, where r is the number of documents of the query and
+    ``|y|_1`` that of the relevant ones, and sorts by the prediction.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
+        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
+        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
+    targets : {"measure", "separable"}, default="measure"
+        What is regressed: ``y_i / (|y|_1 (r - |y|_1))``, or the relevance ``y_i`` itself.
+        "separable" suits regressors of single rows, which cannot see ``|y|_1``, under the condition
+        in the Notes.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
+        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
+        cross-validation.
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Squared errors of the targets, of the targets centered within the query, or of the
+        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
+        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
+        stronger condition, see :class:`LeastSquaresRanker`.
+    n_passes : int, default=5
+        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
+        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
+        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
+        long queries should count no more than short ones.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The fitted regressor.
+    alpha_ : float
+        Ridge penalty that was used; only with ``estimator=None``.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; only with ``estimator=None``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    LeastSquaresRankerCV : Same ranker with a penalty chosen by cross-validated AUC.
+    PairwiseDisagreementRanker : Ranker for pairs of graded labels.
+    BoostedRanker : Boosted trees of the same targets.
+    skcalrank.metrics.auc_score : The measure.
+
+    Notes
+    -----
+    Calibrated (Fisher-consistent) for the AUC under every distribution of the labels (CUG13, Table
+    1), as a regressor of the whole query; with rows of documents, where the rows carry the context
+    of their query (:ref:`rows-and-context`). The target is 0 on a query with one class only.
+
+    With ``targets="separable"`` the ranker is calibrated where the relevances of a query are
+    independent given the query. Where in addition the probability of each relevance is a function
+    of the row alone, a regressor of rows attains the best ranking.
+
+    Examples
+    --------
+    >>> from skcalrank import AUCRanker
+    >>> X, y, qid = [[0.0], [1.0]], [0, 1], [7, 7]
+    >>> AUCRanker().fit(X, y, qid).score(X, y, qid)
+    1.0
+    """
+
+    short_names: ClassVar = {"auc": {}}
+    _kind = AUC
+    _parameter_constraints: ClassVar = {
+        **CONSTRAINTS,
+        "relevance_level": _LEVEL,
+        "targets": TARGETS,
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        targets: str = "measure",
+        alpha: float | str = "auto",
+        loss: str | None = None,
+        n_passes: int = 5,
+        query_weight: str | None = None,
+        relevance_level: float | None = None,
+    ) -> None:
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
+        self.targets = targets
+        self.relevance_level = relevance_level
