@@ -136,7 +136,7 @@ def test_a_validation_table_is_read_as_the_other(engine):
     other = table("pandas", "category", seed=1)
     ranker = boosted(engine, eval_set=other).fit(X, y, qid)
     assert ranker.validation_scores_.max() > 0.95
-    with pytest.raises(ValueError, match=r"eval_set of .*feature names should match"):
+    with pytest.raises(ValueError, match=r"eval_set, a tuple of .*feature names should match"):
         boosted(engine, eval_set=(other[0][["size"]], *other[1:])).fit(X, y, qid)
 
 
