@@ -455,7 +455,7 @@ def test_columns_of_tables(frame, tmp_path):
         ("qid,label\n1,0\n", "no column of numbers"),
         (
             "qid,label,a\n1,0,2\n,0,2\n",
-            "bad.csv, row 2, column 'qid' has no value: the row has no query",
+            "bad.csv, row 2, column 'qid' has no value: every row must name its query. Drop",
         ),
         ("qid,label,a\n1,0,2\n1,high,2\n", "bad.csv, row 2, column 'label' is no number: .*'high'"),
         ("qid,label,a\n1,0,2\n1,0,2,3\n", "line 3"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from boosting_cases import FIRST
+from boosting_cases import FIRST, boosted
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
@@ -75,6 +75,35 @@ def test_dates_are_named():
     X["day"] = np.datetime64("2026-11-22")
     with pytest.raises(ValueError, match="got dates or times in 'day'"):
         small(trees=None).fit(X, y, qid)
+
+
+@pytest.mark.parametrize("value", [1.5, True, ("new",)])
+def test_a_column_of_mixed_types_is_named(value):
+    X, y, qid = offers(10)
+    X["mixed"] = [value, *X["state"][1:]]
+    kinds = " and ".join(sorted(["str", type(value).__name__]))
+    with pytest.raises(ValueError, match=rf"'mixed' of X must hold .* got {kinds}\. Convert it"):
+        small(trees=None).fit(X, y, qid)
+
+
+def test_columns_that_are_all_constant_are_named():
+    X, y, qid = offers(10)
+    X = X[["price", "empty"]].assign(price=[None, *[2.5] * 99])
+    with pytest.raises(ValueError, match=r"two different values, .* only: 'price', 'empty'"):
+        small(trees=None).fit(X, y, qid)
+    with pytest.raises(ValueError, match=r"two different values, .* only: 0, 1"):
+        small(trees=None).fit(X.to_numpy(), y, qid)
+
+
+@pytest.mark.parametrize("dtype", ["string", "object", "category", "Float64", "float32"])
+@pytest.mark.parametrize("make", [lambda: small(trees=None), lambda: boosted(FIRST)])
+def test_columns_without_values_change_no_order(make, dtype):
+    import pandas
+
+    X, y, qid = offers(20)
+    X["void"] = pandas.Series([None] * len(X), dtype=dtype)
+    ranker = make().fit(X, y, qid)
+    assert np.isfinite(ranker.predict(X, qid)).all()
 
 
 def test_cross_validation_is_one_statement():

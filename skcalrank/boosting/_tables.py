@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils.validation import validate_data
 
-from ..data import category_columns, is_frame, objects_of
+from ..data import category_columns, is_frame, objects_of, refuse_mixed_types
 
 
 def learn_categories(ranker: Any, X: Any) -> None:
@@ -37,13 +37,8 @@ def with_numbers(ranker: Any, X: Any, *, reset: bool = False) -> Any:
 def fit_encoder(X: Any, columns: list[int]) -> OrdinalEncoder:
     """Return an encoder of the categories of columns; unseen ones become NaN."""
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
-    try:
-        return encoder.fit(objects_of(X, columns))
-    except TypeError as error:
-        names = ", ".join(repr(X.columns[i]) for i in columns)
-        raise ValueError(
-            f"X has columns of categories or text, {names}, of which one mixes types: {error}"
-        ) from error
+    refuse_mixed_types(X, columns)
+    return encoder.fit(objects_of(X, columns))
 
 
 def encoded(X: Any, columns: list[int], encoder: OrdinalEncoder) -> Any:

@@ -283,10 +283,12 @@ def _of_frame(frame, kind, name) -> Iterator[tuple[Any, str, float]]:
 def _of_dict(source, kind) -> Scores:
     """Return names as strings and values as numbers."""
     out: Scores = {}
+    _check_keys(source, kind.what, "queries")
     for query, documents in source.items():
         place = f"{kind.what}[{query!r}]"
         if not isinstance(documents, Mapping):
             raise ValueError(f"{place} must be a dict of values by document, got {documents!r}.")
+        _check_keys(documents, place, "documents")
         found = dict(zip(map(str, documents), _numbers(documents, place)))
         if len(found) < len(documents) or str(query) in out:
             # One by one, for the error.
@@ -297,6 +299,14 @@ def _of_dict(source, kind) -> Scores:
     if not any(out.values()):
         raise ValueError(f"{kind.what}: it holds no lines.")
     return out
+
+
+def _check_keys(given, place, names):
+    if set(map(type, given)) <= {str, int}:
+        return  # most dicts, at no cost worth mentioning
+    for key in given:
+        if is_missing(key):
+            raise ValueError(f"The keys of {place} must name {names}, got {key!r}: drop this key.")
 
 
 def _numbers(documents, place) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -20,7 +21,7 @@ from sklearn.preprocessing import (
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ..data import category_columns, refuse_dates
+from ..data import category_columns, refuse_constant, refuse_dates, refuse_mixed_types
 from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import QuantileHinges, QueryContext, QueryScaler, signed_log1p
@@ -33,7 +34,11 @@ _MOST_CATEGORIES = 100
 def categories_in(X: Any) -> list[int]:
     """Return the numbers of the columns of categories and text."""
     refuse_dates(X)
-    return category_columns(X)
+    columns = category_columns(X)
+    refuse_mixed_types(X, columns)
+    if not (columns or issparse(X)):
+        refuse_constant(X)
+    return columns
 
 
 def linear_views(measure: str | Measure) -> list[tuple[str, Any]]:
