@@ -282,7 +282,7 @@ def test_pictures(result):
 
 def test_pictures_that_cannot_be_drawn(result, data, scores):
     pytest.importorskip("matplotlib")
-    with pytest.raises(ValueError, match="system='c' is read with kind='queries' only"):
+    with pytest.raises(ValueError, match="system must be None unless kind='queries', got 'c'"):
         result.plot(system="c")
     with pytest.raises(ValueError, match="measure='map': choose one of 'ndcg@3', 'spearman'"):
         result.plot("map")
@@ -341,7 +341,7 @@ def test_rows_in_another_order_are_refused():
     scores["b"][:2] = [1.0, 0.0]
     assert isinstance(compare(y, scores, ["map"], qid=QID), Comparison)
     scores["b"] = scores["b"].iloc[::-1]
-    with pytest.raises(ValueError, match=r"scores\['b'\] has the index of y_true in another order"):
+    with pytest.raises(ValueError, match=r"scores\['b'\] must have its rows in the order of"):
         compare(y, scores, ["map"], qid=QID)
     # An index of other names says nothing.
     scores["b"].index = range(100, 116)
@@ -356,7 +356,7 @@ def test_rows_without_queries_are_warned_of():
     of_queries, of_number = caught
     assert of_queries.category is OneQueryWarning
     assert str(of_queries.message).startswith("compare got y of 16 rows and no qid")
-    assert str(of_number.message).startswith("Only 1 queries count by 'map'")
+    assert str(of_number.message).startswith("'map' is defined on 1 queries only")
 
 
 class Twice:
@@ -378,7 +378,7 @@ VALUES = {"a": {"m": {"q1": 0.1, "q2": 0.2}}}
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"b": {"m": {"q1": 0.1}}}, r"values\['b'\]\['m'\] .* and lacks 1 \('q2'\)"),
+        ({"b": {"m": {"q1": 0.1}}}, r"values\['b'\]\['m'\] .* but it lacks 1 \('q2'\)"),
         ({"b": {"m": {"q1": 0, "q2": 0, "q3": 0}}}, r"has in addition 1 \('q3'\)"),
         ({"b": {"n": {"q1": 0, "q2": 0}}}, "must hold every measure .* got no 'm'"),
         ({"b": {"m": [1.0, 2.0, 3.0]}}, r"a value for each of 2 queries, got shape \(3,\)"),
