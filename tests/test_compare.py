@@ -292,7 +292,7 @@ def test_pictures_that_cannot_be_drawn(result, data, scores):
     alone = compare(y, {"a": scores["a"]}, MEASURES, qid=qid)
     assert alone.plot(kind="means").systems == ["a"]
     for kind in ("differences", "queries"):
-        with pytest.raises(ValueError, match="one system, and so no differences"):
+        with pytest.raises(ValueError, match=r"one system|two systems"):
             alone.plot(kind=kind)
 
 
