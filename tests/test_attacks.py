@@ -1,4 +1,4 @@
-"""Optimizers and enumeration against what is proved: regret bounds and noise conditions."""
+"""Attempts to break proved bounds and noise conditions, by optimization and enumeration."""
 
 from itertools import product
 
@@ -25,7 +25,7 @@ OF_LARGEST = ("pairwise_logistic", "pairwise_exponential")
 
 
 class Attack:
-    """Target regret over its bound, of laws of relevances and scores side by side."""
+    """Target regret over its bound, for rows of label distributions and scores."""
 
     def __init__(self, loss, measure, r):
         labels = np.array(list(product((0.0, 1.0), repeat=r)))

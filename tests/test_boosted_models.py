@@ -210,7 +210,7 @@ def test_contributions_sum_to_the_scores(engine, start, data):
 
 
 def folds_of(qid, n_folds):
-    """Every other query trains every model, and the others are dealt to folds."""
+    """Folds: every second query trains every model, the others are held out in turn."""
     return np.where(qid % 2, -1, qid // 2 % n_folds)
 
 

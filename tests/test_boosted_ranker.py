@@ -273,7 +273,7 @@ def test_a_start_that_does_not_help_is_off(data):
 
 
 class Reversed(NDCGRanker):
-    """Ranks the other way round."""
+    """A ranker with reversed scores."""
 
     def predict(self, X, qid=None):
         return -super().predict(X, qid)

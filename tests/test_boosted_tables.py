@@ -25,7 +25,7 @@ NAMES = list(WORTH)
 
 
 def table(library, kind, n_queries=30, seed=0):
-    """Rows of which a column of text tells the grade, with missing cells, and their queries."""
+    """Rows whose grade depends on a column of text with missing cells, labels and queries."""
     X, _, qid = made_queries(n_queries, seed)
     rng = np.random.default_rng(seed)
     names = rng.choice(NAMES, len(X)).tolist()

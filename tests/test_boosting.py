@@ -44,7 +44,7 @@ WAYS = {
 
 @pytest.fixture(params=WAYS)
 def way(request):
-    """``derivatives(y, scores, weight, loss=..., ...)`` as a library asks for them."""
+    """``derivatives(y, scores, weight, loss=..., ...)`` through the interface of a library."""
     make, through = WAYS[request.param]
 
     def derivatives(y, scores, weight=None, sizes=SIZES, **options):
@@ -222,7 +222,7 @@ def test_groups_without_documents(labels, scores):
 
 @dataclass(frozen=True)
 class Counting(PositionalMeasure):
-    """The labels themselves, and how often they were asked for."""
+    """A measure whose targets are the labels, which counts their computations."""
 
     name: ClassVar[str] = "counting"
 

@@ -1,4 +1,4 @@
-"""Calibration functions: never above what laws show, reached, and 0 where theory says so."""
+"""Calibration functions: lower bounds for every distribution, attained, and 0 where theory says."""
 
 from itertools import combinations, permutations, product
 

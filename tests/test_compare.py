@@ -1,4 +1,4 @@
-"""Scores of several systems beside each other: values, tables, pictures, guard rails."""
+"""Comparisons of scores of several systems: values, tables, plots, errors and warnings."""
 
 import re
 import warnings
@@ -360,7 +360,7 @@ def test_rows_without_queries_are_warned_of():
 
 
 class Twice:
-    """What a Series with an index that is not unique is."""
+    """A stand-in for a Series whose index is not unique."""
 
     def __len__(self):
         return 2

@@ -1,4 +1,4 @@
-"""Intervals, tests and corrections of comparisons, against scipy's and against definitions."""
+"""Intervals, tests and corrections of comparisons, against scipy and definitions."""
 
 import warnings
 from itertools import product
@@ -11,7 +11,7 @@ from skcalrank.evaluation import compare_values
 
 
 def one_pair(differences, **options):
-    """The difference of two systems of one measure, the second of which is 0.5."""
+    """The comparison of given values with a system that is 0.5 on every query."""
     base = np.full(len(differences), 0.5)
     base[np.isnan(differences)] = np.nan
     values = {"base": {"m": base}, "new": {"m": base + differences}}

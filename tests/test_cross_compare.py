@@ -1,4 +1,4 @@
-"""Estimators beside each other, by folds of whole queries."""
+"""Comparison of estimators by cross-validation over whole queries."""
 
 import numpy as np
 import pytest

@@ -149,7 +149,7 @@ BAD = {
     "a vector": (lambda X, y, q: (X[:, 0], y, q), r"1 dimensions: give a dask array of shape"),
     "shorter": (lambda X, y, q: (X, y[:-1], q), r"y has 50 rows, X has 51"),
     "shorter in memory": (lambda X, y, _q: (X, y, np.ones(3)), r"qid has 3 rows, X has 51"),
-    "judgements": (
+    "judgments": (
         lambda X, _y, _q: (X, PreferenceTarget.from_relevance(np.arange(51), np.ones(51)), None),
         "y is of type PreferenceTarget beside a dask X",
     ),

@@ -1,4 +1,4 @@
-"""Partitions of whole queries, and what is computed of them."""
+"""Partitions of whole queries, and computations on them."""
 
 import pickle
 

@@ -77,7 +77,7 @@ TABLE = {
     "qid missing in rank": (lambda: fit().rank(X), MissingQidError, "rank got none"),
     "qid missing in top_k": (lambda: fit().top_k(X), MissingQidError, "got none"),
     # -- preferences
-    "judgement with a cycle": (
+    "judgment with a cycle": (
         lambda: comparisons(**CYCLE),
         ValueError,
         "Judgment 4 of query 1 has a cycle.*require_dag",
@@ -102,7 +102,7 @@ TABLE = {
     "negative row": (lambda: comparisons([1], [-1]), ValueError, "loser_rows holds -1"),
     "rows that are no numbers": (lambda: comparisons([0.5], [1]), ValueError, "winner_rows"),
     "winners and losers differ": (lambda: comparisons([1, 2], [0]), ValueError, "2 entries.* 1"),
-    "judgements differ": (lambda: comparisons(judgment=[1, 2]), ValueError, "judgment has 2"),
+    "judgments differ": (lambda: comparisons(judgment=[1, 2]), ValueError, "judgment has 2"),
     "negative weight of a preference": (
         lambda: comparisons(weight=[-2.0]),
         ValueError,

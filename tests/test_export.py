@@ -1,4 +1,4 @@
-"""Exported rankers: what an evaluator of the format computes is what predict returns."""
+"""Exported rankers: an evaluator of the format computes what predict returns."""
 
 import json
 import re
@@ -64,7 +64,7 @@ def column(X, name):
 
 
 def score_of_json(text, X):
-    """Scores by what the documentation says of the format."""
+    """Scores computed from the documented format."""
     found = json.loads(text)
     log = lambda v: np.sign(v) * np.log(1 + np.abs(v))  # noqa: E731
     scores = np.full(len(X), found["intercept"])

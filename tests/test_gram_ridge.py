@@ -28,7 +28,7 @@ def test_estimator_checks(estimator, check):
 
 @pytest.fixture(params=[False, True], ids=["one chunk", "many chunks"])
 def chunked(request, monkeypatch):
-    """Rows are worked on a few at a time, or at once."""
+    """Process a few rows at a time, or all at once."""
     if request.param:
         monkeypatch.setattr("skcalrank._solvers._moments._CHUNK_ROWS", 8)
         monkeypatch.setattr("skcalrank._solvers._moments.CACHE_CELLS", 1)

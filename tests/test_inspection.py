@@ -1,4 +1,4 @@
-"""Explanations: their parts sum to what the ranker says."""
+"""Explanations: contributions sum to differences of scores."""
 
 import numpy as np
 import pytest

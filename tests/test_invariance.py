@@ -1,4 +1,4 @@
-"""What must not change a ranker."""
+"""Changes of the data that must not change a ranker."""
 
 from contextlib import nullcontext
 
@@ -26,12 +26,12 @@ every_ranker = pytest.mark.parametrize("ranker", first_of_each_class(EVERY), ids
 
 
 def close(ranker):
-    """How near two fits are that should be the same: solvers that iterate stop before."""
+    """Tolerance for fits that should be equal; iterative solvers stop early."""
     return CLOSE if regressor_of(ranker) else {"rtol": 1e-4, "atol": 1e-5}
 
 
 def check_same(ranker, data, other, **tolerance):
-    """Fitted on other forms of the data, the predictions on them are the same."""
+    """Check that fits on other forms of the data give the same predictions."""
     X, y, qid = data
     X_, y_, qid_ = other
     one, two = fitted(ranker, X, y, qid), fitted(ranker, X_, y_, qid_)

@@ -1,4 +1,4 @@
-"""Laws of constructor parameters: order, constraints, documentation, nonsense."""
+"""Constructor parameters of all estimators: order, constraints, documentation, bad values."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""Model files: what is read is what was written, and nothing else is read."""
+"""Model files: the loaded model equals the saved one, and other content is refused."""
 
 import json
 import re
@@ -300,7 +300,7 @@ def test_trusted_is_a_list(data, path, trusted):
 
 
 class Stranger(RegressorMixin, BaseEstimator):
-    """A regressor of nobody's package."""
+    """A regressor that belongs to no trusted package."""
 
     def fit(self, X, y):
         self.n_features_in_ = X.shape[1]

@@ -1,4 +1,4 @@
-"""What is said where a qid is forgotten, queries are cut, or a regressor estimates no means."""
+"""Warnings of a missing qid, of cut queries, and of regressors that do not estimate means."""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""What a query counts in a loss: its pairs, its documents, or one."""
+"""Weight of a query in a loss: its pairs, its documents, or one."""
 
 import numpy as np
 import pytest
@@ -69,7 +69,7 @@ def n(data):
 
 
 def values(ranker, X, qid):
-    """What a fitted ranker says of pairs or documents, as one array."""
+    """Predictions of a fitted ranker for pairs or documents, as one array."""
     found = ranker.decision_function(X, qid)
     found = np.concatenate([matrix.ravel() for matrix in found]) if type(found) is list else found
     if getattr(ranker, "loss", None) in ("centered", "pairwise_squared"):
@@ -78,7 +78,7 @@ def values(ranker, X, qid):
 
 
 def natural(ranker):
-    """What a query counts if nothing is said, as a power of its number of documents."""
+    """Default weight of a query, as the power of its number of documents."""
     if isinstance(ranker, OrderPreservingRanker):
         return 2 if "pairwise" in ranker.loss else 1
     if isinstance(ranker, DCGRanker):

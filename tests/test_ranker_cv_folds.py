@@ -1,4 +1,4 @@
-"""Default folds of LeastSquaresRankerCV: drawn by what rows hold, not by where they stand."""
+"""Default folds of LeastSquaresRankerCV depend on the contents of rows, not on their order."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the losses are, written out as regressions."""
+"""The losses written out as regressions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rankers that are mixed: by which weights, from which rows, and what can be a part of it."""
+"""Stacks: weights, held-out rows, and the kinds of rankers that can be mixed."""
 
 import pickle
 
@@ -284,7 +284,7 @@ def test_dropped_rankers_are_left_out(data):
 
 
 class BestColumn(TransformerMixin, BaseEstimator):
-    """Reads labels, and does not say so."""
+    """A transformer that reads labels without declaring it."""
 
     def fit(self, X, y):
         self.best_ = int(np.argmax([abs(np.corrcoef(column, y)[0, 1]) for column in X.T]))

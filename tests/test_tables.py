@@ -1,4 +1,4 @@
-"""Tables of ranking data are read as they are meant, or not at all."""
+"""Tables of ranking data are read correctly, or refused."""
 
 import gzip
 import os

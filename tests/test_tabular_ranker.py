@@ -1,4 +1,4 @@
-"""The ranker of a table in one call."""
+"""tabular_ranker on data frames."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Documents that cannot be told apart: no score depends on the order of the rows."""
+"""Equal documents: no score depends on the order of the rows."""
 
 from itertools import islice
 
@@ -58,7 +58,7 @@ def sorted_files(y, q):
 
 
 def by_document(scores, X, q):
-    """Scores of the rows, which of equal ones they belong to does not count."""
+    """Scores of the rows, sorted among equal rows."""
     return scores[np.lexsort((scores, *X.T, q))]
 
 

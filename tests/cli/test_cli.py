@@ -35,13 +35,13 @@ SMALL = ["demo", "--queries", "20", "--documents", "12", "--folds", "2"]
 
 @pytest.fixture(autouse=True)
 def surroundings(monkeypatch):
-    """A terminal that takes every table in one block."""
+    """A terminal wide enough for every table in one block."""
     monkeypatch.setenv("COLUMNS", "500")
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Names of both files, the test compressed."""
+    """Names of the training file and of the test file, which is compressed."""
     folder = write_letor(tmp_path_factory.mktemp("letor"))
     zipped = folder / "test.txt.gz"
     zipped.write_bytes(gzip.compress((folder / "test.txt").read_bytes()))

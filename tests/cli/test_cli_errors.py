@@ -1,4 +1,4 @@
-"""Commands on files say what is wrong with them, and how it ends."""
+"""Errors of commands on bad files: message and exit code."""
 
 import gzip
 import importlib.util
