@@ -123,7 +123,7 @@ def draw_matrices(rng, m, k, density=0.3):
     Y[:, np.arange(m), np.arange(m)] = 0.0
     if k and m > 1:
         Y[0, np.arange(m), (np.arange(m) + 1) % m] += 1.0
-    # A judgment that states nothing would not be known to exist.
+    # A judgment without preferences would not appear in the target.
     return Y[Y.any(axis=(1, 2))]
 
 
@@ -135,7 +135,7 @@ def target_of(rng, matrices):
     for i, Y in enumerate(matrices):
         rows = np.flatnonzero(qid == f"q{i}")
         judgment, j, l = np.nonzero(Y)
-        # Numbers of judgments mean something within a query only.
+        # Numbers of judgments are local to a query.
         parts.append((rows[j], rows[l], Y[judgment, j, l], 7 * judgment))
     winner, loser, weight, judgment = map(np.concatenate, zip(*parts))
     order = rng.permutation(len(winner))

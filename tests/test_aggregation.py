@@ -129,7 +129,7 @@ def test_the_bradley_terry_population_is_ordered_by_its_relevances(name, rng):
     assert np.array_equal(np.argsort(s), np.argsort(r))
 
 
-# The right eigenvector of the turned matrix is the left one, which is no function of the right.
+# Reversed preferences transpose the matrix, whose principal eigenvector is a different one.
 @pytest.mark.parametrize("name", sorted(set(PAIR_STRUCTURES) - {"principal_eigenvector"}))
 def test_turned_preferences_turn_the_scores(name, rng):
     wins = rng.integers(0, 10, (5, 5))

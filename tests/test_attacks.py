@@ -19,7 +19,7 @@ from skcalrank.data import Queries
 from skcalrank.losses import LOSSES, get_loss
 from skcalrank.measures import get_measure
 
-# One is given the sum of the targets, one has its worst laws where the optimizer seldom looks.
+# For the first eta is the sum of targets; the optimizer rarely finds worst cases of the second.
 LOOSE = ("bregman_kl", "differentiable_hinge")
 OF_LARGEST = ("pairwise_logistic", "pairwise_exponential")
 

@@ -307,7 +307,7 @@ def test_shapes_and_sizes(rng):
         each = [regret_bound(measure, loss, 0.3, r=r) for r in sizes]
         assert regret_bound(measure, loss, 0.3, r=sizes) == max(each)
     assert regret_bound("ndcg", "squared", 0.3, r=1) == 0.0
-    # A cutoff beyond the documents, or a discount of one value, tells nothing apart.
+    # With a cutoff beyond the documents, or a constant discount, all orders are equal.
     assert regret_bound("precision", "squared", 0.3, r=5) == 0.0
 
 

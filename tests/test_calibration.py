@@ -276,7 +276,7 @@ def test_loss_classifier_is_bayes_optimal(loss, rng):
         chosen = chosen // 10
     risk = law @ loss
     np.testing.assert_allclose(risk[np.arange(n_points), chosen], risk.min(axis=1), atol=1e-8)
-    # Differences of the expected losses are those of the law.
+    # Differences of expected losses equal those under the true distribution.
     estimated = classifier.expected_loss(np.eye(n_points))
     assert estimated.shape == risk.shape
     np.testing.assert_allclose(estimated - estimated[:, :1], risk - risk[:, :1], atol=1e-8)

@@ -39,7 +39,7 @@ def test_bca_intervals_are_those_of_scipy(differences):
     expected = stats.bootstrap(
         (differences,), np.mean, n_resamples=20_000, method="BCa", random_state=0
     ).confidence_interval
-    # Of two sets of resamples, the upper ends differ by some hundredths of a standard error.
+    # Between two sets of resamples, the ends differ by hundredths of a standard error.
     error = differences.std(ddof=1) / np.sqrt(len(differences))
     assert (row.low, row.high) == pytest.approx(tuple(expected), abs=0.12 * error)
     student = one_pair(differences)

@@ -352,7 +352,7 @@ def test_numbers_that_are_too_large(row, chunk_rows, tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
 def test_chunks_of_a_pipe(tmp_path):
-    # What was read of it first would be missing in what is read of it next.
+    # A pipe cannot be read a second time from the beginning.
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ValueError, match="is a pipe or a device, and a file is read more than"):
         list(load_letor(tmp_path / "pipe", chunk_rows=5))

@@ -48,7 +48,7 @@ def test_points_are_regrets_of_one_law(monkeypatch):
     law = LabelDistribution([[0, 1, 2], [2, 0, 1]], [0.75, 0.25])
     monkeypatch.setattr(LabelDistribution, "random", lambda *_args, **_kwargs: law)
     display = RegretBoundDisplay.from_loss("dcg", "squared", n_samples=10, random_state=0)
-    # Of three documents there are six orders, and so many regrets.
+    # Three documents have six orders, so six possible regrets.
     values = law.bayes_value("dcg") - law.order_values("dcg")
     apart = np.abs(display.target_regret[:, None] - values)
     np.testing.assert_allclose(apart.min(axis=1), 0, atol=1e-12)

@@ -152,7 +152,7 @@ def test_files_of_a_folder_are_named(file, data):
     with folder() as path:
         for name, text in MOVIELENS.items():
             (path / name).write_bytes(content if name == file else text.encode())
-        # A file that is whole may name what another one no longer lists.
+        # An undamaged file may refer to an entry that the damaged one no longer has.
         read(lambda: load_movielens(path), "u.")
 
 

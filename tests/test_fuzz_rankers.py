@@ -71,7 +71,7 @@ def predictions(ranker, X, qid):
 
 
 def sparse_or_not(ranker):
-    # Categories of numbers are no numbers.
+    # Columns of categories, even of numbers, do not count as numbers.
     numbers = {name: made for name, made in CONTAINERS.items() if name != "category"}
     return {**numbers, **SPARSE} if ranker.__sklearn_tags__().input_tags.sparse else numbers
 

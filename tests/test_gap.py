@@ -168,7 +168,7 @@ def test_gap_of_pairs_against_sampled_values(measure, cheap, rng):
         def is_wrong(u):
             return law.target_regret(measure, -np.array([predict(m) for m in u])) > 1e-9  # noqa: B023
 
-        # Around the values returned the map errs: they are no farther out than they must be.
+        # The map errs near the returned values: the true gap is not larger than reported.
         assert law.surrogate_regret("pairs", measure, result.u) == pytest.approx(result.gap)
         near += is_wrong(result.u + 1e-7 * np.abs(mean).max() * noise).any()
         laws += 1
@@ -272,7 +272,7 @@ def test_conditions_of_map(rng):
         assert calibration_gap("pairs", "exact", "map", law).calibrated
         diagonal = calibration_gap("pairs", "diagonal", "map", law)
         score = calibration_gap("squared", "sort", "map", law)
-        # The same minimizer and the same map; one adds entries that nobody reads.
+        # Same minimizer and same map; one has further entries, which have no effect.
         assert diagonal.gap == pytest.approx(score.gap, abs=1e-12)
         assert score.calibrated or not inside
     assert min(counts.values()) > 10
@@ -292,7 +292,7 @@ def test_conditions_of_pairwise_disagreement(rng):
         conditions = [low_noise_condition(EY), score_condition(EY, Ef), dag_condition(EY)]
         score = calibration_gap("squared", "sort", PD, law).calibrated
         topological = calibration_gap("pairs", "topological", PD, law).calibrated
-        # Where the map errs on the means themselves there is no gap.
+        # If the map errs on the mean targets, the gap is 0.
         assert not (topological and law.target_regret(PD, -topological_positions(EY)) > 1e-9)
         assert calibration_gap("pairs", "exact", PD, law).calibrated
         for number, (condition, safe) in enumerate(zip(conditions, (score, score, topological))):

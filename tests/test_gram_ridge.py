@@ -144,7 +144,7 @@ def test_rank_deficient(alpha, shape, rng):
     model = GramRidge(alpha).fit(X, y)
     reference = LinearRegression() if alpha < 1e-9 else Ridge(alpha, solver="svd")
     np.testing.assert_allclose(model.predict(X), reference.fit(X, y).predict(X), rtol=1e-6)
-    # Of least norm, up to what rounding makes of "the same".
+    # The solution of least norm, up to rounding.
     np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-5, atol=1e-6)
     assert np.array_equal(model.coef_[-2:], [0.0, 0.0])
 

@@ -187,7 +187,7 @@ def test_constant_weight_changes_nothing(ranker, data):
     penalty = f"{regressor}__alpha" if regressor else "alpha"
     plain = fitted(clone(ranker).set_params(**{penalty: 1.0}), X, y, qid)
     for c in (7.0, 0.3):
-        # The penalty stands against a sum: c times both is the same problem.
+        # The penalty is added to a sum: multiplying weights and penalty by c changes nothing.
         ranker = clone(ranker).set_params(**{penalty: c})
         weight = np.full(len(y), c)
         weighted = fitted(ranker, X, y, qid, sample_weight=weight)

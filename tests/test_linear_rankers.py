@@ -163,7 +163,7 @@ def test_more_features_than_newton_is_used_for(rng):
 
 
 def test_an_item_that_is_always_relevant(rng):
-    # With an intercept nothing is left to the features; without one they do what they can.
+    # With an intercept, coefficients of constant items are 0; without one, they are not.
     X = rng.normal(size=(40, 3)) + 1.0
     y = np.column_stack([np.ones(40), X[:, 0] > 1, np.zeros(40)])
     ranker = OrderPreservingRanker("precision@1", loss="logistic", alpha=1.0).fit(X, y)

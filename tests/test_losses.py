@@ -133,7 +133,7 @@ def test_convex_and_affine_in_the_targets(name, rng):
     middle = loss.evaluate(v, (s + other_s) / 2, queries)
     ends = loss.evaluate(v, s, queries) + loss.evaluate(v, other_s, queries)
     assert (middle <= ends / 2 + 1e-12).all()
-    # Up to what has no scores in it: differences in the scores are affine.
+    # Differences of losses for two score vectors are affine in the targets.
     gain = [
         loss.evaluate(u, s, queries) - loss.evaluate(u, other_s, queries)
         for u in (v, other_v, (v + other_v) / 2)

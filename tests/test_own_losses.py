@@ -62,7 +62,7 @@ def test_numbers_agree_with_closed_forms(loss, rng):
             assert closed.certificate == "exact"
             assert found.calibrated == closed.calibrated
             assert found.gap == pytest.approx(closed.gap, abs=1e-9)
-            # The scores found are as good as those of the formula.
+            # The numerical minimizer has the same risk as the formula.
             scores = law.surrogate_minimizer(own(loss), measure)
             assert law.surrogate_regret(loss, measure, scores) == pytest.approx(0, abs=1e-9)
             scores = np.clip(law.surrogate_minimizer(loss, measure), -300, 300)

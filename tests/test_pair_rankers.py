@@ -249,7 +249,7 @@ def test_missing_features_where_the_regressor_takes_them(data, label_data):
         pd_ranker().fit(X, y, qid)
     X, y = label_data
     X[3, 1] = np.nan
-    # Items have no pair features, so they are no reason to refuse.
+    # Label ranking does not use pair features, so missing values are accepted.
     assert pd_ranker(estimator=boosted).fit(X, y).rank(X).shape == y.shape
 
 

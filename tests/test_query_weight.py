@@ -48,7 +48,7 @@ RANKERS = [
     AveragePrecisionRanker(surrogate="pairwise", relevance_level=2),
 ]
 for ranker in RANKERS:
-    # A number, which stands against the sums that queries count in.
+    # A fixed penalty, which is compared with weighted sums over queries.
     if getattr(ranker, "estimator", None) is None:
         ranker.set_params(alpha=1.0)
 LINEAR = [ranker for ranker in RANKERS if "estimator" not in ranker.get_params()]
@@ -90,7 +90,7 @@ def natural(ranker):
 
 
 @pytest.mark.parametrize("query_weight", [None, *POWERS])
-# Of the divergence "bregman_kl" the scores of a query share a normalization.
+# Without "bregman_kl", whose normalization couples the scores of a query.
 @pytest.mark.parametrize("name", sorted(set(LOSSES) - {"bregman_kl"}))
 def test_copies_of_the_documents_of_a_query_tell_what_it_counts(name, query_weight, rng):
     v, s = rng.random(3), rng.normal(size=3)

@@ -176,7 +176,7 @@ def values_of_orders(measure, r):
 def test_hits_are_positional_for_the_first_and_all_but_the_last(r):
     for k in range(1, r):
         labels, values = values_of_orders(f"hit@{k}", r)
-        # Of sum_i u_i phi(sigma(i)) up to a term of the labels: the sum over all i is one.
+        # Rank of sum_i u_i phi(sigma(i)), up to a function of the labels (the sum over all i).
         spanned = np.linalg.matrix_rank(values - values.mean(axis=1, keepdims=True))
         assert (spanned < r) == (k in (1, r - 1))
     target = labels if r == 2 else labels * (labels.sum(axis=1) == 1)[:, None]
@@ -212,7 +212,7 @@ def test_the_best_order_for_r_precision_is_an_assignment(rng):
         assert price[documents, places].sum() == pytest.approx(best, abs=1e-12)
         assert regret(law, "r_precision", places + 1) < 1e-12
         lost.append(law.target_regret("r_precision", law.expected_targets("r_precision")))
-    # The sort is not best for all laws.
+    # Sorting is not optimal for all distributions.
     assert max(lost) > 0.01
 
 

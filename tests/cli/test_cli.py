@@ -392,7 +392,7 @@ def test_every_ranker_is_calibrated_for_a_measure_and_no_reference_is():
             )
             for measure in ALL_MEASURES
         ]
-        # Of these two one order is best for both.
+        # For these two measures, the same order is optimal.
         assert sum(map(bool, marks)) == 1 + (name in ("precision", "rbp"))
     assert calibration_mark(None, make_measure("auc")) == ""
     assert isinstance(make_ranker("kendall"), PairwiseDisagreementRanker)
