@@ -222,7 +222,7 @@ def explain_order(
     See Also
     --------
     skcalrank.displays.ContributionDisplay : Plots an explanation.
-    BoostedRanker.contributions : SHAP values of all rows.
+    skcalrank.BoostedRanker.contributions : SHAP values of all rows.
     sklearn.inspection.permutation_importance : Importance of features for a whole data set.
 
     Examples

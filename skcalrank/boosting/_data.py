@@ -146,7 +146,7 @@ def group_sizes(qid: ArrayLike) -> Ints:
     --------
     lightgbm_objective : Calibrated objective for LightGBM.
     xgboost_objective : Calibrated objective for XGBoost.
-    BoostedRanker : Takes qids of any type, in any order.
+    skcalrank.BoostedRanker : Takes qids of any type, in any order.
 
     Examples
     --------

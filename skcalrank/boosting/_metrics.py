@@ -112,7 +112,7 @@ def lightgbm_metric(
     --------
     xgboost_metric : The same for XGBoost.
     lightgbm_objective : Calibrated objective for the measure.
-    BoostedRanker : Estimator with early stopping on the measure.
+    skcalrank.BoostedRanker : Estimator with early stopping on the measure.
 
     Notes
     -----
@@ -162,7 +162,7 @@ def xgboost_metric(
     --------
     lightgbm_metric : The same for LightGBM.
     xgboost_objective : Calibrated objective for the measure.
-    BoostedRanker : Estimator with early stopping on the measure.
+    skcalrank.BoostedRanker : Estimator with early stopping on the measure.
 
     Notes
     -----

@@ -169,7 +169,7 @@ def lightgbm_objective(
     skcalrank.boosting : Choice of targets and loss, and how curvatures are made positive.
     lightgbm_metric : Early stopping on the measure.
     xgboost_objective : The same for XGBoost.
-    BoostedRanker : Estimator with early stopping on the measure.
+    skcalrank.BoostedRanker : Estimator with early stopping on the measure.
 
     Notes
     -----
@@ -227,7 +227,7 @@ def xgboost_objective(
     skcalrank.boosting : Choice of targets and loss, and how curvatures are made positive.
     xgboost_metric : Early stopping on the measure.
     lightgbm_objective : The same for LightGBM.
-    BoostedRanker : Estimator with early stopping on the measure.
+    skcalrank.BoostedRanker : Estimator with early stopping on the measure.
 
     Notes
     -----

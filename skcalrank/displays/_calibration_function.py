@@ -38,7 +38,7 @@ class CalibrationFunctionDisplay(Display):
     line_ : matplotlib Line2D
         The curve.
     level_ : matplotlib Line2D or None
-        Dotted line at :attr:`level`; None for a surrogate that is calibrated.
+        Dotted line at `level`; None for a surrogate that is calibrated.
     ax_, figure_ : matplotlib Axes and Figure
 
     See Also
@@ -68,7 +68,7 @@ class CalibrationFunctionDisplay(Display):
     def plot(
         self, ax: Any = None, *, name: str | None = None, line_kwargs: dict[str, Any] | None = None
     ) -> CalibrationFunctionDisplay:
-        """Plot the curve, and a dotted line at :attr:`level` if it is positive.
+        """Plot the curve, and a dotted line at `level` if it is positive.
 
         Parameters
         ----------
