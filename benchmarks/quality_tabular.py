@@ -7,7 +7,9 @@ paired standard error (sampling of queries only), the range of that difference o
 and CPU seconds of a fit. MQ2008 has its own five folds, a part of each left out; MSLR-sample and
 LightGBM's example are pooled into five folds of whole queries; the made data of _made.py have
 `--queries` training and 400 test queries, other training queries for each seed, at two noise
-levels. DIR (or SKCALRANK_DATA) holds the folders MQ2008, MSLR-sample and lightgbm-lambdarank.
+levels. MovieLens-100K, on which no default was chosen, is a table with categories (_films.py) in
+three folds of users that each seed draws; its linear rows are ``tabular_ranker(trees=None)`` alone.
+DIR (or SKCALRANK_DATA) holds the folders MQ2008, MSLR-sample, lightgbm-lambdarank and ml-100k.
 
 Everybody is given the training queries alone, and stops early by NDCG@10, by the same code, on
 a fifth of them that the seed draws.
@@ -31,6 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from _common import data_folder, describe_environment, optional, parser, print_table
+from _films import FILES, NAME, film_folds
 from _letor import SETS
 from _made import MADE, made_part
 from quality_defaults import folds_of
@@ -106,6 +109,8 @@ def run(learner, train, test, seed):
 
 
 def splits_of(name, folder, seed, n_queries):
+    if name == NAME:
+        return film_folds(folder, seed)
     if name in MADE:
         law = MADE[name]
         return [(made_part(n_queries, 7 + 10 * seed, *law), made_part(400, 99, *law))]
@@ -114,12 +119,16 @@ def splits_of(name, folder, seed, n_queries):
 
 def benchmark(name, folder, everybody, options):
     """Every learner on every split, with every seed."""
+    if name == NAME:
+        everybody = {label: each for label, each in everybody.items() if label != "NDCGRanker()"}
     results = {label: [] for label in everybody}
     for seed in range(options.seeds):
         splits = splits_of(name, folder, seed, options.queries)
+        # Folds may be other ones for each seed, and queries are paired over seeds.
+        order = np.argsort(np.concatenate([np.unique(test.qid) for _, test in splits]))
         for label, learner in everybody.items():
             found = [run(learner, *split, seed) for split in splits]
-            values = np.concatenate([outcome.values for outcome in found])
+            values = np.concatenate([outcome.values for outcome in found])[order]
             valid, seconds = (
                 float(np.mean([getattr(outcome, field) for outcome in found]))
                 for field in ("valid", "seconds")
@@ -160,12 +169,13 @@ def show(name, results, everybody):
 
 def main(argv=None):
     arguments = parser(__doc__, data=True)
-    every = [*SETS, *MADE]
+    every = [*SETS, NAME, *MADE]
     arguments.add_argument("--only", nargs="+", choices=every, default=every)
     arguments.add_argument("--seeds", type=int, default=3)
     arguments.add_argument("--queries", type=int, default=300, help="of made data (default 300)")
     options = arguments.parse_args(argv)
-    needed = [file for name in options.only if name in SETS for file in SETS[name][0]]
+    files = {name: found for name, (found, _) in SETS.items()} | {NAME: FILES}
+    needed = [file for name in options.only for file in files.get(name, ())]
     folder = data_folder(options.data, needed) if needed else None
     modules = [name for name in ("lightgbm", "xgboost") if optional(name) is not None]
     packages = ("numpy", "scikit-learn", "lightgbm", "xgboost-cpu")

@@ -1,4 +1,4 @@
-"""Why a document stands where it stands: exact parts of a score, feature by feature."""
+"""Explanations of rankings: exact contributions of the features to a score."""
 
 from __future__ import annotations
 
@@ -27,39 +27,42 @@ from .pipeline import transform_rows
 
 __all__ = ["Explanation", "explain_order"]
 
-# A score is linear in the features when it is so up to this, relative to its terms.
+# Largest error of a score that counts as linear in the features, relative to its terms.
 _TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    r"""A difference of two scores as a sum over the features.
+    r"""Difference of two scores as a sum over the features.
 
-    Of a linear score it is :math:`\sum_k w_k (x_k - z_k)`, of boosted trees the difference of the
-    SHAP values of the two rows.
+    For a linear score it is :math:`\sum_k w_k (x_k - z_k)`, for trees the difference of the SHAP
+    values of the two rows.
 
     Attributes
     ----------
     feature_names : ndarray of str of shape (d,)
+        Names of the features.
     values : ndarray of shape (d,)
-        Features of what is explained, as the linear scorer sees them.
+        Features of the explained document, as the ranker gets them (after the other steps of a
+        pipeline).
     reference : ndarray of shape (d,)
-        Features of what it is compared with; 0 where two items of one instance are compared.
+        Features of the document it is compared with, or their means over the query; 0 if two items
+        of one instance are compared.
     weights : ndarray of shape (d,)
-        Coefficients, or the difference of those of two items; NaN of trees.
+        Coefficients, or the difference of the coefficients of two items; NaN for trees.
     contributions : ndarray of shape (d,)
-        ``weights * (values - reference)``, or `parts`.
+        Contribution of each feature: ``weights * (values - reference)``, or `parts`.
     constant : float
-        What does not come from features: the difference of intercepts of two items, else 0.
+        Difference of the intercepts of two items, else 0.
     first, second : str
-        What is compared, for tables and titles.
+        Names of the two documents or items in tables and titles.
     parts : ndarray of shape (d,) or None
-        What each feature adds, of scores that are not linear.
+        Contributions for trees; None for a linear score.
 
     See Also
     --------
-    explain_order : Makes one.
-    skcalrank.displays.ContributionDisplay : Draws it.
+    explain_order : Makes an explanation.
+    skcalrank.displays.ContributionDisplay : Plots an explanation.
     """
 
     feature_names: np.ndarray
@@ -73,7 +76,7 @@ class Explanation:
 
     @property
     def contributions(self) -> Floats:
-        """What each feature adds to the difference of the scores."""
+        """Contribution of each feature to the difference of the scores, of shape (d,)."""
         if self.parts is not None:
             found: Floats = self.parts
             return found
@@ -81,18 +84,26 @@ class Explanation:
 
     @property
     def total(self) -> float:
-        """The difference of the scores: positive where the first stands before the second."""
+        """Difference of the scores, positive if the first is ranked above the second."""
         return float(self.contributions.sum() + self.constant)
 
     def order(self) -> Ints:
-        """Numbers of the features, largest contribution first, whatever its sign."""
+        """Return the numbers of the features, sorted by absolute contribution, largest first.
+
+        Returns
+        -------
+        order : ndarray of int of shape (d,)
+        """
         return np.argsort(-np.abs(self.contributions), kind="stable")
 
     def to_frame(self) -> Any:
-        """Return the table as a pandas DataFrame, largest contribution first.
+        """Return the contributions as a pandas DataFrame, largest first.
 
-        Its columns are value, reference, weight (not of trees) and contribution; the index holds
-        feature names.
+        Returns
+        -------
+        frame : DataFrame
+            With columns ``value``, ``reference``, ``weight`` (not for trees) and ``contribution``,
+            and the names of the features as index.
         """
         import pandas as pd
 
@@ -108,12 +119,16 @@ class Explanation:
         return pd.DataFrame(columns, index=index).iloc[self.order()]
 
     def to_string(self, n_features: int = 10) -> str:
-        """The table as text.
+        """Return the contributions as a table in text.
 
         Parameters
         ----------
         n_features : int, default=10
-            How many features have a line of their own; the others share one.
+            Number of features with their own line; the others share one.
+
+        Returns
+        -------
+        table : str
         """
         check_count("n_features", n_features)
         by_size, parts = self.order(), self.contributions
@@ -139,11 +154,12 @@ class Explanation:
     __str__ = to_string
 
     def __repr__(self) -> str:
+        """Return the names of both and the difference of their scores."""
         return f"Explanation({self.first} against {self.second}: {self.total:+.4g})"
 
 
 def _said(value):
-    """Return a number as text; of categories, which have no mean, the name or nothing."""
+    """Return a number or the name of a category as text; None becomes the empty text."""
     if value is None or isinstance(value, str):
         return value or ""
     return f"{value:.4g}"
@@ -159,49 +175,55 @@ def explain_order(
     instance: int | None = None,
     feature_names: ArrayLike | None = None,
 ) -> Explanation:
-    r"""Why a document stands before another, or where it stands in its query.
+    r"""Explain why a document is ranked above another, or above the mean of its query.
 
-    A linear scorer puts x before z when :math:`w \cdot (x - z) > 0`: the sum has a term for each
-    feature, and nothing else counts. The contributions are exact, not an approximation of the
-    model around a point. Those of trees are differences of SHAP values, exact along the paths of
-    the trees; they sum to the difference of the scores, too. LightGBM and XGBoost compute them;
-    for trees of scikit-learn `shap <https://shap.readthedocs.io>`_ does, which must be installed.
+    A linear score ranks x above z if :math:`w \cdot (x - z) > 0`. This sum has one term for each
+    feature, its contribution, which is exact and not a local approximation of the model. The
+    contributions of trees are differences of SHAP values, computed along the paths of the trees;
+    they also sum to the difference of the scores. LightGBM and XGBoost compute them; for trees of
+    scikit-learn, `shap <https://shap.readthedocs.io>`_ must be installed.
 
     Parameters
     ----------
-    ranker : fitted ranker, or a pipeline or search that ends in one
-        Its score must be linear, as of any ranker with ``coef_``, or it is a
-        :class:`~skcalrank.BoostedRanker`, or a ranker of documents around trees of scikit-learn
-        such as ``HistGradientBoostingRegressor()``. Features are those that the ranker sees,
-        behind the other steps of a pipeline.
+    ranker : fitted ranker, or a pipeline or search of a ranker
+        A ranker with a linear score (``coef_``), a :class:`~skcalrank.BoostedRanker`, or a ranker
+        of documents around trees of scikit-learn, such as ``HistGradientBoostingRegressor()``. In
+        a pipeline, the features are those after the other steps.
     X : array-like or sparse matrix of shape (n_rows, d)
         Documents, or instances in the label-ranking form.
     first : int
-        Row of the document to explain; in the label-ranking form, number of the item.
+        Row number of the document to explain; in the label-ranking form, number of the item.
     second : int, default=None
-        Row, or item, it is compared with. None = the average document of its query, or the
-        average item: then the total is by how much the score is above the mean of the query.
+        Row number, or item, to compare with. If None, the mean of the query, or of all items: then
+        the total is the score minus the mean score of the query.
     qid : array-like of shape (n_rows,), default=None
-        Query of each row. Required where ``second`` is None and the ranker was fitted with a qid.
+        Query of each row. Required if `second` is None and the ranker was fitted with a qid.
     instance : int, default=None
-        In the label-ranking form, the row of X whose items are compared.
+        In the label-ranking form, row number of the instance whose items are compared.
     feature_names : array-like of str of shape (d,), default=None
-        Of the columns of X; None = those that fit has seen, else x0, x1, ...
+        Names of the columns of X. If None, the names seen in `fit`, else x0, x1, ...
 
     Returns
     -------
     explanation : Explanation
-        Its ``contributions`` sum, with its ``constant``, to the difference of the scores.
+        Its `contributions` and its `constant` sum to the difference of the scores.
 
     Raises
     ------
     ImportError
         If the trees are those of scikit-learn, and shap is not installed.
     ValueError
-        If the score has no such parts, as of scikit-learn's trees with columns of categories, rows
-        are of two queries, or there is no such row or item.
+        If the score is neither linear nor a sum of trees that can be explained (trees of
+        scikit-learn with columns of categories cannot), the rows are of two queries, or there is
+        no such row or item.
     MissingQidError
-        If a document is compared with its query, and there is no qid.
+        If a document is compared with the mean of its query, and the qid is not given.
+
+    See Also
+    --------
+    skcalrank.displays.ContributionDisplay : Plots an explanation.
+    skcalrank.BoostedRanker.contributions : SHAP values of all rows.
+    sklearn.inspection.permutation_importance : Importance of features for a whole data set.
 
     Examples
     --------
@@ -222,7 +244,8 @@ def explain_order(
     """
     if is_lazy(X):
         raise ValueError(
-            "X is a dask collection: compute the rows of the query, and pass them alone."
+            "X must be in memory, got a dask collection. Compute the rows of the query and pass "
+            "these only."
         )
     ranker, steps = unwrapped(ranker)
     of_trees = hasattr(ranker, "contributions") or _is_of_trees(ranker)
@@ -231,14 +254,14 @@ def explain_order(
     if ranker.n_items_ is not None:
         if qid is not None:
             raise ValueError(
-                "qid was given, but this ranker was fitted in the label-ranking form, where every "
-                "row is a query of its own: drop qid."
+                "qid must be None for a ranker fitted in the label-ranking form, in which each row "
+                "is its own query. Drop qid."
             )
         return _of_items(ranker, steps, X, first, second, instance, feature_names)
     if instance is not None:
         raise ValueError(
-            f"instance={instance!r} is for the label-ranking form; this ranker was fitted to "
-            "documents: name rows as first and second."
+            f"instance must be None for a ranker fitted to documents, got {instance!r} (it is for "
+            "the label-ranking form). Pass row numbers as first and second."
         )
     rows, against = _compared_rows(ranker, X, first, second, qid)
     explain = _of_trees if of_trees else _of_documents
@@ -246,7 +269,7 @@ def explain_order(
 
 
 def unwrapped(ranker):
-    """Return the ranker in a pipeline or search, and the transformers before it."""
+    """Return the ranker inside a pipeline or search, and the transformers before it."""
     check_is_fitted(ranker)
     steps = []
     while True:
@@ -260,7 +283,7 @@ def unwrapped(ranker):
 
 
 def _is_of_trees(ranker):
-    """Return whether the scores are those of trees of scikit-learn."""
+    """Return whether the scores are predictions of trees of scikit-learn."""
     of_documents = getattr(ranker, "n_items_", 1) is None
     return of_documents and has_tree_parts(getattr(ranker, "estimator_", None))
 
@@ -268,16 +291,18 @@ def _is_of_trees(ranker):
 def _check_linear(ranker):
     if not hasattr(ranker, "n_items_") or not hasattr(ranker, "coef_"):
         raise ValueError(
-            f"{type(ranker).__name__} has no score that is linear in the features (no coef_): "
-            "explanations are for rankers around Ridge, GramRidge and other linear regressors, "
-            "and for linear scorers."
+            "ranker must have a score that is linear in the features (coef_), got "
+            f"{type(ranker).__name__}. Pass a ranker around Ridge, GramRidge or another linear "
+            "regressor, a linear scorer, or a ranker of trees."
         )
     if ranker.record_.surrogate != "score":
-        raise ValueError("surrogate='pairwise' ranks by pairs, and has no scores to explain.")
+        raise ValueError(
+            "ranker must rank by scores, got one fitted with surrogate='pairwise', which has none."
+        )
 
 
 def _compared_rows(ranker, X, first, second, qid):
-    """Return the rows that are compared, and what the first one is compared with."""
+    """Return the row numbers to compare, and the name of the reference."""
     n_rows = _num_samples(X)
     _check_number("first", first, n_rows, "row")
     if second is None:
@@ -285,7 +310,10 @@ def _compared_rows(ranker, X, first, second, qid):
     _check_number("second", second, n_rows, "row")
     queries = None if qid is None else check_queries(qid, n_rows).codes
     if queries is not None and queries[first] != queries[second]:
-        raise ValueError(f"Rows {first} and {second} are of two queries: compare within one.")
+        raise ValueError(
+            f"first and second must be rows of one query, got rows {first} and {second} of two "
+            "queries."
+        )
     return np.array([first, second]), f"row {second}"
 
 
@@ -299,7 +327,7 @@ def _of_documents(ranker, steps, X, rows, first, against, names, qid):
 
 
 def _other(values, against):
-    """Return the second of two rows, or the mean of a query."""
+    """Return the row to compare with: the second of two rows, or the mean of a query."""
     return values[1] if against.startswith("row") else values.mean(axis=0)
 
 
@@ -320,7 +348,7 @@ def _of_trees(ranker, steps, X, rows, first, against, names, qid):
 
 
 def _cells(ranker, part, place, against):
-    """Return the features of a row and of what it is compared with, categories by their names."""
+    """Return the features of a row and of its reference, with names of categories."""
     if not is_frame(part):
         table = part.toarray() if issparse(part) else np.asarray(part, dtype=float)
         return table[place], _other(table, against)
@@ -338,8 +366,8 @@ def _cells(ranker, part, place, against):
 def _query_rows(ranker, first, qid, n_rows):
     if qid is None and ranker.record_.has_qid:
         raise MissingQidError(
-            "The ranker was fitted with a qid, and explain_order got none to tell the query of "
-            f"row {first}: pass qid=qid, or second= for the row to compare with."
+            f"qid must be given to compare row {first} with its query, since the ranker was fitted "
+            "with a qid, got None. Pass qid=qid, or second= for a row to compare with."
         )
     codes = check_queries(qid, n_rows).codes
     return np.flatnonzero(codes == codes[first])
@@ -348,8 +376,8 @@ def _query_rows(ranker, first, qid, n_rows):
 def _of_items(ranker, steps, X, first, second, instance, names):
     if instance is None:
         raise ValueError(
-            "The ranker was fitted in the label-ranking form: name the row of X as instance=, "
-            "and items as first and second."
+            "instance must be a row number of X for a ranker fitted in the label-ranking form, got "
+            "None. Pass instance=, and items as first and second."
         )
     _check_number("instance", instance, _num_samples(X), "row")
     for name, item in (("first", first), ("second", second)):
@@ -368,7 +396,7 @@ def _of_items(ranker, steps, X, first, second, instance, names):
 
 
 class _Seen:
-    """Rows as the linear scorer sees them."""
+    """Rows as the ranker gets them, with their scores and the names of the features."""
 
     def __init__(self, ranker, steps, X, rows, names, qid=None):
         part = _rows_behind(steps, X, rows, qid)
@@ -385,17 +413,20 @@ class _Seen:
         gaps = self.X @ coef.reshape(-1, self.X.shape[1]).T + ranker.intercept_
         gaps = gaps.reshape(self.scores.shape) - self.scores
         if np.abs(gaps).max() > _TOLERANCE * scale:
-            raise ValueError(f"The scores of {type(ranker).__name__} are not linear in X.")
+            raise ValueError(
+                f"ranker must have a score that is linear in X, got {type(ranker).__name__}, whose "
+                "scores differ from X @ coef_ + intercept_."
+            )
 
 
 def _rows_behind(steps, X, rows, qid):
-    """Return rows as the ranker sees them."""
-    # Steps that know the queries see whole ones.
+    """Return rows after the transformers of a pipeline."""
+    # Steps that take the queries need whole ones.
     codes = None if qid is None else check_queries(qid, _num_samples(X)).codes
     whole = rows if codes is None else np.flatnonzero(np.isin(codes, codes[rows]))
     codes = None if codes is None else codes[whole]
-    # One kind of sparse matrix has no rows.
     refuse_masked(X=X)
+    # Sparse matrices in COO format cannot be indexed by rows.
     part = _safe_indexing(X.tocsr() if issparse(X) else X, whole)
     for step in steps:
         part = transform_rows(step, part, codes)
@@ -406,18 +437,18 @@ def _names_of(ranker, steps, names, n_features):
     if names is None and hasattr(ranker, "feature_names_in_"):
         return ranker.feature_names_in_
     for step in steps:
-        # A function that is a step knows none.
+        # Functions as steps do not have names of features.
         names = getattr(step, "get_feature_names_out", lambda _: None)(names)
     return [f"x{k}" for k in range(n_features)] if names is None else names
 
 
 def _check_names(names, n_features):
     if names.shape != (n_features,):
-        raise ValueError(f"feature_names has shape {names.shape} for {n_features} features.")
+        raise ValueError(f"feature_names must have {n_features} names, got shape {names.shape}.")
 
 
 def _check_number(name, value, most, what):
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise ValueError(f"{name}={value!r}: give the number of one {what}.")
+        raise ValueError(f"{name} must be the number of one {what}, got {value!r}.")
     if not 0 <= value < most:
-        raise ValueError(f"{name}={value}: there are {what}s 0 to {most - 1}.")
+        raise ValueError(f"{name} must be a {what} number from 0 to {most - 1}, got {value}.")

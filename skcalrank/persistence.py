@@ -1,10 +1,10 @@
-"""Model files, which can be read without running what is in them.
+"""Model files that can be read without running code from the file.
 
-Unpickling runs whatever code the file asks for, so a pickle is to be loaded from nobody but
-oneself; nor does it say which version wrote it. The files here are those of `skops.io
+Unpickling runs any code that the file contains, so load only pickles that you wrote yourself; a
+pickle also does not say which version wrote it. The files here are those of `skops.io
 <https://skops.readthedocs.io/en/stable/persistence.html>`_: arrays, numbers and text, and the
-names of the classes they belong to, each of which is checked before anything is made of it. Beside
-it stands a small header in JSON, which :func:`read_header` reads without the model.
+names of the classes they belong to, each of which is checked before an object is made. A
+small header in JSON is stored in the same file; :func:`read_header` reads it without the model.
 
 skops is optional: ``pip install skops``.
 """
@@ -37,24 +37,24 @@ from .rankers import FitRecord
 
 __all__ = ["load_model", "read_header", "save_model"]
 
-#: Of the files that are written; readers know all formats up to theirs.
+#: Format of the files that this version writes; it reads all formats up to this one.
 FORMAT = 1
 
 _HEADER = "skcalrank.json"
 
-# Of the header, before compression; and how many times the packed size the others may have.
+# Largest size of the header, and largest ratio of unpacked to packed size of other texts.
 _MOST_BYTES = 1 << 24
 _MOST_RATIO = 250
 
 _KEYS = ("format", "class", "skcalrank", "scikit-learn", "notes")
 
-# Names of what is open already, whatever kind of file it is.
+# Names of descriptors that are already open, of any kind of file.
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 
-# Beside classes of skcalrank and estimators. Results of cross-validation hold masked arrays, which
-# versions of skops call differently, and records of fits hold a frozenset. Of functions these,
-# which scikit-learn's own estimators and linear views hold: they look at arrays and do nothing
-# else. The function in a partial has a type of its own, which is not trusted for it.
+# Trusted in addition to classes of skcalrank and estimators. Results of cross-validation contain
+# masked arrays, whose name differs between versions of skops; records of fits contain a frozenset.
+# The functions are those in scikit-learn's own estimators and in linear views, which only read
+# arrays. The function in a partial is checked by its own name.
 _HARMLESS = re.compile(
     r"numpy\.(ma\.(core\.)?MaskedArray|dtype|mean|median)"
     r"|builtins\.frozenset"
@@ -67,9 +67,9 @@ _HARMLESS = re.compile(
     r"|sklearn\.feature_selection\._mutual_info\.mutual_info_(classif|regression)"
 )
 
-# Of scikit-learn, beside estimators: the insides of trees, of neighbors and of neural networks,
-# kernels, losses, and what a search goes by. The function of a scorer is a type of its own, which
-# is not among them, as is the function of a metric.
+# Trusted classes of scikit-learn that are not estimators: parts of trees, of neighbors and of
+# neural networks, kernels, losses, splitters and scorers. The function of a scorer or of a metric
+# is checked by its own name, which is not among these.
 _INSIDES = re.compile(
     r"sklearn\.(tree\._tree\.Tree"
     r"|ensemble\._hist_gradient_boosting\.(predictor\.TreePredictor|binning\._BinMapper)"
@@ -85,7 +85,7 @@ _INSIDES = re.compile(
 
 
 def require_skops() -> Any:
-    """The module ``skops.io``, or an error that says how to get it."""
+    """Return the module ``skops.io``; raise an ImportError with the remedy if it is missing."""
     try:
         return import_module("skops.io")
     except ImportError as error:
@@ -95,22 +95,18 @@ def require_skops() -> Any:
 def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
     """Write a fitted ranker to a file.
 
-    The file takes its name, and the mode of the file that it replaces, when all of it is written:
-    a call that fails leaves the file of that name as it was. The statistics of a ``GramRidge``,
-    from which a ranker that is loaded goes on, are kept: 8 d^2 bytes for d features, before
-    compression. Of the queries that it has seen, 8 bytes each are kept in place of their names:
-    ``partial_fit`` refuses one that comes again (numbers, text, dates and tuples of them as names;
-    a new query is taken for one of n earlier ones with a chance of n / 2^64). Queries to stop early
-    on, the parameter `eval_set`, are left out.
+    An existing file is replaced when the new one is complete, and keeps its mode; if the call
+    fails, it is unchanged.
 
     Parameters
     ----------
     ranker : estimator
-        A fitted ranker, or pipeline.
+        A fitted ranker, pipeline or search.
     path : str or Path
-        Of the file; the suffix is free, ``.skops`` is usual.
+        Path of the file. Any suffix is possible; ``.skops`` is usual.
     **notes
-        Whatever else :func:`read_header` is to tell: numbers, text, and lists and dicts of them.
+        Further entries of the header, returned by :func:`read_header`: numbers, text, and lists and
+        dicts of these.
 
     Raises
     ------
@@ -119,11 +115,28 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
     NotFittedError
         If the ranker is not fitted.
     TypeError
-        If the ranker holds what skops cannot write, such as a lambda or, with a numpy below 1.25,
-        a ``numpy.random.Generator`` (as ``HistGradientBoostingRegressor`` has), or a note is not
-        JSON.
+        If the ranker contains an object that skops cannot write, such as a lambda or, with numpy
+        below 1.25, a ``numpy.random.Generator`` (as ``HistGradientBoostingRegressor`` does), or a
+        note cannot be written as JSON.
     ValueError
         If the notes take more than 16 MB.
+
+    See Also
+    --------
+    load_model : Read the ranker.
+    read_header : Read the header only.
+
+    Notes
+    -----
+    The statistics of a ``GramRidge``, with which a loaded ranker can continue ``partial_fit``, are
+    stored: 8 d^2 bytes for d features, before compression.
+
+    Hashes of 8 bytes replace the names of the queries that the ranker has seen, so that
+    ``partial_fit`` of a loaded ranker still refuses a query that was seen before. This works for
+    names that are numbers, text, dates and tuples of these; the probability that a new query is
+    refused by mistake is n / 2^64 for n earlier queries.
+
+    The parameter `eval_set` (queries for early stopping) is not stored.
 
     Examples
     --------
@@ -143,13 +156,15 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
     check_is_fitted(ranker)
     header = json.dumps(_header(ranker, notes))
     if len(header) > _MOST_BYTES:
-        raise ValueError(f"The notes take {len(header):,} bytes, and at most {_MOST_BYTES:,} fit.")
+        raise ValueError(
+            f"notes must take at most {_MOST_BYTES:,} bytes, got {len(header):,}. Shorten them."
+        )
     try:
         content = io.BytesIO(skops.dumps(_lean(ranker), compression=ZIP_DEFLATED))
     except AttributeError as error:
         raise TypeError(
-            f"skops cannot write what the ranker holds: {error}. With 'seed_seq' in this message, "
-            "upgrade numpy to 1.25."
+            f"skops cannot write an object in the ranker: {error}. If this message contains "
+            "'seed_seq', upgrade numpy to 1.25."
         ) from error
     with ZipFile(content, "a") as archive:
         archive.writestr(_HEADER, header)
@@ -159,18 +174,19 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
 
 @contextmanager
 def complete_file(path, mode, **options):
-    """Open a file for writing that takes its name, and the mode of a file there, when complete.
+    """Open a file for writing that replaces the file at `path` when it is complete.
 
-    Whatever happens before leaves the file of that name as it was. Writers of one name do not see
-    each other: the last one wins. Devices, pipes and open descriptors are written to directly.
+    The new file keeps the mode of the replaced one. After an error, the file at `path` is
+    unchanged. Concurrent writers of one path do not mix; the last one wins. Devices, pipes and open
+    descriptors are written to directly.
     """
     status = _status(path)
     if status is not None and (not S_ISREG(status.st_mode) or _DESCRIPTOR.fullmatch(str(path))):
-        # Opened for appending: a descriptor may be that of a file with earlier output.
+        # Append, since an open descriptor may belong to a file with earlier output.
         with open(path, mode.replace("w", "a"), **options) as file:
             yield file
         return
-    # Of a link the target is replaced. The name is short, and no other writer has it.
+    # The target of a link is replaced. The name of the part is short and random.
     final = Path(os.path.realpath(path))
     part = final.with_name(f".skcalrank-{token_hex(8)}.part")
     try:
@@ -186,18 +202,18 @@ def complete_file(path, mode, **options):
 
 
 def _status(path):
-    """Return what is known of a file that may be written, None where there is none."""
+    """Return the status of an existing file, or None; raise if it is write-protected."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
         return None
     if S_ISREG(status.st_mode):
-        open(path, "r+b").close()  # what is write-protected is not replaced either
+        open(path, "r+b").close()  # raises for a write-protected file
     return status
 
 
 def _new_file(part, path, mode, options):
-    """Open a new file, which errors call by the name it will have."""
+    """Open the new file `part`; errors name `path` instead."""
     try:
         return open(part, mode.replace("w", "x"), **options)
     except OSError as error:
@@ -205,16 +221,14 @@ def _new_file(part, path, mode, options):
 
 
 def _header(ranker, notes) -> dict:
-    # The package stands above its modules, so it is not imported with the others.
+    # Imported late, since the package imports this module.
     version = import_module(__package__).__version__
     name = f"{type(ranker).__module__}.{type(ranker).__qualname__}"
     return dict(zip(_KEYS, (FORMAT, name, version, sklearn.__version__, notes)))
 
 
 def _lean(thing):
-    """Return an estimator without the queries to stop early on, and without the names of all
-    queries that it, or one inside it, has seen.
-    """
+    """Return an object in which no estimator has an `eval_set` or names of queries seen."""
     if isinstance(thing, FitRecord):
         return thing.without_names()
     if isinstance(thing, BaseEstimator):
@@ -234,11 +248,12 @@ def _lean(thing):
 
 
 def read_header(path: str | Path) -> dict[str, Any]:
-    """What a model file says about itself, without loading the model.
+    """Return the header of a model file, without loading the model.
 
     Parameters
     ----------
     path : str or Path
+        Path of the file.
 
     Returns
     -------
@@ -251,7 +266,11 @@ def read_header(path: str | Path) -> dict[str, Any]:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it is no model file, or of a format that this version does not know.
+        If the file is not a model file, or has a format that this version does not know.
+
+    See Also
+    --------
+    load_model : Read the model.
 
     Examples
     --------
@@ -275,20 +294,20 @@ def read_header(path: str | Path) -> dict[str, Any]:
             _check_types(header)
     except OSError:
         raise
-    except Exception as error:  # whatever a damaged archive makes of its readers
-        raise ValueError(f"{path} is no model file of skcalrank: {error}.") from error
+    except Exception as error:  # damaged archives raise errors of many types
+        raise ValueError(f"{path} is not a model file of skcalrank: {error}.") from error
     if not known:
         raise ValueError(
-            f"{path} has format {header['format']}, written by skcalrank {header['skcalrank']}; "
-            f"this version knows formats up to {FORMAT}: upgrade skcalrank."
+            f"{path} must have format {FORMAT} or lower, got {header['format']}, written by "
+            f"skcalrank {header['skcalrank']}. Upgrade skcalrank."
         )
     return header
 
 
 def _check_sizes(archive):
-    """Raise for texts that would fill the memory, before they are unpacked."""
+    """Raise for texts in an archive whose unpacked size is suspiciously large."""
     for text in archive.infolist():
-        # A forest of scikit-learn is a text that shrinks to a sixtieth.
+        # For comparison: the text of a scikit-learn forest is compressed to a sixtieth.
         packed = _MOST_RATIO * text.compress_size if text.filename != _HEADER else 0
         if not text.filename.endswith(".npy") and text.file_size > max(_MOST_BYTES, packed):
             raise ValueError(f"its {text.filename!r} has {text.file_size:,} bytes")
@@ -298,27 +317,29 @@ def _check_types(header):
     for key in _KEYS[1:]:
         kind = dict if key == "notes" else str
         if not isinstance(header[key], kind):
-            raise TypeError(f"{key!r} is {header[key]!r:.50}, and no {kind.__name__}")
+            raise TypeError(f"{key!r} must be a {kind.__name__}, got {header[key]!r:.50}")
 
 
 def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> Any:
-    """Read a ranker from a file that :func:`save_model` wrote.
+    """Read a ranker from a file written by :func:`save_model`.
 
-    Only classes of skcalrank, estimators of scikit-learn, what these are made of, and types that
-    skops itself takes for safe are made; of functions a few of numpy and scikit-learn alone, such
-    as ``f_regression``. The numbers in a file are not checked: one that was forged can hold trees
-    that make the process crash when it predicts.
+    Objects are made of the following types only: classes of skcalrank, estimators of scikit-learn
+    and their parts, types that skops considers safe, and a few functions of numpy and
+    scikit-learn, such as ``f_regression``. The numbers in a file are not checked: a forged file
+    can contain trees that crash the process in ``predict``.
 
     Parameters
     ----------
     path : str or Path
+        Path of the file.
     trusted : list of str, default=()
-        Full names of further types to accept, such as that of a regressor of another package or
-        of a measure of your own. What they do when they are loaded is yours to know.
+        Full names of further types to accept, such as a regressor of another package or your own
+        measure. Make sure that they are safe to load.
 
     Returns
     -------
     ranker : estimator
+        The fitted ranker.
 
     Raises
     ------
@@ -327,29 +348,34 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> Any:
     FileNotFoundError
         If there is no such file.
     TypeError
-        If `trusted` is no list of names.
+        If `trusted` is not a list of names.
     ValueError
-        If it is no model file, of an unknown format, holds types that are not trusted, or what it
-        holds is not fitted.
+        If the file is not a model file, has an unknown format, or contains types that are not
+        trusted or an estimator that is not fitted.
 
     Warns
     -----
     InconsistentVersionWarning
-        If another version of scikit-learn wrote it.
+        If the file was written with another version of scikit-learn.
+
+    See Also
+    --------
+    save_model : Write a ranker; has an example.
+    read_header : Read the header only.
     """
     if not isinstance(trusted, (list, tuple, set, frozenset)):
-        # Parts of a text would be names too.
-        raise TypeError(f"trusted={trusted!r}: give a list of full names of types.")
+        # For a str, `in` would search for parts of it.
+        raise TypeError(f"trusted must be a list of full names of types, got {trusted!r}.")
     header, skops = read_header(path), require_skops()
     try:
         names = skops.get_untrusted_types(file=path)
-    except Exception as error:  # whatever a damaged file makes of its parser
+    except Exception as error:  # damaged files raise errors of many types
         raise ValueError(f"{path} is damaged: {error}") from error
     strange = [name for name in names if name not in trusted and not _is_ours(name)]
     if strange:
         raise ValueError(
-            f"{path} holds types that are not trusted: {', '.join(strange)}. If you know them, and "
-            f"whoever wrote the file, load it with load_model(path, trusted={strange})."
+            f"{path} contains types that are not trusted: {', '.join(strange)}. If you trust them "
+            f"and the author of the file, load it with load_model(path, trusted={strange})."
         )
     if header["scikit-learn"] != sklearn.__version__:
         warn(
@@ -360,7 +386,7 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> Any:
             ),
         )
     with warnings.catch_warnings():
-        # Said once, above, and not for every estimator inside.
+        # Warned of once, above, and not for every estimator inside.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         try:
             ranker = skops.load(path, trusted=names)
@@ -371,7 +397,7 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> Any:
 
 
 def _is_ours(name) -> bool:
-    """Whether it is a class of skcalrank, or another one that a model is made of."""
+    """Return whether a name is a class of skcalrank, or another type that models contain."""
     if _HARMLESS.fullmatch(name):
         return True
     module, _, attribute = name.rpartition(".")
@@ -382,7 +408,7 @@ def _is_ours(name) -> bool:
         cls = getattr(import_module(module), attribute)
     except (ImportError, AttributeError):
         return False
-    # What a module has imported from elsewhere goes by its name too.
+    # Names that a module imports from other packages are not trusted.
     if not inspect.isclass(cls) or cls.__module__.partition(".")[0] != package:
         return False
     return (

@@ -1,4 +1,4 @@
-"""What a test suite needs to know about the estimators."""
+"""Lists of rankers and of their expected failures, for test suites."""
 
 from __future__ import annotations
 
@@ -14,13 +14,20 @@ __all__ = ["all_rankers", "expected_failed_checks"]
 
 
 def all_rankers() -> list[tuple[str, type]]:
-    """Every ranker class but BoostedRanker, by name.
+    """Return the ranker classes except Boosted-, Stacking- and MultiLabelRanker, by name.
 
-    Its trees do not split the few rows of a test: give it small leaves, and check it by itself.
+    BoostedRanker with default parameters does not split the few rows of a test: check it
+    separately, with small leaves.
 
     Returns
     -------
     rankers : list of (str, type)
+        Names and classes, sorted by name.
+
+    See Also
+    --------
+    expected_failed_checks : Checks of scikit-learn that cannot hold.
+    sklearn.utils.all_estimators : The same for scikit-learn.
 
     Examples
     --------
@@ -32,17 +39,23 @@ def all_rankers() -> list[tuple[str, type]]:
 
 
 def expected_failed_checks(estimator: Any) -> dict[str, str]:
-    """Checks of scikit-learn that cannot hold for an estimator, with the reason.
+    """Return the checks of scikit-learn that cannot hold for an estimator, with reasons.
 
     Parameters
     ----------
     estimator : estimator
+        A ranker, a transformer or a pipeline of this package.
 
     Returns
     -------
     reasons : dict
-        Reason by name of the check, to be passed as ``expected_failed_checks`` to
-        :func:`sklearn.utils.estimator_checks.check_estimator` and its kin.
+        Reasons by the name of the check, to pass as ``expected_failed_checks`` to
+        :func:`sklearn.utils.estimator_checks.check_estimator` or
+        :func:`sklearn.utils.estimator_checks.parametrize_with_checks`.
+
+    See Also
+    --------
+    all_rankers : Classes to check.
 
     Examples
     --------
@@ -54,7 +67,7 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     reasons = {}
     if isinstance(estimator, (QueryContext, QueryScaler)):
         reasons["check_methods_subset_invariance"] = (
-            "columns of a query depend on which documents share it"
+            "transformed rows depend on the other documents of their query"
         )
     if isinstance(estimator, QueryPipeline):
         in_place = "fit changes the steps of a pipeline in place, as in scikit-learn"
@@ -68,14 +81,14 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
         )
         if getattr(estimator, "normalize", None) == "query":
             reasons["check_methods_subset_invariance"] = (
-                "scores are scaled by those of the documents that share the query"
+                "scores are scaled by the scores of the other documents of the query"
             )
         if getattr(estimator, "surrogate", None) == "pairwise":
             reasons["check_methods_subset_invariance"] = (
-                "a position depends on which documents share the query"
+                "positions depend on the other documents of the query"
             )
             reasons["check_methods_sample_order_invariance"] = (
-                "the decision function is one matrix per query, not one row per document"
+                "the decision function returns one matrix per query, not one row per document"
             )
         weights = why_weights_do_not_repeat(estimator)
         if weights is not None:
@@ -84,10 +97,10 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
                 reasons["check_sample_weight_equivalence_on_sparse_data"] = weights
         if get_tags(estimator).target_tags.positive_only:
             reasons["check_regressor_multioutput"] = (
-                "the check makes negative labels, for which the measure is not defined"
+                "the check passes negative labels, for which the measure is not defined"
             )
         if getattr(estimator, "estimator", None) is not None:
             reasons["check_regressors_train"] = (
-                "the check sets alpha, which is an error beside a regressor of one's own"
+                "the check sets alpha, which is an error if a regressor is given"
             )
     return reasons

@@ -1,4 +1,4 @@
-"""What the tests run over: measures with their options, labels that suit them, rankers."""
+"""Measures with their options, labels for them, and rankers: the cases of many tests."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ def draw_labels(measure, shape, rng):
 
 
 def rankers(**params):
-    """One ranker of every class, with those of the parameters that it has."""
+    """One ranker of every class, with the given parameters that the class has."""
     for _, cls in all_rankers():
         ranker = cls()
         if cls is StochasticAggregatedRanker:
@@ -97,7 +97,7 @@ def rankers(**params):
 
 
 def rankers_and_losses():
-    """Every ranker under every loss that it has, those with a regressor with Ridge.
+    """Every ranker with every loss it supports; with Ridge if it takes a regressor.
 
     Iterative solvers go far enough for their results to be compared. A ranker that splits the
     rows by itself has a test file of its own.
@@ -114,7 +114,7 @@ def rankers_and_losses():
 
 
 def regressor_of(ranker):
-    """Name of the parameter that holds its regressor; None where there is none."""
+    """Name of the parameter for the regressor of a ranker; None if there is none."""
     params = ranker.get_params()
     return next((name for name in ("estimator", "ranker__estimator") if name in params), None)
 
@@ -130,7 +130,7 @@ def first_of_each_class(estimators):
 
 
 def losses_of(ranker):
-    """Names of its losses; None where there is no choice."""
+    """Names of the losses of a ranker; None if there is no choice."""
     params = ranker.get_params(deep=False)
     if isinstance(ranker, StochasticAggregatedRanker):
         return None, "logistic"

@@ -23,7 +23,7 @@ else:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
-    """Give the slow profile a seed, which the summary tells."""
+    """Give the slow profile a seed, which the summary prints."""
     if settings is not None and not settings().derandomize and not config.option.hypothesis_seed:
         config.option.hypothesis_seed = str(secrets.randbelow(2**32))
 
@@ -40,7 +40,7 @@ SHOWN = set()
 
 
 def pytest_itemcollected(item):
-    """Mark as slow what shows nothing new of a product of parameters, before items are shuffled."""
+    """Mark redundant combinations of parameters as slow, before items are shuffled."""
     if item.get_closest_marker("product") and not item.get_closest_marker("slow"):
         given = item.callspec.params.items()
         values = {(item.nodeid.partition("[")[0], name, id(value)) for name, value in given}
@@ -75,7 +75,7 @@ def label_data(rng):
 
 @pytest.fixture
 def dask_in_this_thread():
-    """Collections are computed here, unless a test has a cluster."""
+    """Compute dask collections in this process, unless a test has a cluster."""
     dask = pytest.importorskip("dask")
     with dask.config.set(scheduler="synchronous"):
         yield

@@ -30,12 +30,12 @@ def as_dask(chunks, *arrays):
 
 
 def unknown(array):
-    """The same with chunks of sizes that are not known."""
+    """The same collection with unknown chunk sizes."""
     return array[da.ones(len(array), chunks=(array.chunks[0],), dtype=bool)]
 
 
 def forbidden(X):
-    """A collection that nobody may compute."""
+    """A collection that raises when it is computed."""
 
     def fail(_block):
         raise AssertionError("this was not to be computed")

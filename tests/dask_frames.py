@@ -1,4 +1,4 @@
-"""Data frames of dask from many sources, and what may be done to them before a fit."""
+"""Data frames of dask from many sources, and operations on them before a fit."""
 
 from itertools import pairwise
 
@@ -31,7 +31,7 @@ def pieces(n_pieces, frame=FRAME):
 
 
 def write(folder, n_files=20, frame=FRAME, kind="parquet"):
-    """Files that dask gives more columns than are used fuse into fewer partitions."""
+    """Dask fuses partitions of files from which few columns are used."""
     folder.mkdir(exist_ok=True)
     for number, piece in enumerate(pieces(n_files, frame)):
         path = folder / f"{number:02}.{kind}"

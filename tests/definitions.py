@@ -1,4 +1,4 @@
-"""Measures as their formulas say, one query and one ranking at a time.
+"""Measures by their formulas, for one query and one ranking at a time.
 
 Written for being read, and independent of the package: `y` are the labels of a query,
 `position` the 1-based positions of its documents; NaN is 0/0.
@@ -181,7 +181,7 @@ def definition(measure, y, position):
 
 
 def by_the_law(measure, y, position):
-    """offset + <targets, basis> of one query: the definition of a measure that has no other."""
+    """offset + <targets, basis> of one query, for a measure without a definition of its own."""
     query = Queries.equal(1, len(y))
     y = measure.labels(y)
     if measure.undefined(y, query)[0]:

@@ -1,4 +1,4 @@
-"""Data for ridge regressions, and how near two of them are."""
+"""Data for ridge regressions, and a comparison of two solutions."""
 
 import numpy as np
 import pytest

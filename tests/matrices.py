@@ -1,4 +1,4 @@
-"""Matrices of surrogate values of pairs, of many kinds, and what prediction maps make of them."""
+"""Matrices of surrogate values of pairs, and helpers for results of prediction maps."""
 
 import numpy as np
 from definitions import all_positions, disagreement
@@ -48,7 +48,7 @@ def positions_of(result):
 
 
 def assert_one_by_one(solve, stack):
-    """The result of a stack has the very numbers of its matrices one by one."""
+    """Check that a stack of matrices gives exactly the results of its matrices one by one."""
     together, alone = solve(stack), [solve(U) for U in stack]
     if isinstance(together, PredResult):
         for one, other in zip(together.each(), alone, strict=True):

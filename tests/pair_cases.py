@@ -50,7 +50,7 @@ def setting(make, pred=None, features="bilinear", **params):
 
 
 def over(*which):
-    """Parametrize by pairs of a map and features; each test has a ranker of its own."""
+    """Parametrize by pairs of a prediction map and features; each test gets a new ranker."""
     names = [f"{make.__name__}-{pred}-{features}" for make, pred, features in which]
     return pytest.mark.parametrize("which", which, ids=names)
 
@@ -61,7 +61,7 @@ def is_refused(make, features):
 
 
 def every_other(names):
-    """Both rankers with features other than "bilinear" that are not refused."""
+    """Both rankers with every kind of features but "bilinear" that they accept."""
     both = [(make, None, f) for make in PREDS for f in names if f != "bilinear"]
     return [which for which in both if not is_refused(which[0], which[2])]
 

@@ -1,4 +1,4 @@
-"""A regression on pairs, and all pairs of it built."""
+"""A regression on pairs, with all pairs built explicitly."""
 
 from itertools import pairwise
 

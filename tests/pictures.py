@@ -1,4 +1,4 @@
-"""What the pictures of displays show."""
+"""Helpers that read texts and edges from plots."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Laws of queries that share rows, in which a regressor sees one row at a time."""
+"""Label distributions of queries that share rows, for regressors of single rows."""
 
 from itertools import product
 
@@ -8,7 +8,7 @@ from skcalrank.calibration import LabelDistribution, reinforce_condition
 
 
 class RowLaw:
-    """Documents of a few kinds, whose labels are independent and have the law of their kind.
+    """Documents of a few kinds, with independent labels distributed by kind.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class RowLaw:
         return cls(np.stack([1 - chances, chances], axis=1), queries, shares)
 
     def outcomes(self, kinds):
-        """Labels of a query of these kinds, and their law."""
+        """Labels of a query with documents of these kinds, and their probabilities."""
         grades = range(self.laws.shape[1])
         found = [
             (labels, np.prod(self.laws[kinds, labels]))
@@ -74,7 +74,7 @@ FOUR_KINDS = RowLaw.binary(
 
 
 def law_of(measure, size, rng):
-    """A law of the labels for which sorting by the mean targets is best, by its theorem."""
+    """A label distribution for which a theorem says that sorting by the mean targets is optimal."""
     n_grades = 2 if measure.is_binary else 3
     if measure.calibration == "independence":
         laws = rng.dirichlet(np.ones(n_grades), size=size)

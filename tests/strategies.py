@@ -40,7 +40,7 @@ NAMES_OF_ARGUMENTS = r"\b(X|y|y_true|y_score|qid|sample_weight|labels?|features?
 
 
 def examples(share):
-    """A share of the examples that the profile has."""
+    """Settings with a share of the examples of the profile."""
     return settings(max_examples=max(1, round(share * settings().max_examples)))
 
 
@@ -118,7 +118,7 @@ def objects(values):
 
 
 def array_of(names):
-    """An array of the type of the names, where they stay what they are."""
+    """An array of the names, of a type that does not change them."""
     made = np.array(names)
     same = made.ndim == 1 and made.tolist() == list(names)
     return made if same else objects(names)
@@ -126,7 +126,7 @@ def array_of(names):
 
 @st.composite
 def qids(draw, codes):
-    """Identifiers of queries in a container; those that a library cannot hold are in a list."""
+    """Identifiers of queries in a container, or in a list if the library cannot store them."""
     name = NAMES[draw(st.sampled_from(sorted(NAMES)))]
     names = [name(int(code)) for code in codes]
     container = QID_CONTAINERS[draw(st.sampled_from(sorted(QID_CONTAINERS)))]
@@ -235,7 +235,7 @@ def held(container, values, otherwise):
 
 
 class quiet(warnings.catch_warnings):
-    """Warnings are errors, but for those that tell of small and degenerate problems."""
+    """Turn warnings into errors, except those about small and degenerate problems."""
 
     def __enter__(self):
         out = super().__enter__()
@@ -252,7 +252,7 @@ class quiet(warnings.catch_warnings):
 
 
 def refused(call, names=NAMES_OF_ARGUMENTS):
-    """The result of a call, or None after an error of ours; others are faults."""
+    """The result of a call, or None after an error of this package; other errors propagate."""
     try:
         with quiet():
             return call()
@@ -263,7 +263,7 @@ def refused(call, names=NAMES_OF_ARGUMENTS):
 
 
 def snapshot(value):
-    """All values of a container; a pickle would hold what pandas remembers, too."""
+    """All values of a container (a pickle would also contain caches of pandas)."""
     dense = value.toarray() if sparse.issparse(value) else value
     return repr(np.asarray(dense, dtype=object).tolist())
 
@@ -320,6 +320,6 @@ if pd:
 
 @st.composite
 def bad(draw, values, shapes=BAD_SHAPES):
-    """The values with something wrong; numbers unless they are integers, as names of queries."""
+    """The values with one thing wrong."""
     ways = BAD | shapes | ({} if values.dtype.kind == "i" else BAD_NUMBERS)
     return ways[draw(st.sampled_from(sorted(ways)))](values)

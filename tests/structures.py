@@ -1,6 +1,6 @@
-"""Structures as their formulas say, in dense numpy, and judgements to aggregate.
+"""Structures by their formulas, in dense numpy, and judgments to aggregate.
 
-Independent of the package: the judgements of a query are matrices, of shape (k, m, m).
+Independent of the package: the judgments of a query are matrices, of shape (k, m, m).
 """
 
 import numpy as np
@@ -118,24 +118,24 @@ DEFINITIONS = {
 
 
 def draw_matrices(rng, m, k, density=0.3):
-    """Judgements of one query, the first of them a cycle through all documents."""
+    """Judgments of one query, the first of them a cycle through all documents."""
     Y = rng.choice([0.5, 1.0, 2.0], (k, m, m)) * (rng.random((k, m, m)) < density)
     Y[:, np.arange(m), np.arange(m)] = 0.0
     if k and m > 1:
         Y[0, np.arange(m), (np.arange(m) + 1) % m] += 1.0
-    # A judgement that states nothing would not be known to exist.
+    # A judgment without preferences would not appear in the target.
     return Y[Y.any(axis=(1, 2))]
 
 
 def target_of(rng, matrices):
-    """Target of the judgements of all queries, rows and preferences in mixed order."""
+    """Target of the judgments of all queries, rows and preferences in mixed order."""
     sizes = [Y.shape[1] for Y in matrices]
     qid = rng.permutation(np.repeat([f"q{i}" for i in range(len(sizes))], sizes))
     parts = []
     for i, Y in enumerate(matrices):
         rows = np.flatnonzero(qid == f"q{i}")
         judgment, j, l = np.nonzero(Y)
-        # Numbers of judgements mean something within a query only.
+        # Numbers of judgments are local to a query.
         parts.append((rows[j], rows[l], Y[judgment, j, l], 7 * judgment))
     winner, loser, weight, judgment = map(np.concatenate, zip(*parts))
     order = rng.permutation(len(winner))

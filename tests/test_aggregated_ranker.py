@@ -87,7 +87,7 @@ def test_closed_form_is_the_minimum_of_the_risk(order, weighted, rng):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_of_the_mean_target(loss, rng):
-    """Losses are affine in the targets: the mean loss has its minimum at that of the mean."""
+    """Losses are affine in targets: the mean loss and the loss of the mean share a minimum."""
     X, y, qid, _ = make(rng, sizes=(3, 4, 2), n_comparisons=14)
     queries = Queries.from_qid(qid)
     share = queries.group(counts(y))

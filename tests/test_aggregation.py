@@ -129,7 +129,7 @@ def test_the_bradley_terry_population_is_ordered_by_its_relevances(name, rng):
     assert np.array_equal(np.argsort(s), np.argsort(r))
 
 
-# The right eigenvector of the turned matrix is the left one, which is no function of the right.
+# Reversed preferences transpose the matrix, whose principal eigenvector is a different one.
 @pytest.mark.parametrize("name", sorted(set(PAIR_STRUCTURES) - {"principal_eigenvector"}))
 def test_turned_preferences_turn_the_scores(name, rng):
     wins = rng.integers(0, 10, (5, 5))
@@ -151,7 +151,7 @@ def test_no_comparisons_no_order(name):
 @every_pair_structure
 @pytest.mark.filterwarnings("ignore:Query:UserWarning")
 def test_weight_zero_states_nothing(name):
-    # But its judgement was made: it counts for the empirical law.
+    # But its judgment was made: it counts for the empirical law.
     winner, loser, weight = [0, 1, 1, 3], [1, 0, 2, 0], [1.0, 2.0, 1.0, 0.0]
     y = PreferenceTarget.from_comparisons(winner, loser, np.zeros(4), weight=weight)
     shorter = PreferenceTarget.from_comparisons(
@@ -168,7 +168,7 @@ def test_weight_zero_states_nothing(name):
 def test_structure_is_what_it_is_defined_as(name, options, rng, matrices):
     y = target_of(rng, matrices)
     scores = STRUCTURES[name](y, **options)
-    atol = 1e-5 if name == "bradley_terry" else 1e-8  # what the minimiser of the test reaches
+    atol = 1e-5 if name == "bradley_terry" else 1e-8  # what the minimizer of the test reaches
     for i, Y in enumerate(matrices):
         np.testing.assert_allclose(
             scores[rows_of(y, i)], DEFINITIONS[name][0](Y, **options), atol=atol
@@ -192,13 +192,13 @@ def test_matrices_are_what_they_are_defined_as(sparse, rng, matrices):
         np.testing.assert_allclose(mean, Y.sum(axis=0) / max(len(Y), 1), atol=1e-12)
 
 
-def test_mean_adjacency_is_the_adjacency_over_the_judgements(rng, matrices):
+def test_mean_adjacency_is_the_adjacency_over_the_judgments(rng, matrices):
     y = target_of(rng, matrices)
     for mean, whole, k in zip(mean_adjacency(y), y.matrices(), y.n_judgments, strict=True):
         np.testing.assert_allclose(mean * max(k, 1), whole)
 
 
-def test_default_smoothing_is_half_a_judgement(rng):
+def test_default_smoothing_is_half_a_judgment(rng):
     matrices = [draw_matrices(rng, 5, 8)]
     y = target_of(rng, matrices)
     np.testing.assert_allclose(
@@ -227,7 +227,7 @@ def test_borda_is_the_win_rate_when_all_pairs_are_compared_alike(rng):
         np.testing.assert_allclose(w, total / 2 + b / 8)
 
 
-def test_borda_is_the_net_preference_over_the_judgements(rng, matrices):
+def test_borda_is_the_net_preference_over_the_judgments(rng, matrices):
     y = target_of(rng, matrices)
     k = y.n_judgments[y.queries().codes]
     np.testing.assert_allclose(borda(y), y.net_preference() / np.maximum(k, 1))
@@ -287,7 +287,7 @@ def test_the_bradley_terry_population_is_recovered(structure, limit):
     )
 
 
-def test_default_smoothing_vanishes_as_judgements_accumulate():
+def test_default_smoothing_vanishes_as_judgments_accumulate():
     limit = (len(R) * R - R.sum()) / (len(R) - 1)
     gaps = [
         np.abs(mean_log_odds(PreferenceTarget.from_matrices(population(R, n)))[0] - limit).max()

@@ -31,7 +31,7 @@ def rows():
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch):
-    """Small data have several chunks."""
+    """Make chunks small, so that small data have several."""
     sizes = {
         "CACHE_CELLS": 1 << 10,
         "PART_CELLS": 1 << 12,

@@ -49,12 +49,12 @@ MODULES = sorted(
 
 
 def room_of(path):
-    """The first name below the package."""
+    """The room of a file: the first name below the package."""
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
 def imported(path):
-    """Absolute dotted names of all imports, at whatever depth."""
+    """Absolute dotted names of all imports, also inside functions."""
     inside = path.is_relative_to(ROOT)
     package = ["skcalrank", *path.relative_to(ROOT).parts[:-1]] if inside else []
     for node in ast.walk(ast.parse(path.read_text())):
@@ -148,7 +148,7 @@ def type_checks(tree, room):
 
 
 def options_asked_for(tree):
-    """Parameters of measures that an object is asked whether it has them."""
+    """Parameters of measures in calls of hasattr and getattr."""
     for call in calls(tree, "getattr", "hasattr"):
         owner, name = call.args[:2]
         if getattr(owner, "id", None) != "self" and getattr(name, "value", None) in OPTIONS:
@@ -244,7 +244,7 @@ def test_tests_go_through_the_doors():
 
 
 def owner(node):
-    """The name before the dot; "self" for what is an attribute of nothing."""
+    """The name before the dot of an attribute; "self" if there is none."""
     return getattr(node.value, "id", None) if isinstance(node, ast.Attribute) else "self"
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with an argument is said with its name, whoever finds it."""
+"""Errors about an argument contain its name, wherever they are raised."""
 
 from datetime import date
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""Optimizers and enumeration against what is proved: regret bounds and noise conditions."""
+"""Attempts to break proved bounds and noise conditions, by optimization and enumeration."""
 
 from itertools import product
 
@@ -19,13 +19,13 @@ from skcalrank.data import Queries
 from skcalrank.losses import LOSSES, get_loss
 from skcalrank.measures import get_measure
 
-# One is given the sum of the targets, one has its worst laws where the optimizer seldom looks.
+# For the first eta is the sum of targets; the optimizer rarely finds worst cases of the second.
 LOOSE = ("bregman_kl", "differentiable_hinge")
 OF_LARGEST = ("pairwise_logistic", "pairwise_exponential")
 
 
 class Attack:
-    """Target regret over its bound, of laws of relevances and scores side by side."""
+    """Target regret over its bound, for rows of label distributions and scores."""
 
     def __init__(self, loss, measure, r):
         labels = np.array(list(product((0.0, 1.0), repeat=r)))

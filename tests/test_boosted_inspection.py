@@ -85,14 +85,14 @@ def test_a_start_without_parts_is_named(data):
     start = boosted("lightgbm", n_estimators=3, validation_fraction=None)
     ranker = boosted("lightgbm", start=start, n_estimators=3).fit(X, y, qid)
     assert ranker.start_ is not None
-    with pytest.raises(ValueError, match=r"begin at scores of BoostedRanker, .*not linear"):
+    with pytest.raises(ValueError, match=r"start must be linear .* got BoostedRanker"):
         explain_order(ranker, X, 0, 1)
 
 
 def test_linear_trees_have_no_parts(data):
     X, y, qid = data
     ranker = boosted("lightgbm", engine_params={"linear_tree": True}).fit(X, y, qid)
-    with pytest.raises(ValueError, match=r"no parts of these scores: .*linear trees"):
+    with pytest.raises(ValueError, match=r"cannot split these scores .*linear trees"):
         explain_order(ranker, X, 0, 1)
 
 
@@ -155,7 +155,7 @@ def test_categories_that_shap_takes_for_numbers_are_refused(ranked, data):
 def test_trees_that_shap_does_not_know_are_named(data):
     X, y, qid = data
     ranker = NDCGRanker(AdaBoostRegressor(n_estimators=2, random_state=0)).fit(X, y, qid)
-    with pytest.raises(ValueError, match="no parts of scores of AdaBoostRegressor"):
+    with pytest.raises(ValueError, match="shap cannot explain AdaBoostRegressor"):
         explain_order(ranker, X, 0, 1)
 
 
@@ -164,7 +164,7 @@ def test_parts_that_do_not_sum_to_the_scores_are_refused(data, monkeypatch):
     X, y, qid = data
     ranker = NDCGRanker(TREES[0]).fit(X, y, qid)
     monkeypatch.setattr(type(ranker), "decision_function", lambda *_: np.arange(2.0))
-    with pytest.raises(ValueError, match="do not sum to the scores"):
+    with pytest.raises(ValueError, match="do not sum to its scores"):
         explain_order(ranker, X, 0, 1)
 
 

@@ -210,7 +210,7 @@ def test_contributions_sum_to_the_scores(engine, start, data):
 
 
 def folds_of(qid, n_folds):
-    """Every other query trains every model, and the others are dealt to folds."""
+    """Folds: every second query trains every model, the others are held out in turn."""
     return np.where(qid % 2, -1, qid // 2 % n_folds)
 
 
@@ -261,10 +261,10 @@ def test_one_model_gives_the_scores_that_it_predicts(data):
     ("folds", "message"),
     [
         (lambda qid: np.arange(len(qid)) % 2, "equal within each query: hold out whole queries"),
-        (lambda qid: qid[:-1], "folds must be whole numbers, one for each of n_samples=300 rows"),
-        (lambda qid: qid * 0.5, "folds must be whole numbers"),
-        (lambda qid: qid * 0 - 1, "leaves none to stop early on"),
-        (lambda qid: qid * 0, "none to train on"),
+        (lambda qid: qid[:-1], "folds must be integers of shape .n_samples=300,"),
+        (lambda qid: qid * 0.5, "folds must be integers"),
+        (lambda qid: qid * 0 - 1, "must leave rows both to train on"),
+        (lambda qid: qid * 0, "rows both to train on"),
     ],
 )
 def test_folds_that_are_none_are_refused(folds, message, data):

@@ -25,7 +25,7 @@ NAMES = list(WORTH)
 
 
 def table(library, kind, n_queries=30, seed=0):
-    """Rows of which a column of text tells the grade, with missing cells, and their queries."""
+    """Rows whose grade depends on a column of text with missing cells, labels and queries."""
     X, _, qid = made_queries(n_queries, seed)
     rng = np.random.default_rng(seed)
     names = rng.choice(NAMES, len(X)).tolist()
@@ -119,7 +119,7 @@ def test_other_columns_are_refused_by_name(library):
 def test_a_column_of_mixed_types_is_named():
     X, y, qid = table("pandas", "text")
     X["flower"] = [1, "rose", *X["flower"][2:]]
-    with pytest.raises(ValueError, match=r"text, 'flower', of which one mixes types"):
+    with pytest.raises(ValueError, match=r"'flower' of X must hold .* got int and str\. Convert"):
         boosted(FIRST).fit(X, y, qid)
 
 
@@ -136,7 +136,7 @@ def test_a_validation_table_is_read_as_the_other(engine):
     other = table("pandas", "category", seed=1)
     ranker = boosted(engine, eval_set=other).fit(X, y, qid)
     assert ranker.validation_scores_.max() > 0.95
-    with pytest.raises(ValueError, match=r"eval_set of .*feature names should match"):
+    with pytest.raises(ValueError, match=r"eval_set, a tuple of .*feature names should match"):
         boosted(engine, eval_set=(other[0][["size"]], *other[1:])).fit(X, y, qid)
 
 

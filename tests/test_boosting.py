@@ -44,7 +44,7 @@ WAYS = {
 
 @pytest.fixture(params=WAYS)
 def way(request):
-    """``derivatives(y, scores, weight, loss=..., ...)`` as a library asks for them."""
+    """``derivatives(y, scores, weight, loss=..., ...)`` through the interface of a library."""
     make, through = WAYS[request.param]
 
     def derivatives(y, scores, weight=None, sizes=SIZES, **options):
@@ -222,7 +222,7 @@ def test_groups_without_documents(labels, scores):
 
 @dataclass(frozen=True)
 class Counting(PositionalMeasure):
-    """The labels themselves, and how often they were asked for."""
+    """A measure whose targets are the labels, which counts their computations."""
 
     name: ClassVar[str] = "counting"
 
@@ -329,7 +329,7 @@ def has_targets(measure):
 @pytest.mark.parametrize("name", [n for n, m in MEASURES.items() if not has_targets(m)])
 def test_measures_without_targets_are_refused(name):
     fitting = "auc, dcg, err, eru, f1, hit, map, mrr, ndcg"
-    with pytest.raises(ValueError, match=f"{name} has no targets .* {fitting}"):
+    with pytest.raises(ValueError, match=f"must have targets .* got {name}. .* {fitting}"):
         lightgbm_objective(name)
 
 
@@ -356,9 +356,9 @@ def test_errors_about_rows(labels, scores):
         objective(labels, scores)
     with pytest.raises(MissingQidError, match=r"group=group_sizes\(qid\)"):
         lightgbm_metric()(labels, scores, None)
-    with pytest.raises(ValueError, match="14 labels and 14 scores, and the group sizes sum to 10"):
+    with pytest.raises(ValueError, match="14 labels, 14 scores and group sizes with sum 10"):
         objective(labels, scores, None, [4, 6])
-    with pytest.raises(ValueError, match="14 labels and 3 scores"):
+    with pytest.raises(ValueError, match="14 labels, 3 scores"):
         objective(labels, scores[:3], None, SIZES)
     with pytest.raises(ValueError, match="sample_weight must have shape"):
         objective(labels, scores, np.ones(3), SIZES)
@@ -386,7 +386,7 @@ def test_metric_undefined_everywhere(scores):
 def test_group_sizes():
     np.testing.assert_array_equal(group_sizes([3, 3, 1, 2, 2, 2]), [2, 1, 3])
     np.testing.assert_array_equal(group_sizes(RankingTarget([0.0, 1], ["a", "b"]).qid), [1, 1])
-    with pytest.raises(ValueError, match="rows of query 7 do not stand together"):
+    with pytest.raises(ValueError, match="must be contiguous, and query 7 comes in several"):
         group_sizes([5, 7, 7, 3, 7, 3])
     with pytest.raises(ValueError, match=r"missing value .* in row 1"):
         group_sizes([1.0, np.nan])

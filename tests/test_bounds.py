@@ -43,7 +43,7 @@ each_loss = pytest.mark.parametrize("loss", LOSSES)
 
 
 def bound_of(measure, loss, regret, law, **options):
-    """The bound, with the numbers that it needs read off the distribution."""
+    """The bound, with its parameters computed from the distribution."""
     targets, U = law.targets(measure), law.expected_targets(measure)
     if loss == "bregman_kl":
         options["eta"] = targets.sum(axis=1).max() or 1.0
@@ -62,7 +62,7 @@ def draw(measure, rng, r=None, n=None):
 
 
 def near_and_far_scores(minimizer, rng, n):
-    """Scores around the minimiser and far from it, a third of them with ties."""
+    """Scores around the minimizer and far from it, a third of them with ties."""
     around = np.clip(minimizer, -8, 8)
     scores = around + rng.normal(size=(n, len(around))) * 10 ** rng.uniform(-4, 1, (n, 1))
     scores[::3] = np.round(scores[::3] * 2) / 2
@@ -152,7 +152,7 @@ def close_laws():
 
 
 def ratios(loss, laws, scale=1.0):
-    """Target regret over bound of the suboptimal scores of least risk."""
+    """Target regret over bound, for the suboptimal scores of smallest risk."""
     for law in laws:
         result = calibration_gap(loss, "sort", "precision@1", law)
         if 1e-7 < result.gap < np.inf:
@@ -307,7 +307,7 @@ def test_shapes_and_sizes(rng):
         each = [regret_bound(measure, loss, 0.3, r=r) for r in sizes]
         assert regret_bound(measure, loss, 0.3, r=sizes) == max(each)
     assert regret_bound("ndcg", "squared", 0.3, r=1) == 0.0
-    # A cutoff beyond the documents, or a discount of one value, tells nothing apart.
+    # With a cutoff beyond the documents, or a constant discount, all orders are equal.
     assert regret_bound("precision", "squared", 0.3, r=5) == 0.0
 
 

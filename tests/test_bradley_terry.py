@@ -39,7 +39,7 @@ def test_bradley_terry_gives_the_published_abilities(data, digits):
 
 
 def draw_comparisons(rng, n_queries=12, m=7, n=60, **options):
-    """Comparisons of queries of which every one has a maximum of the likelihood."""
+    """Comparisons in queries whose likelihood has a maximum."""
     qid = np.repeat(np.arange(n_queries), m)
     cycle = np.arange(len(qid))
     following = cycle + 1 - m * (cycle % m == m - 1)

@@ -26,7 +26,7 @@ LOSSES = ("squared", "centered", "pairwise_squared")
 
 
 def predicted_positions(ranker, labels, probabilities):
-    """The ranking that the ranker learns from a law of the labels."""
+    """The ranking that a ranker fitted to a distribution of the labels predicts."""
     X = np.ones((len(labels), 1))
     ranker.set_params(estimator=LinearRegression())
     ranker.fit(X, labels, sample_weight=probabilities)
@@ -40,7 +40,7 @@ def expected_value(value, labels, probabilities, positions):
 
 
 def regret(value, labels, probabilities, positions):
-    """Best expected value of any ranking minus the one of the ranking given."""
+    """Regret of a ranking: largest expected value minus its expected value."""
     rankings = np.vstack([positions, all_positions(len(positions))])
     values = expected_value(value, labels, probabilities, rankings)
     return values.max() - values[0]
@@ -116,7 +116,7 @@ def test_score_form_of_map_fails_outside(loss):
 
 
 def draw_dags(n, r, rng):
-    """Weighted DAGs as matrices: each of the edges of a random order, or not."""
+    """Random weighted DAGs as matrices: each edge of a random order exists or not."""
     out = np.zeros((n, r, r))
     for matrix in out:
         order = rng.permutation(r)
@@ -276,7 +276,7 @@ def test_loss_classifier_is_bayes_optimal(loss, rng):
         chosen = chosen // 10
     risk = law @ loss
     np.testing.assert_allclose(risk[np.arange(n_points), chosen], risk.min(axis=1), atol=1e-8)
-    # Differences of the expected losses are those of the law.
+    # Differences of expected losses equal those under the true distribution.
     estimated = classifier.expected_loss(np.eye(n_points))
     assert estimated.shape == risk.shape
     np.testing.assert_allclose(estimated - estimated[:, :1], risk - risk[:, :1], atol=1e-8)

@@ -1,4 +1,4 @@
-"""Calibration functions: never above what laws show, reached, and 0 where theory says so."""
+"""Calibration functions: lower bounds for every distribution, attained, and 0 where theory says."""
 
 from itertools import combinations, permutations, product
 
@@ -125,7 +125,7 @@ def test_exact_map_against_another_solver():
 
 @pytest.mark.parametrize("loss", ["logistic", "exponential", "squared_hinge"])
 def test_other_losses_reach_their_bound(loss):
-    # Of two documents next to each other, of mean targets around 1/2: the bound is tight there.
+    # For two documents with mean targets near 1/2, the bound is tight.
     eps = 0.01
     h = calibration_function(loss, "sort", "precision@1", 2, eps)
     bound = regret_bound("precision@1", loss, h, r=2, eta=1.0)

@@ -1,4 +1,4 @@
-"""Calibration functions of MAP, ERR and pairwise disagreement against all laws of a grid."""
+"""Calibration functions of MAP, ERR and pairwise disagreement, by search over a grid."""
 
 from functools import cache
 from itertools import combinations, permutations, product
@@ -49,7 +49,7 @@ def all_labels(measure, r):
 
 
 def all_laws(n_labels, n_outcomes, parts):
-    """Every law of so many outcomes in multiples of one over `parts`, one a row."""
+    """Every distribution over the outcomes in multiples of 1 / `parts`, one in each row."""
     cuts = combinations(range(1, parts), n_outcomes - 1)
     shares = np.diff([[0, *cut, parts] for cut in cuts]) / parts
     chosen = np.array(list(combinations(range(n_labels), n_outcomes)))
@@ -79,7 +79,7 @@ def distances(values):
 
 @cache
 def searched(measure, r):
-    """Regret of each order under each law, and the surrogate regret at which it is predicted."""
+    """Regret of each order per distribution, and smallest surrogate regret that predicts it."""
     labels = all_labels(measure, r)
     orders = np.array(list(permutations(range(r))))
     values = np.array([[worth(measure, y, np.argsort(o) + 1) for o in orders] for y in labels])

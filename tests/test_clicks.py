@@ -190,7 +190,7 @@ def test_documents_that_nobody_examined_get_the_default():
 
 @pytest.mark.parametrize("order_scores", [None, "p"])
 def test_estimates_recover_the_truth(rng, order_scores):
-    # Also where what is clicked often is shown first, when clicks per showing would not.
+    # Also if documents with many clicks are shown first; clicks per impression would be biased.
     qid = rng.permutation(np.repeat(np.arange(30), rng.integers(2, 12, 30)))
     p = rng.uniform(0.05, 0.6, len(qid))
     scores = None if order_scores is None else 3 * p
@@ -240,7 +240,7 @@ def test_queries_are_drawn_uniformly_and_shown_as_far_as_they_reach(rng):
     code = queries.codes[y.shown_rows[y.ptr[:-1]]]
     for q, size in enumerate(queries.sizes):
         assert (np.diff(y.ptr)[code == q] == min(size, 5)).all()
-    # The door accepts what was drawn.
+    # The constructor accepts the drawn sessions.
     assert ClickSessions(qid, np.split(y.shown_rows, y.ptr[1:-1]), y.clicked_position) == y
 
 

@@ -1,4 +1,4 @@
-"""Scores of several systems beside each other: values, tables, pictures, guard rails."""
+"""Comparisons of scores of several systems: values, tables, plots, errors and warnings."""
 
 import re
 import warnings
@@ -282,7 +282,7 @@ def test_pictures(result):
 
 def test_pictures_that_cannot_be_drawn(result, data, scores):
     pytest.importorskip("matplotlib")
-    with pytest.raises(ValueError, match="system='c' is read with kind='queries' only"):
+    with pytest.raises(ValueError, match="system must be None unless kind='queries', got 'c'"):
         result.plot(system="c")
     with pytest.raises(ValueError, match="measure must be one of 'ndcg@3', 'spearman'"):
         result.plot("map")
@@ -292,7 +292,7 @@ def test_pictures_that_cannot_be_drawn(result, data, scores):
     alone = compare(y, {"a": scores["a"]}, MEASURES, qid=qid)
     assert alone.plot(kind="means").systems == ["a"]
     for kind in ("differences", "queries"):
-        with pytest.raises(ValueError, match="one system, and so no differences"):
+        with pytest.raises(ValueError, match=r"one system|two systems"):
             alone.plot(kind=kind)
 
 
@@ -341,7 +341,7 @@ def test_rows_in_another_order_are_refused():
     scores["b"][:2] = [1.0, 0.0]
     assert isinstance(compare(y, scores, ["map"], qid=QID), Comparison)
     scores["b"] = scores["b"].iloc[::-1]
-    with pytest.raises(ValueError, match=r"scores\['b'\] has the index of y_true in another order"):
+    with pytest.raises(ValueError, match=r"scores\['b'\] must have its rows in the order of"):
         compare(y, scores, ["map"], qid=QID)
     # An index of other names says nothing.
     scores["b"].index = range(100, 116)
@@ -356,11 +356,11 @@ def test_rows_without_queries_are_warned_of():
     of_queries, of_number = caught
     assert of_queries.category is OneQueryWarning
     assert str(of_queries.message).startswith("compare got y of 16 rows and no qid")
-    assert str(of_number.message).startswith("Only 1 queries count by 'map'")
+    assert str(of_number.message).startswith("'map' is defined on 1 queries only")
 
 
 class Twice:
-    """What a Series with an index that is not unique is."""
+    """A stand-in for a Series whose index is not unique."""
 
     def __len__(self):
         return 2
@@ -378,7 +378,7 @@ VALUES = {"a": {"m": {"q1": 0.1, "q2": 0.2}}}
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"b": {"m": {"q1": 0.1}}}, r"values\['b'\]\['m'\] .* and lacks 1 \('q2'\)"),
+        ({"b": {"m": {"q1": 0.1}}}, r"values\['b'\]\['m'\] .* but it lacks 1 \('q2'\)"),
         ({"b": {"m": {"q1": 0, "q2": 0, "q3": 0}}}, r"has in addition 1 \('q3'\)"),
         ({"b": {"n": {"q1": 0, "q2": 0}}}, "must hold every measure .* got no 'm'"),
         ({"b": {"m": [1.0, 2.0, 3.0]}}, r"a value for each of 2 queries, got shape \(3,\)"),

@@ -1,4 +1,4 @@
-"""Estimators beside each other, by folds of whole queries."""
+"""Comparison of estimators by cross-validation over whole queries."""
 
 import numpy as np
 import pytest
@@ -108,7 +108,7 @@ def test_frames(data):
     expected = cross_compare(ESTIMATORS, X, y, qid, MEASURES, pairs="all")
     np.testing.assert_allclose(found.values, expected.values)
     assert len(found.differences) == 6
-    with pytest.raises(ValueError, match="those compared here are of folds"):
+    with pytest.raises(ValueError, match="must be called on a comparison over queries"):
         found.queries_needed(0.01)
     assert found.to_frame().n.tolist() == [5] * 6
 
@@ -123,9 +123,9 @@ def test_frames(data):
         ({"cv": 1}, "cv must be an integer >= 2, the number of folds, got 1"),
         (
             {"cv": list(KFold(4).split(range(sum(SIZES))))},
-            "cv: the training part of split 0 cuts query",
+            "but the training part of split 0 cuts query",
         ),
-        ({"cv": [(np.arange(6), np.arange(6, 15))]}, "cv must make two splits or more"),
+        ({"cv": [(np.arange(6), np.arange(6, 15))]}, "cv must have at least two splits"),
         ({"cv": 0.5}, "cv must be a number of folds, a splitter or splits, got 0.5"),
         ({"cv": 11}, "n_splits must be at most the number of queries, 10, got 11"),
         ({"qid": None}, "cross_compare needs the queries of the rows"),
@@ -143,9 +143,9 @@ def test_what_cannot_be_compared(data, change, words):
 def test_folds_that_share_queries_are_refused(data):
     X, y, qid = data
     (train, test), *_ = QueryKFold(2).split(X, qid=qid)
-    with pytest.raises(ValueError, match=r"cv: split 1 has query .* in both parts"):
+    with pytest.raises(ValueError, match=r"got query .* in both parts of split 1"):
         cross_compare(ESTIMATORS, X, y, qid, MEASURES, cv=[(train, test), (train, train)])
-    with pytest.raises(ValueError, match="cv: the test part of split 0 is empty"):
+    with pytest.raises(ValueError, match="but the test part of split 0 is empty"):
         cross_compare(ESTIMATORS, X, y, qid, MEASURES, cv=[(train, test[:0]), (train, test)])
 
 

@@ -1,4 +1,4 @@
-"""What cannot be read, or would be read as something else, is an error that says where."""
+"""Files that cannot be read, or would be misread, raise an error that names the place."""
 
 import bz2
 import gzip

@@ -175,7 +175,7 @@ def test_a_partition_without_rows_or_weight(rng):
             ValueError, match=r"positive sample_weight|sample_weight must be positive"
         ):
             method(dX, dy, dq, 0 * dw)
-    # Where there is no weight a query is in two partitions all the same.
+    # A query in two partitions is refused even if its weight is 0.
     with pytest.raises(ValueError, match="in partitions 1 and 2"):
         NDCGRanker().fit(dX, dy, da.from_array(0 * qid, chunks=dq.chunks), dw)
 

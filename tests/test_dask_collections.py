@@ -154,7 +154,7 @@ BAD = {
         r"X and y must have equally many rows, got 51 and 50",
     ),
     "shorter in memory": (lambda X, y, _q: (X, y, np.ones(3)), r"equally many rows, got 51 and 3"),
-    "judgements": (
+    "judgments": (
         lambda X, _y, _q: (X, PreferenceTarget.from_relevance(np.arange(51), np.ones(51)), None),
         "y must be an array or.*got PreferenceTarget",
     ),

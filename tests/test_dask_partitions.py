@@ -1,4 +1,4 @@
-"""Partitions of whole queries, and what is computed of them."""
+"""Partitions of whole queries, and computations on them."""
 
 import pickle
 
@@ -41,7 +41,7 @@ def test_queries_in_two_partitions(rng):
     ):
         with pytest.raises(ValueError, match=message):
             call()
-    # Of scores queries are no matter.
+    # Prediction does not depend on the partitions of queries.
     ranker.predict(dX, dq).compute()
 
 
@@ -76,7 +76,7 @@ def test_partition_by_query(kind, scattered, names, rng):
     assert ours.score(*moved) == pytest.approx(ours.score(features, y, qid, weight))
 
 
-# Of any hashable type; an array of objects is what pandas makes of strings.
+# Queries of any hashable type; pandas stores strings as arrays of objects.
 NAMES = {
     "objects": lambda qid: np.array([f"query {q}" for q in qid.tolist()], dtype=object),
     "series": lambda qid: pd.Series([f"query {q}" for q in qid.tolist()]),

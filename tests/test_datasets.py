@@ -352,7 +352,7 @@ def test_numbers_that_are_too_large(row, chunk_rows, tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
 def test_chunks_of_a_pipe(tmp_path):
-    # What was read of it first would be missing in what is read of it next.
+    # A pipe cannot be read a second time from the beginning.
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ValueError, match="is a pipe or a device, and a file is read more than"):
         list(load_letor(tmp_path / "pipe", chunk_rows=5))
@@ -455,7 +455,7 @@ def test_columns_of_tables(frame, tmp_path):
         ("qid,label\n1,0\n", "no column of numbers"),
         (
             "qid,label,a\n1,0,2\n,0,2\n",
-            "bad.csv, row 2, column 'qid' has no value: the row has no query",
+            "bad.csv, row 2, column 'qid' has no value: every row must name its query. Drop",
         ),
         ("qid,label,a\n1,0,2\n1,high,2\n", "bad.csv, row 2, column 'label' is no number: .*'high'"),
         ("qid,label,a\n1,0,2\n1,0,2,3\n", "line 3"),

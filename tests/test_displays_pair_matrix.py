@@ -108,7 +108,7 @@ def test_row_of_the_label_ranking_form():
     np.testing.assert_allclose(display.matrix[off], expected[off])
     first = PairMatrixDisplay.from_estimator(ranker, X)
     np.testing.assert_array_equal(first.positions, ranker.rank(X)[0])
-    with pytest.raises(ValueError, match=r"query=30: .* 0 to 29"):
+    with pytest.raises(ValueError, match=r"label-ranking form, 0 to 29, got 30"):
         PairMatrixDisplay.from_estimator(ranker, X, query=30)
 
 
@@ -131,28 +131,28 @@ def test_ranker_at_the_end_of_a_pipeline_or_search(rng):
 def test_pair_matrix_of_a_ranker_says_what_is_wrong(rng):
     X, y, qid = make_data(rng)
     make = PairMatrixDisplay.from_estimator
-    with pytest.raises(ValueError, match="NDCGRanker has no surrogate values of pairs"):
+    with pytest.raises(ValueError, match="fitted with surrogate='pairwise', got NDCG"):
         make(NDCGRanker().fit(X, y, qid), X, qid=qid)
     with pytest.raises(ValueError, match="surrogate='pairwise'"):
         make(AveragePrecisionRanker(relevance_level=1).fit(X, y, qid), X, qid=qid)
     ranker = PAIRWISE["pd"].fit(X, y, qid)
-    with pytest.raises(ValueError, match="query=99 is none of qid: "):
+    with pytest.raises(ValueError, match=r"query must be one of .* got 99"):
         make(ranker, X, qid=qid, query=99)
-    with pytest.raises(ValueError, match="query=10 is none of qid: there is no qid"):
+    with pytest.raises(ValueError, match="query must be one of qid, which is None, got 10"):
         make(ranker, X, query=10)
     with pytest.raises(MissingQidError):
         make(ranker, X)
-    with pytest.raises(ValueError, match=r"item_names has shape \(3,\): give 32 names"):
+    with pytest.raises(ValueError, match=r"item_names must have 32 names, got shape \(3,\)"):
         make(ranker, X, qid=qid, item_names=list("abc"))
 
 
 @pytest.mark.parametrize(
     ("u", "positions", "match"),
     [
-        ([[0, 1, 2], [1, 0, 2]], None, r"u must be square.* got \(2, 3\)"),
+        ([[0, 1, 2], [1, 0, 2]], None, r"u must be a square.* got shape \(2, 3\)"),
         ([[0, np.nan], [1, 0]], None, "NaN"),
-        ([[0, 1], [1, 0]], [0, 1], "the position, from 1 to 2, of each document"),
-        ([[0, 1], [1, 0]], [1, 2, 3], "the position, from 1 to 2"),
+        ([[0, 1], [1, 0]], [0, 1], "the positions 1 to 2 of the documents"),
+        ([[0, 1], [1, 0]], [1, 2, 3], "the positions 1 to 2"),
     ],
 )
 def test_pair_matrix_says_what_is_wrong(u, positions, match):

@@ -48,7 +48,7 @@ def test_points_are_regrets_of_one_law(monkeypatch):
     law = LabelDistribution([[0, 1, 2], [2, 0, 1]], [0.75, 0.25])
     monkeypatch.setattr(LabelDistribution, "random", lambda *_args, **_kwargs: law)
     display = RegretBoundDisplay.from_loss("dcg", "squared", n_samples=10, random_state=0)
-    # Of three documents there are six orders, and so many regrets.
+    # Three documents have six orders, so six possible regrets.
     values = law.bayes_value("dcg") - law.order_values("dcg")
     apart = np.abs(display.target_regret[:, None] - values)
     np.testing.assert_allclose(apart.min(axis=1), 0, atol=1e-12)
@@ -92,9 +92,9 @@ def test_points_without_a_bound_or_any_regret():
 @pytest.mark.parametrize(
     ("call", "match"),
     [
-        (lambda make: make.from_regrets([1], [1, 2]), "has 1 values, target_regret 2"),
-        (lambda make: make.from_regrets([-1], [1]), "surrogate_regret holds -1"),
-        (lambda make: make.from_regrets([1], [-1]), "target_regret holds -1"),
+        (lambda make: make.from_regrets([1], [1, 2]), "got 1 and 2 values"),
+        (lambda make: make.from_regrets([-1], [1]), "surrogate_regret must be non-negative"),
+        (lambda make: make.from_regrets([1], [-1]), "target_regret must be non-negative"),
         (lambda make: make.from_regrets([np.inf], [1]), "infinity"),
         (lambda make: make.from_regrets([1], [1], scale="root"), "scale must .* got 'root'"),
         (lambda make: make.from_loss("err", "squared"), "calibrated.*got err"),
@@ -115,5 +115,5 @@ def test_regret_bound_says_what_is_wrong(call, match):
 
 @pytest.mark.parametrize("bound", [lambda _: 1.0, lambda regret: np.sqrt(regret)[:-1]])
 def test_a_bound_of_another_shape_is_named(bound):
-    with pytest.raises(ValueError, match=r"bound returned shape .*must return one number for each"):
+    with pytest.raises(ValueError, match=r"bound must return one number for each .* got shape"):
         RegretBoundDisplay.from_regrets([0.1, 0.2, 0.3], [0.1, 0.2, 0.1], bound=bound)

@@ -1,4 +1,4 @@
-"""What the documentation must hold, read from its sources: Sphinx is not needed."""
+"""Requirements on the documentation, checked in its sources, without Sphinx."""
 
 import ast
 import importlib
@@ -50,7 +50,7 @@ def entries(page):
 
 
 def callables(module):
-    """Public classes and functions of a module, and the methods that their classes begin.
+    """Public classes and functions of a module, and methods that the classes introduce.
 
     An override has the parameters of the method that it overrides, and need not repeat them.
     """
@@ -67,7 +67,7 @@ def callables(module):
 
 
 def parameters(value):
-    """Names in a signature. What `*` and `**` hand on is described where it arrives."""
+    """Names in a signature, without `*` and `**`, which are documented where they are passed."""
     if inspect.isclass(value) and issubclass(value, Exception):
         return  # a message, and no signature
     for name, parameter in inspect.signature(value).parameters.items():
@@ -108,7 +108,7 @@ def test_docstrings_describe_every_parameter(module):
 
 
 def stated_defaults(value):
-    """Parameters, and what their descriptions call the default, where that is a literal."""
+    """Documented defaults of parameters, if they are literals."""
     for line in inspect.getdoc(value).splitlines():
         found = re.match(r"(\w[\w, ]*) : .*\bdefault=([\w.+-]+|\".*\")$", line)
         if found and found[2] != "float64":
@@ -124,7 +124,7 @@ def test_docstrings_state_the_defaults(module):
 
 
 def overrides(module):
-    """Methods of public classes, and those of our bases that they stand for."""
+    """Methods of public classes, with the methods of base classes that they override."""
     for _, cls in inspect.getmembers(importlib.import_module(module), inspect.isclass):
         for name, method in inspect.getmembers(cls, inspect.isfunction):
             above = [getattr(base, name, None) for base in cls.__mro__[1:]]

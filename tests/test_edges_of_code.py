@@ -1,4 +1,4 @@
-"""Constants and comparisons that only a case of their own tells from their neighbors."""
+"""Boundary cases of constants and comparisons that other tests do not distinguish."""
 
 import warnings
 

@@ -77,7 +77,7 @@ TABLE = {
     "qid missing in rank": (lambda: fit().rank(X), MissingQidError, "rank got none"),
     "qid missing in top_k": (lambda: fit().top_k(X), MissingQidError, "got none"),
     # -- preferences
-    "judgement with a cycle": (
+    "judgment with a cycle": (
         lambda: comparisons(**CYCLE),
         ValueError,
         "cycle in judgment 4 of query 1.*require_dag",
@@ -107,6 +107,7 @@ TABLE = {
         ValueError,
         "judgment must .* got 2",
     ),
+    "judgments differ": (lambda: comparisons(judgment=[1, 2]), ValueError, "judgment has 2"),
     "negative weight of a preference": (
         lambda: comparisons(weight=[-2.0]),
         ValueError,

@@ -48,7 +48,7 @@ def _fresh_labels(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _few_draws(monkeypatch):
-    # Of a query of many documents, which the checks make, no more are aggregated than it takes.
+    # The checks make queries of many documents: draw few subsets of them, for speed.
     monkeypatch.setattr("skcalrank.rankers._draws._MOST_DRAWS", 16)
 
 

@@ -41,7 +41,7 @@ BIG = 2**60
 
 
 class Key:
-    """Hashable, and equal to nothing that is not a key."""
+    """A hashable key that equals only other keys of its class."""
 
     def __init__(self, v):
         self.v = v

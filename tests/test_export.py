@@ -1,4 +1,4 @@
-"""Exported rankers: what an evaluator of the format computes is what predict returns."""
+"""Exported rankers: an evaluator of the format computes what predict returns."""
 
 import json
 import re
@@ -64,7 +64,7 @@ def column(X, name):
 
 
 def score_of_json(text, X):
-    """Scores by what the documentation says of the format."""
+    """Scores computed from the documented format."""
     found = json.loads(text)
     log = lambda v: np.sign(v) * np.log(1 + np.abs(v))  # noqa: E731
     scores = np.full(len(X), found["intercept"])
@@ -276,7 +276,7 @@ def test_rows_of_single_precision_stay_on_their_side(threshold):
     ranker.fit(rows, np.repeat([0, 1], 30), np.tile(np.arange(30), 2))
     text = ranker.booster_.model_to_string()
     text = re.sub("(?m)^threshold=.*$", f"threshold={threshold!r}", text)
-    # Sizes of trees are told in the text, too.
+    # The text also contains sizes of trees, which no longer fit.
     text = re.sub("(?m)^tree_sizes=.*\n", "", text)
     ranker.booster_ = lightgbm.Booster(model_str=text)
     body = json.loads(to_elasticsearch(ranker, "one", feature_names=["a"]))

@@ -1,4 +1,4 @@
-"""Graphs of ONNX: what onnxruntime computes is what predict returns."""
+"""ONNX graphs: onnxruntime computes what predict returns."""
 
 import numpy as np
 import pytest

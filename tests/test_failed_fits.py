@@ -1,4 +1,4 @@
-"""A fit that fails changes nothing: law over all rankers, and what it protects."""
+"""A fit that fails does not change the estimator, for all rankers."""
 
 import copy
 
@@ -22,7 +22,7 @@ from skcalrank.linear_model import GramRidge
 
 
 class Raising(RegressorMixin, BaseEstimator):
-    """A regressor whose fit raises after it has written to itself."""
+    """A regressor whose fit sets an attribute and then raises."""
 
     def fit(self, X, y, sample_weight=None):
         self.coef_ = np.zeros(X.shape[1])
@@ -114,7 +114,7 @@ def test_steps_of_a_failed_partial_fit_are_undone(rng):
     X, y, qid = make_data(rng)
 
     class Stumbling(SGDRegressor):
-        """Changes its arrays in place, and raises at the second chunk."""
+        """A regressor that changes its arrays in place, and raises at the second chunk."""
 
         def partial_fit(self, X, y, sample_weight=None):
             super().partial_fit(X, y, sample_weight)

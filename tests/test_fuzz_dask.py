@@ -1,4 +1,4 @@
-"""Frames of dask with a history: the result of the same rows in memory, or an error of ours."""
+"""Frames of dask after random operations: results as in memory, or an error of this package."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ STEPS = {
 
 @st.composite
 def frames(draw):
-    """A frame whose rows are told apart by the column "row"."""
+    """A frame with the row number in the column "row"."""
     codes = draw(codes_of_queries(max_queries=5))
     X = draw(matrices(len(codes), 2))
     name = NAMES[draw(st.sampled_from(sorted(NAMES)))]
@@ -86,7 +86,7 @@ OURS = (ValueError, TypeError)
 
 
 def outcome(call):
-    """What a call returns, or None where the package refuses it."""
+    """The result of a call, or None if the package raises one of its errors."""
     with quiet():
         try:
             return call()

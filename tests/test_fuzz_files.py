@@ -1,4 +1,4 @@
-"""Files that were changed at random: read, in chunks as at once, or refused by their name."""
+"""Files with random changes: read equally in chunks and at once, or an error with their name."""
 
 import bz2
 import gzip
@@ -106,7 +106,7 @@ def damaged(draw, content):
 
 
 def read(call, name):
-    """What a reader makes of a file, or None after an error that names the file."""
+    """The data from a file, or None after an error that names the file."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", f".*{name}")
         try:
@@ -118,7 +118,7 @@ def read(call, name):
 
 
 class folder:
-    """A folder of its own for each example."""
+    """A new folder for each example."""
 
     def __enter__(self):
         self.held = tempfile.TemporaryDirectory()
@@ -152,7 +152,7 @@ def test_files_of_a_folder_are_named(file, data):
     with folder() as path:
         for name, text in MOVIELENS.items():
             (path / name).write_bytes(content if name == file else text.encode())
-        # A file that is whole may name what another one no longer lists.
+        # An undamaged file may refer to an entry that the damaged one no longer has.
         read(lambda: load_movielens(path), "u.")
 
 
@@ -192,7 +192,7 @@ def test_letor_in_chunks_is_letor_at_once(data):
 
 
 def check_chunks(parts, whole):
-    """Chunks hold the rows of the whole, which is not read where these are not."""
+    """Check that chunks have the rows of the whole file, or that both raise."""
     if whole is None:
         assert parts is None
     elif parts is not None:

@@ -1,4 +1,4 @@
-"""Metrics of random problems: by enumeration, in every container, and what must not change them."""
+"""Metrics of random problems: enumeration, containers, and invariances."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def problems(draw, name):
 
 
 def one_query(measure, y, scores, ties):
-    """The value of a query, from all orders that its ties leave."""
+    """The value of a query, over all orders of tied documents."""
     if ties in ("stable", "reversed"):
         return definition(measure, y, stable_positions(scores, last_first=ties == "reversed"))
     values = [definition(measure, y, positions) for positions in orders_of_ties(scores)]

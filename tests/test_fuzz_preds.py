@@ -1,4 +1,4 @@
-"""Prediction maps, losses and structures on random values, by enumeration and by their laws."""
+"""Prediction maps, losses and structures on random values: enumeration and properties."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ SIZES = st.sampled_from([1.0, 5e-324, 1e-300, 1e-17, 1e17, 1e150, 1e300])
 
 @st.composite
 def values_of(draw, pred, most=5):
-    """What the map reads of one query."""
+    """Random input of a prediction map for one query."""
     r = draw(st.integers(1, most))
     some = vectors(r, FEW) if pred.shape == "documents" else matrices(r, r, FEW)
     rough = st.sampled_from([0.0, 0.1, 1e-9])
@@ -98,7 +98,7 @@ def test_maps_take_numbers_of_every_size_or_name_them(pred, data):
 
 @st.composite
 def loss_problems(draw, name):
-    """A loss with room above every target, queries, targets, scores and weights."""
+    """A loss whose parameters allow all targets, with queries, targets, scores and weights."""
     queries = Queries.from_qid(np.sort(draw(codes_of_queries())))
     v, s, weight = (
         draw(vectors(queries.n_rows, values))

@@ -1,4 +1,4 @@
-"""Rankers fitted to random problems: in every container, in any order, and with one thing wrong."""
+"""Rankers fitted to random problems: containers, row orders, and bad input."""
 
 import copy
 import pickle
@@ -54,7 +54,7 @@ def problems(draw, least=1):
 
 
 def enough(ranker):
-    """Number of queries that it needs."""
+    """Number of queries that a ranker needs."""
     return 5 if "cv" in ranker.get_params() else 1
 
 
@@ -64,14 +64,14 @@ def fitted(ranker, *problem, **weights):
 
 
 def predictions(ranker, X, qid):
-    """Scores, or the matrices that a search makes positions of: rounding decides between them."""
+    """Scores, or matrices of pairs for maps whose positions can depend on rounding."""
     with quiet():
         found = ranker.decision_function(X, qid)
     return found if isinstance(found, np.ndarray) else np.concatenate([np.ravel(u) for u in found])
 
 
 def sparse_or_not(ranker):
-    # Categories of numbers are no numbers.
+    # Columns of categories, even of numbers, do not count as numbers.
     numbers = {name: made for name, made in CONTAINERS.items() if name != "category"}
     return {**numbers, **SPARSE} if ranker.__sklearn_tags__().input_tags.sparse else numbers
 

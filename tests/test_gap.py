@@ -1,4 +1,4 @@
-"""What is calibrated on distributions of labels, by enumeration and by sampling."""
+"""Calibration gaps on distributions of labels, by enumeration and by sampling."""
 
 from itertools import chain
 
@@ -97,7 +97,7 @@ def test_no_other_solver_does_better_on_a_cone(surrogate, rng):
 
 
 def finite(u):
-    """Scores so far out that they are as good as infinite."""
+    """Scores so large that they are practically infinite."""
     return np.clip(u, -300.0, 300.0)
 
 
@@ -126,7 +126,7 @@ def test_gap_against_sampled_scores(surrogate, rng):
         risk -= risk[0]
         wrong = law.target_regret(measure, scores) > 1e-9
         tolerance = 1e-9 * (1 + np.abs(risk_by_definition(given, measure, law, scores[:2])).max())
-        # The minimiser has the smallest risk, and the scores returned the smallest of those
+        # The minimizer has the smallest risk, and the scores returned the smallest of those
         # that can be ranked wrongly.
         assert risk.min() >= -tolerance
         assert wrong[1]
@@ -168,7 +168,7 @@ def test_gap_of_pairs_against_sampled_values(measure, cheap, rng):
         def is_wrong(u):
             return law.target_regret(measure, -np.array([predict(m) for m in u])) > 1e-9  # noqa: B023
 
-        # Around the values returned the map errs: they are no farther out than they must be.
+        # The map errs near the returned values: the true gap is not larger than reported.
         assert law.surrogate_regret("pairs", measure, result.u) == pytest.approx(result.gap)
         near += is_wrong(result.u + 1e-7 * np.abs(mean).max() * noise).any()
         laws += 1
@@ -272,7 +272,7 @@ def test_conditions_of_map(rng):
         assert calibration_gap("pairs", "exact", "map", law).calibrated
         diagonal = calibration_gap("pairs", "diagonal", "map", law)
         score = calibration_gap("squared", "sort", "map", law)
-        # The same minimiser and the same map; one adds entries that nobody reads.
+        # Same minimizer and same map; one has further entries, which have no effect.
         assert diagonal.gap == pytest.approx(score.gap, abs=1e-12)
         assert score.calibrated or not inside
     assert min(counts.values()) > 10
@@ -292,7 +292,7 @@ def test_conditions_of_pairwise_disagreement(rng):
         conditions = [low_noise_condition(EY), score_condition(EY, Ef), dag_condition(EY)]
         score = calibration_gap("squared", "sort", PD, law).calibrated
         topological = calibration_gap("pairs", "topological", PD, law).calibrated
-        # Where the map errs on the means themselves there is no gap.
+        # If the map errs on the mean targets, the gap is 0.
         assert not (topological and law.target_regret(PD, -topological_positions(EY)) > 1e-9)
         assert calibration_gap("pairs", "exact", PD, law).calibrated
         for number, (condition, safe) in enumerate(zip(conditions, (score, score, topological))):
@@ -338,7 +338,7 @@ def test_order_preserving_losses_are_calibrated_for_positional_measures(surrogat
 
 
 def check_counterexample(law, surrogate, pred, measure):
-    """The minimiser of the surrogate, or values as good, are ranked wrongly."""
+    """Check that minimizers of the surrogate, or equally good values, are ranked wrongly."""
     result = calibration_gap(surrogate, pred, measure, law)
     assert result.gap == 0
     regret = law.bayes_value(measure) - law.value(measure, -result.positions)

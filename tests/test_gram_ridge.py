@@ -28,7 +28,7 @@ def test_estimator_checks(estimator, check):
 
 @pytest.fixture(params=[False, True], ids=["one chunk", "many chunks"])
 def chunked(request, monkeypatch):
-    """Rows are worked on a few at a time, or at once."""
+    """Process a few rows at a time, or all at once."""
     if request.param:
         monkeypatch.setattr("skcalrank._solvers._moments._CHUNK_ROWS", 8)
         monkeypatch.setattr("skcalrank._solvers._moments.CACHE_CELLS", 1)
@@ -144,7 +144,7 @@ def test_rank_deficient(alpha, shape, rng):
     model = GramRidge(alpha).fit(X, y)
     reference = LinearRegression() if alpha < 1e-9 else Ridge(alpha, solver="svd")
     np.testing.assert_allclose(model.predict(X), reference.fit(X, y).predict(X), rtol=1e-6)
-    # Of least norm, up to what rounding makes of "the same".
+    # The solution of least norm, up to rounding.
     np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-5, atol=1e-6)
     assert np.array_equal(model.coef_[-2:], [0.0, 0.0])
 

@@ -162,14 +162,14 @@ def test_rankers_that_cannot_be_merged(rng):
 
 
 @pytest.mark.parametrize("changed", [{"k": 5}, {"gain": "linear"}, {"loss": "squared"}], ids=str)
-def test_what_is_learnt_stays_the_same_over_chunks(changed, rng):
+def test_what_is_learned_stays_the_same_over_chunks(changed, rng):
     X, y, qid = make_data(rng)
     ranker = NDCGRanker(GramRidge(), k=3).fit(X, y, qid)
     coef = ranker.coef_.copy()
     with pytest.raises(ValueError, match=r"of this chunk must be .*Begin with a new ranker"):
         ranker.set_params(**changed).partial_fit(X, y, qid + 100)
     assert np.array_equal(ranker.coef_, coef)
-    # The penalty stands beside what was learnt.
+    # The penalty can change, since it is not part of the stored sums.
     ranker.set_params(k=3, gain="exponential", loss=None, estimator__alpha=5.0)
     ranker.partial_fit(X, y, qid + 100)
 

@@ -1,4 +1,4 @@
-"""An interrupt leaves an estimator as it was, wherever in the work of a method it comes."""
+"""An interrupt at any point of a method leaves the estimator unchanged."""
 
 import copy
 import gc
@@ -75,7 +75,7 @@ def chunks(rng):
 
 
 def given(estimator, chunk):
-    """What an estimator is fitted to."""
+    """Arguments of fit for an estimator."""
     return chunk if hasattr(estimator, "rank") else chunk[:2]
 
 

@@ -1,4 +1,4 @@
-"""What must not change a ranker."""
+"""Changes of the data that must not change a ranker."""
 
 from contextlib import nullcontext
 
@@ -26,12 +26,12 @@ every_ranker = pytest.mark.parametrize("ranker", first_of_each_class(EVERY), ids
 
 
 def close(ranker):
-    """How near two fits are that should be the same: solvers that iterate stop before."""
+    """Tolerance for fits that should be equal; iterative solvers stop early."""
     return CLOSE if regressor_of(ranker) else {"rtol": 1e-4, "atol": 1e-5}
 
 
 def check_same(ranker, data, other, **tolerance):
-    """Fitted on other forms of the data, the predictions on them are the same."""
+    """Check that fits on other forms of the data give the same predictions."""
     X, y, qid = data
     X_, y_, qid_ = other
     one, two = fitted(ranker, X, y, qid), fitted(ranker, X_, y_, qid_)
@@ -187,7 +187,7 @@ def test_constant_weight_changes_nothing(ranker, data):
     penalty = f"{regressor}__alpha" if regressor else "alpha"
     plain = fitted(clone(ranker).set_params(**{penalty: 1.0}), X, y, qid)
     for c in (7.0, 0.3):
-        # The penalty stands against a sum: c times both is the same problem.
+        # The penalty is added to a sum: multiplying weights and penalty by c changes nothing.
         ranker = clone(ranker).set_params(**{penalty: c})
         weight = np.full(len(y), c)
         weighted = fitted(ranker, X, y, qid, sample_weight=weight)

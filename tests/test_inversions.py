@@ -10,7 +10,7 @@ WIDTHS = (1, 2, 3, 31, 32, 33, 64, 65, 130, 300)
 
 
 def by_pairs(y, scores, weights):
-    """Weight of all preferences, and of those lost; half of equal scores."""
+    """Weight of all preferences, and of the violated ones; ties count half."""
     gap = np.maximum(y[:, None] - y, 0)
     gap = gap if weights == "difference" else 1.0 * (gap > 0)
     behind = scores[:, None] - scores

@@ -35,7 +35,7 @@ SCORER = get_scorer("ndcg@5")
 
 @pytest.fixture(params=["threading", "loky"])
 def two_jobs(request):
-    """Two jobs wherever none are asked for."""
+    """Use two jobs wherever n_jobs is None."""
     return lambda: parallel_backend(request.param, n_jobs=2)
 
 

@@ -1,4 +1,4 @@
-"""Files of LETOR lines are the same data, or the same error, by whatever they are parsed."""
+"""All parsers of LETOR lines give the same data, or the same error."""
 
 import gzip
 import sys
@@ -30,7 +30,7 @@ ODD_LINES = (
 
 
 def random_text(rng):
-    """Lines of plain numbers, and now and then others."""
+    """Lines of plain numbers, with occasional other lines."""
     n_features, dense, odd = rng.integers(1, 6), rng.random() < 0.5, rng.random() < 0.6
     end = rng.choice(["\n", " \n", "\r\n", "# docid = GX-1\n", " #a:b 1_0\n"])
     named = rng.random() < 0.9
@@ -48,7 +48,7 @@ def random_text(rng):
 
 
 def outcome(read, *args, **options):
-    """Everything that is read, to the last bit, or the error."""
+    """All data of a file, exactly, or the error."""
     try:
         found = read(*args, **options)
         return [described(part) for part in ([found] if hasattr(found, "X") else found)]

@@ -1,4 +1,4 @@
-"""Linear scorers: their solutions are the minima of what they say they minimise."""
+"""Linear scorers: solutions are minima of the documented objectives."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def stacked(ranker):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("form", FORMS)
 @every_loss
-def test_no_neighbour_is_better(loss, form, weighted, rng):
+def test_no_neighbor_is_better(loss, form, weighted, rng):
     X, y, qid, weight = problem(form, rng)
     if weighted:
         weight = rng.uniform(0.2, 2, len(weight))
@@ -163,7 +163,7 @@ def test_more_features_than_newton_is_used_for(rng):
 
 
 def test_an_item_that_is_always_relevant(rng):
-    # With an intercept nothing is left to the features; without one they do what they can.
+    # With an intercept, coefficients of constant items are 0; without one, they are not.
     X = rng.normal(size=(40, 3)) + 1.0
     y = np.column_stack([np.ones(40), X[:, 0] > 1, np.zeros(40)])
     ranker = OrderPreservingRanker("precision@1", loss="logistic", alpha=1.0).fit(X, y)
@@ -330,7 +330,7 @@ BASELINES = {
 @pytest.mark.parametrize("margin", [False, True])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("cls", BASELINES)
-def test_baselines_minimise_their_objective(cls, form, margin, rng):
+def test_baselines_minimize_their_objective(cls, form, margin, rng):
     X, y, qid, _ = problem(form, rng)
     target = PreferenceTarget.from_relevance(y, qid)
     weight = rng.uniform(0.2, 2, len(X))
@@ -361,7 +361,7 @@ def test_baselines_minimise_their_objective(cls, form, margin, rng):
 
 
 def test_the_counterexample_of_dmj10():
-    """Low noise, and yet the baselines put document 3 at or above document 2."""
+    """A low-noise distribution on which the baselines rank document 3 at or above document 2."""
     weight = [0.5, 2.0, 1.0, 0.15]
     y = PreferenceTarget.from_comparisons([0, 0, 2, 1], [1, 2, 0, 2], [0] * 3, weight=weight)
     X, qid = np.eye(3), [0] * 3

@@ -1,4 +1,4 @@
-"""Order-preserving losses against their printed sums, and laws that all of them keep."""
+"""Order-preserving losses against their published formulas, and common properties."""
 
 import pickle
 from itertools import combinations
@@ -43,7 +43,7 @@ PAIRWISE = {
 
 
 def relative_entropy(v, s, eta):
-    """KL of the shares of the documents and of the rest."""
+    """Kullback-Leibler divergence of the shares of the documents and of the remainder."""
     shares = np.append(v, eta - v.sum())
     link = eta * np.append(np.exp(s), 1.0) / (1.0 + np.exp(s).sum())
     return float(np.sum(shares * np.log(shares / link)))
@@ -62,7 +62,7 @@ def by_definition(name, v, s, weight):
 
 
 def make(name, rng, sizes=(1, 2, 7, 3, 12, 5, 2, 1), zeros=False):
-    """A loss with room above every target, ragged queries, targets and scores."""
+    """A loss whose parameters allow all targets, ragged queries, targets and scores."""
     queries = Queries(np.append(0, np.cumsum(sizes)))
     v = rng.uniform(0.05, 2.5, size=queries.n_rows)
     if zeros:
@@ -133,7 +133,7 @@ def test_convex_and_affine_in_the_targets(name, rng):
     middle = loss.evaluate(v, (s + other_s) / 2, queries)
     ends = loss.evaluate(v, s, queries) + loss.evaluate(v, other_s, queries)
     assert (middle <= ends / 2 + 1e-12).all()
-    # Up to what has no scores in it: differences in the scores are affine.
+    # Differences of losses for two score vectors are affine in the targets.
     gain = [
         loss.evaluate(u, s, queries) - loss.evaluate(u, other_s, queries)
         for u in (v, other_v, (v + other_v) / 2)
@@ -177,7 +177,7 @@ def test_minimizer_where_targets_fill_the_whole():
 
 
 @every_loss
-def test_infimum_where_the_minimiser_is_at_infinity(name, rng):
+def test_infimum_where_the_minimizer_is_at_infinity(name, rng):
     # Documents of target 0: the infimum is the limit of small targets.
     loss, queries, v, _ = make(name, rng, zeros=True)
     small = np.where(v > 0, v, 1e-9)

@@ -1,4 +1,4 @@
-"""Orders that are made by a known law."""
+"""Generated orders with a known distribution."""
 
 import copy
 import pickle
@@ -163,7 +163,7 @@ def test_bayes_value_of_hard_measures_is_unknown():
 
 
 def majority(law):
-    """Of each type: whether i is before j more often than behind."""
+    """For each type, whether i is above j more often than below."""
     before = law.orders[..., :, None] < law.orders[..., None, :]
     return np.einsum("tk,tkij->tij", law.probabilities, before) > 0.5
 

@@ -1,4 +1,4 @@
-"""Laws of every measure of the registry, by enumeration."""
+"""Properties of every registered measure, by enumeration."""
 
 from itertools import combinations
 
@@ -19,13 +19,13 @@ SIZES = (4, 1, 2, 3, 5)
 
 
 def values(measure, y, scores, **policies):
-    """Value of every row, each a query: by qid, since a single column would be ravelled."""
+    """Value of every row, each one query; with qid, since a single column would be flattened."""
     qid = np.repeat(np.arange(len(y)), y.shape[1])
     return measure_score(measure, y.ravel(), scores.ravel(), qid=qid, average=False, **policies)
 
 
 def labels_and_positions(measure, r, rng, n_labels=8):
-    """Some label vectors, without a relevant document and all relevant too, x all positions."""
+    """Label vectors (none relevant, all relevant and others) times all positions."""
     y = np.vstack(
         [draw_labels(measure, (n_labels, r), rng), np.full((2, r), [[0], [grades(measure).max()]])]
     )
@@ -157,7 +157,7 @@ def test_ties_by_enumeration(measure, r, rng):
 
 
 def few_ties(r, rng):
-    """Scores with three documents of equal score, twice two, and no other tie."""
+    """Scores with one tie of three documents and two ties of two."""
     scores = rng.permutation(r).astype(float)
     for block in np.split(rng.permutation(r)[: min(7, r)], [3, 5]):
         scores[block] = scores[block[:1]].mean() if len(block) else 0.0
@@ -235,7 +235,7 @@ def test_largest_label_is_the_grade_of_err():
     assert measure_score(ERR(), y, scores) == pytest.approx(expected, abs=1e-15)
 
 
-def test_grades_beyond_integers_normalise_ndcg():
+def test_grades_beyond_integers_normalize_ndcg():
     y, scores = np.array([[0.5, 1.25, 0.0, 70.0]]), np.array([[4.0, 3.0, 2.0, 1.0]])
     for gain in ("linear", "exponential"):
         measure = get_measure("ndcg@3", gain=gain)

@@ -1,4 +1,4 @@
-"""The same numbers as other libraries; conventions are in tests/test_conventions.py."""
+"""Equal values to other libraries; for their conventions see tests/test_conventions.py."""
 
 import numpy as np
 import pytest

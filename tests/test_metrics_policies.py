@@ -1,4 +1,4 @@
-"""What the arguments shared by all metrics do."""
+"""Arguments shared by all metrics."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ every_measure = pytest.mark.parametrize("name", sorted(MEASURES))
 
 @pytest.fixture
 def problem(rng):
-    """Binary labels of which no query has one class only."""
+    """Binary labels with both classes in every query."""
     qid = rng.permutation(np.repeat([3, 1, 2, 7], [5, 4, 6, 3]))
     y = np.zeros(len(qid))
     for q in (3, 1, 2, 7):

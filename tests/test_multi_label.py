@@ -1,4 +1,4 @@
-"""Several labels of each document: every mix is the ranker that a fit to the mix gives."""
+"""Several labels of each document: a mix equals the ranker fitted to the mixed labels."""
 
 import copy
 import pickle

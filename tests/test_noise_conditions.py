@@ -1,4 +1,4 @@
-"""The noise conditions against their definitions, written as loops, on random laws."""
+"""Noise conditions against definitions written as loops, on random distributions."""
 
 from itertools import permutations
 
@@ -23,7 +23,7 @@ HOLD = {"reinforce": 238, "dag": 244, "low noise": 108, "scores": 160}
 
 
 def laws(preferences):
-    """Laws of some documents, sparse enough for conditions to hold now and then."""
+    """Random distributions, sparse enough that the conditions sometimes hold."""
     for seed in range(N_LAWS):
         rng = np.random.default_rng(seed)
         r = int(rng.integers(2, 6))

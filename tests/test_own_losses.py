@@ -1,4 +1,4 @@
-"""Losses of one's own: what the tools say of them is proven, or said not to be."""
+"""User-defined losses: claims of the tools are proved, or marked as unproved."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from skcalrank.losses import LOSSES, PointwiseLoss, Squared
 
 
 class Made(PointwiseLoss):
-    """Terms and slopes as given; nothing else is ever asked."""
+    """A loss with given terms and slopes, and nothing else."""
 
     name = "made"
 
@@ -47,7 +47,7 @@ TWO_WELLS = Made(lambda v, s: (s**2 - v) ** 2, lambda v, s: 4 * s * (s**2 - v))
 
 
 def own(loss):
-    """The loss of the package as one of which nothing is known."""
+    """A loss of the package, wrapped so that the tools do not recognize it."""
     return type("Own", (LOSSES[loss],), {})()
 
 
@@ -62,7 +62,7 @@ def test_numbers_agree_with_closed_forms(loss, rng):
             assert closed.certificate == "exact"
             assert found.calibrated == closed.calibrated
             assert found.gap == pytest.approx(closed.gap, abs=1e-9)
-            # The scores found are as good as those of the formula.
+            # The numerical minimizer has the same risk as the formula.
             scores = law.surrogate_minimizer(own(loss), measure)
             assert law.surrogate_regret(loss, measure, scores) == pytest.approx(0, abs=1e-9)
             scores = np.clip(law.surrogate_minimizer(loss, measure), -300, 300)

@@ -90,7 +90,7 @@ def test_order_of_the_rows_to_be_ranked(ranker, data, rng):
 
 
 @over(*EVERY_LINEAR)
-def test_order_of_the_rows_to_be_learnt_from(ranker, data, rng):
+def test_order_of_the_rows_to_be_learned_from(ranker, data, rng):
     X, y, qid = data
     expected = clone(ranker).fit(X, y, qid).rank(X, qid)
     for rows in (rng.permutation(len(y)), np.argsort(qid, kind="stable")):
@@ -210,7 +210,7 @@ def test_constant_weight_of_rows_changes_nothing_in_the_score(ranker, data):
 
 
 @every_linear
-def test_a_query_of_weight_zero_is_ranked_but_not_learnt_from(ranker, data):
+def test_a_query_of_weight_zero_is_ranked_but_not_learned_from(ranker, data):
     X, y, qid = data
     inside = qid != qid[0]
     one = clone(ranker).fit(X[inside], y[inside], qid[inside])
@@ -249,7 +249,7 @@ def test_missing_features_where_the_regressor_takes_them(data, label_data):
         pd_ranker().fit(X, y, qid)
     X, y = label_data
     X[3, 1] = np.nan
-    # Items have no pair features, so they are no reason to refuse.
+    # Label ranking does not use pair features, so missing values are accepted.
     assert pd_ranker(estimator=boosted).fit(X, y).rank(X).shape == y.shape
 
 

@@ -19,13 +19,13 @@ sizes = pytest.mark.parametrize("r", [4, 2, 3, 5])
 
 
 def rows_of(laws):
-    """X and weights for laws of the form (labels, probabilities)."""
+    """X and weights for distributions of the form (labels, probabilities)."""
     kinds = np.repeat(np.arange(len(laws)), [len(labels) for labels, _ in laws])
     return np.eye(len(laws))[kinds], np.concatenate([p for _, p in laws])
 
 
 def learn(ranker, laws, target=np.asarray):
-    """The ranking of each kind of instance that is learnt from their laws."""
+    """The ranking of each kind of instance, by a ranker fitted to their distributions."""
     X, weight = rows_of(laws)
     y = target(np.concatenate([labels for labels, _ in laws]))
     ranker = clone(ranker).set_params(estimator=LinearRegression(fit_intercept=False))
@@ -33,7 +33,7 @@ def learn(ranker, laws, target=np.asarray):
 
 
 def map_regret(law, positions):
-    """Best expected average precision of any ranking, minus the one of the ranking given."""
+    """Regret of a ranking: largest expected average precision minus its own."""
     labels, probabilities = law
     rankings = np.vstack([positions, all_positions(len(positions))])
     table = [[average_precision(y, p) for y in labels] for p in rankings]
@@ -58,7 +58,7 @@ def draw_binary(r, rng):
 
 
 def draw_dags(r, rng):
-    """Weighted DAGs as matrices: each of the edges of a random order, or not."""
+    """Random weighted DAGs as matrices: each edge of a random order exists or not."""
     n = rng.integers(1, 6)
     out = np.zeros((n, r, r))
     for matrix in out:
@@ -115,7 +115,7 @@ def test_disagreement_of_relevances_is_bayes_optimal(r, weights, rng):
 
 
 def has_no_cycle(mean):
-    """Whether documents can be taken away one by one, each beaten by none of the rest."""
+    """Whether documents can be removed one by one, each not beaten by a remaining one."""
     left = list(range(len(mean)))
     while left:
         free = [j for j in left if not any(mean[i, j] > mean[j, i] + 1e-9 for i in left)]
@@ -151,7 +151,7 @@ def pair_means(law):
 
 
 def reinforces(law):
-    """Whether a law is in P_reinforce, by a margin that rounding does not reach."""
+    """Whether a distribution is in P_reinforce with a margin above rounding."""
     u = pair_means(law)
     documents = range(len(u))
     for i in documents:
@@ -221,7 +221,7 @@ def test_net_preference_fails_on_a_cycle_and_pairs_do_not(pred):
 
 
 def as_subset(law):
-    """Documents that know who they are; a query for each label of the law."""
+    """Documents with one-hot features; one query for each label vector of the distribution."""
     labels, probabilities = law
     n, r = labels.shape[:2]
     qid = np.repeat(np.arange(n), r)

@@ -140,7 +140,7 @@ def test_label_form_in_the_tools(label_data):
 
 
 def variants():
-    """Every setting but the exact maps, which have no business on 200 rows of one query."""
+    """Every setting except the exact maps, which are too slow for queries of 200 rows."""
     for make, pred, features in EVERY_SETTING:
         if (pred, features) != (None, "bilinear") and pred != "exact" and features in CHECKED:
             yield setting(make, pred, features)

@@ -169,7 +169,7 @@ def test_progress_of_the_fit(data, capsys):
 
 @pytest.fixture
 def hard(rng):
-    """Two queries of 35 documents with preferences at random, learnt by heart."""
+    """A ranker overfitted to two queries of 35 documents with random preferences."""
     X, qid = np.tile(np.eye(35), (2, 1)), np.repeat([0, 1], 35)
     return X, PreferenceTarget.from_matrix(rng.random((70, 35)) * (1 - X), qid), qid
 

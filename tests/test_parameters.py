@@ -1,4 +1,4 @@
-"""Laws of constructor parameters: order, constraints, documentation, nonsense."""
+"""Constructor parameters of all estimators: order, constraints, documentation, bad values."""
 
 import inspect
 import re
@@ -151,7 +151,7 @@ def check_refused(call, name, value):
     message = refusal(call)
     assert message is not None, f"{name}={value!r} is accepted"
     assert re.search(rf"\b{name}\b", message), message
-    # Of a list, the item at fault is enough.
+    # For a list, the message may contain only the bad item.
     values = [value, *value] if isinstance(value, list) else [value]
     assert any(repr(each) in message for each in values), message
 

@@ -100,7 +100,7 @@ def test_passes_go_to_the_minimum_and_the_first_does_not(ranker):
     few = tree.set_params(n_passes=5).fit(*given).predict(np.eye(4))
     assert exact[0] > exact[1]
     assert few[0] > few[1]
-    # A function of the row cannot know what is left over in a query: .3 stands before .133.
+    # One pass cannot fit the residuals of a query by a function of rows: it ranks .3 above .133.
     one = tree.set_params(loss="centered").fit(*given).predict(np.eye(4))
     assert one[1] > one[0]
 

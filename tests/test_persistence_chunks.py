@@ -58,7 +58,7 @@ def test_a_chunk_that_was_counted_is_refused(names, keep, tmp_path):
     with pytest.raises(ValueError, match=r"Query .* was in an earlier chunk"):
         twin.partial_fit(*chunk(names, [5, 2]))
     np.testing.assert_array_equal(twin.coef_, coef)
-    # Others are new, and are known from then on, as those of before are after more files.
+    # Other queries are accepted; they and the earlier ones are then known, also after saving again.
     for new in ([5], [6, 7]):
         twin = keep(twin.partial_fit(*chunk(names, new)), tmp_path)
     for old in ([0], [5], [7]):

@@ -1,4 +1,4 @@
-"""Laws of prediction maps, over the registry, and what a new one is good for at once."""
+"""Properties of all registered prediction maps, and uses of a new one."""
 
 import copy
 import pickle
@@ -30,7 +30,7 @@ every_pair_pred = pytest.mark.parametrize("pred", OF_PAIRS, ids=lambda pred: pre
 
 
 def draw(pred, kind, r, rng):
-    """What the map reads, in C order and of its own memory."""
+    """Input of a prediction map, C-contiguous and copied."""
     U = MATRICES[kind](r, rng)
     return U if pred.shape == "pairs" else U[0].copy()
 
@@ -252,7 +252,7 @@ def copeland(U):
 
 
 def first_come(U, *, time_limit=None, relevance_level=None):
-    """Documents as they stand; the options are for being seen."""
+    """Positions in row order, by a map with options."""
     SEEN.append((time_limit, relevance_level))
     return np.arange(1, len(U) + 1)
 

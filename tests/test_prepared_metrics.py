@@ -1,4 +1,4 @@
-"""Metrics of boosting keep what does not depend on scores, and change no value by it."""
+"""Metrics of boosting cache what does not depend on scores, without changing values."""
 
 import numpy as np
 import pytest

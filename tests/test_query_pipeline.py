@@ -1,4 +1,4 @@
-"""A pipeline in which every step knows which rows are a query."""
+"""A pipeline that passes the queries to every step."""
 
 import pickle
 

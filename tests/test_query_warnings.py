@@ -1,4 +1,4 @@
-"""What is said where a qid is forgotten, queries are cut, or a regressor estimates no means."""
+"""Warnings of a missing qid, of cut queries, and of regressors that do not estimate means."""
 
 import pickle
 import warnings
@@ -120,7 +120,7 @@ def test_partial_fit_and_tools_without_a_qid(many):
         NDCGRanker(GramRidge()).partial_fit(X, y)
     with pytest.warns(OneQueryWarning):
         LeastSquaresRankerCV(alphas=[1.0], cv=3).fit(X, y)
-    # The natural first try: folds of whole queries, of which nobody says so to the ranker.
+    # A common mistake: folds keep queries whole, but the ranker does not get the qid.
     with pytest.warns(OneQueryWarning):
         cross_val_score(NDCGRanker(), X, y, groups=qid, cv=GroupKFold(3))
     # A tool that strips the target.
@@ -154,7 +154,7 @@ def test_a_part_of_a_target_knows_what_is_missing(kind, many):
         clone(ranker).fit(X[part], y[part])
     with pytest.warns(CutQueriesWarning, match=message):
         ranker.score(X[part], y[part])
-    # Of what is left the same, a part of a part, and a part joined to itself.
+    # A part of a part is still cut; a permutation of whole queries is not.
     with pytest.warns(CutQueriesWarning, match="1 of 1 queries cut: 5 of their 10"):
         ranker.score(X[20:25], y[part][-5:])
     joined = y[whole][np.random.default_rng(0).permutation(30)]

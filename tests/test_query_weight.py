@@ -1,4 +1,4 @@
-"""What a query counts in a loss: its pairs, its documents, or one."""
+"""Weight of a query in a loss: its pairs, its documents, or one."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ RANKERS = [
     AveragePrecisionRanker(surrogate="pairwise", relevance_level=2),
 ]
 for ranker in RANKERS:
-    # A number, which stands against the sums that queries count in.
+    # A fixed penalty, which is compared with weighted sums over queries.
     if getattr(ranker, "estimator", None) is None:
         ranker.set_params(alpha=1.0)
 LINEAR = [ranker for ranker in RANKERS if "estimator" not in ranker.get_params()]
@@ -69,7 +69,7 @@ def n(data):
 
 
 def values(ranker, X, qid):
-    """What a fitted ranker says of pairs or documents, as one array."""
+    """Predictions of a fitted ranker for pairs or documents, as one array."""
     found = ranker.decision_function(X, qid)
     found = np.concatenate([matrix.ravel() for matrix in found]) if type(found) is list else found
     if getattr(ranker, "loss", None) in ("centered", "pairwise_squared"):
@@ -78,7 +78,7 @@ def values(ranker, X, qid):
 
 
 def natural(ranker):
-    """What a query counts if nothing is said, as a power of its number of documents."""
+    """Default weight of a query, as the power of its number of documents."""
     if isinstance(ranker, OrderPreservingRanker):
         return 2 if "pairwise" in ranker.loss else 1
     if isinstance(ranker, DCGRanker):
@@ -90,7 +90,7 @@ def natural(ranker):
 
 
 @pytest.mark.parametrize("query_weight", [None, *POWERS])
-# Of the divergence "bregman_kl" the scores of a query share a normalization.
+# Without "bregman_kl", whose normalization couples the scores of a query.
 @pytest.mark.parametrize("name", sorted(set(LOSSES) - {"bregman_kl"}))
 def test_copies_of_the_documents_of_a_query_tell_what_it_counts(name, query_weight, rng):
     v, s = rng.random(3), rng.normal(size=3)

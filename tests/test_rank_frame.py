@@ -67,7 +67,7 @@ def test_what_cannot_be_ranked(data):
         (lambda: rank_frame(model, X, qid, ids=["a"]), r"ids must have one name for each of 32"),
         (lambda: rank_frame(model, X, qid, k=0), "k must be an integer >= 1, .* got 0"),
         (lambda: rank_frame(by_rows, X[:4], [1, 2, 3, 4]), "fitted in the label-ranking form"),
-        (lambda: rank_frame(Ridge().fit(X, X[:, :2]), X, qid), "model must score one document per"),
+        (lambda: rank_frame(Ridge().fit(X, X[:, :2]), X, qid), "model must predict one score for"),
     ]:
         with pytest.raises(ValueError, match=words):
             call()

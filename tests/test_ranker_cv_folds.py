@@ -1,4 +1,4 @@
-"""Default folds of LeastSquaresRankerCV: drawn by what rows hold, not by where they stand."""
+"""Default folds of LeastSquaresRankerCV depend on the contents of rows, not on their order."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_default_folds_are_whole_and_even(data, label_data):
     rows = make_splits(3, default._check_problem(X, y, None, None), None)
     assert sorted(np.concatenate([split.test for split in rows])) == list(range(len(y)))
     assert default.fit(*label_data).n_splits_ == 5
-    # What is held is no order of the folds.
+    # Sorted feature values do not make sorted folds.
     order = np.column_stack([np.arange(200.0), np.zeros(200)])
     rows = make_splits(2, default._check_problem(order, np.arange(200.0), None, None), None)
     assert 30 < (rows[0].test < 100).sum() < 70

@@ -1,4 +1,4 @@
-"""What the losses are, written out as regressions."""
+"""The losses written out as regressions."""
 
 import numpy as np
 import pytest
@@ -110,7 +110,7 @@ def test_label_form_is_a_multi_output_regression(ranker, weighted, rng):
     X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, size=(30, 5)).astype(float)
     weight = rng.uniform(size=30) if weighted else None
     ranker = fitted(ranker, X, y, sample_weight=weight)
-    # Targets: those of the same rows as queries of their own.
+    # Targets from an exact fit with each row as its own query.
     qid, rows = np.repeat(np.arange(30), 5), np.eye(150)
     exact = clone(ranker).set_params(estimator=LinearRegression(), loss="squared")
     targets = exact.fit(rows, y.ravel(), qid).predict(rows).reshape(30, 5)

@@ -1,4 +1,4 @@
-"""Preferences of relevances are evaluated block by block, with the results of all at once."""
+"""Preferences from relevances, evaluated in blocks, give the same results as at once."""
 
 import tracemalloc
 

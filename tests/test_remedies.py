@@ -1,4 +1,4 @@
-"""Errors and warnings name the argument that was meant, and the line of the user."""
+"""Errors name the argument that was meant; warnings point to the line of the user."""
 
 import warnings
 

@@ -93,7 +93,7 @@ def test_judged_documents_are_a_share_of_those_retrieved():
 def test_queries_that_the_run_lacks():
     qrels = QRELS | {"q3": {"a": 1}}
     measures = ["map", "mrr", "precision", "recall@2", "bpref", "judged@2", "ndcg@3"]
-    with pytest.warns(UserWarning, match="1 judged queries have no line in the run"):
+    with pytest.warns(UserWarning, match="1 judged queries are not in the run"):
         without = evaluate_run(RUN, qrels, measures)
     assert without == evaluate_run(RUN, QRELS, measures)
     complete = evaluate_run(RUN, qrels, measures, complete=True)
@@ -255,11 +255,11 @@ def test_runs_and_judgments_of_arrays():
     mixed = np.array([1, "1", 2], dtype=object)
     assert to_qrels([1, 0, 0.5, 2], qid, ids) == {"7": {"a": 1, "b": 0, "c": 2}, "8": {"a": 0.5}}
     for call, words in [
-        (lambda: to_run([1.0, 2.0], [1, 1], ["a", "a"]), "document a stands twice in query 1"),
-        (lambda: to_run([1, 2, 3], mixed), "qid and ids: queries 1 and '1' have one name as text"),
+        (lambda: to_run([1.0, 2.0], [1, 1], ["a", "a"]), "document a appears twice in query 1"),
+        (lambda: to_run([1, 2, 3], mixed), "queries 1 and '1' have the same name as text"),
         (
             lambda: to_qrels([1, 2, 3], mixed),
-            "qid and ids: queries 1 and '1' have one name as text",
+            "qid and ids: queries 1 and '1' have the same name as text",
         ),
         (lambda: to_run([1.0, 2.0], [1, 1], ["a"]), r"ids must have one name per row, got .*\(1,"),
         (lambda: to_run([1.0, np.nan], [1, 1]), "y_score"),
@@ -274,15 +274,18 @@ def test_runs_and_judgments_of_arrays():
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ({}, "run: it holds no lines"),
-        ({"q": {}}, "run: it holds no lines"),
+        ({}, "run must hold a document at least"),
+        ({"q": {}}, "run must hold a document at least"),
         ({"q": [1.0]}, r"run\['q'\] must be a dict of values by document, got \[1.0\]"),
+        ({None: {"a": 1.0}}, "keys of run must name queries, got None"),
+        ({np.nan: {"a": 1.0}}, "keys of run must name queries, got nan"),
+        ({"q": {None: 1.0}}, r"keys of run\['q'\] must name documents, got None"),
         ({"q": {"a": "x"}}, r"run\['q'\]\['a'\] must be a number, got 'x'"),
         ({"q": {"a": np.nan}}, r"run\['q'\]\['a'\] must be finite, got nan"),
-        ({1: {"a": 1.0}, "1": {"a": 1.0}}, "document a stands twice in query 1"),
-        ({1: {"a": 1.0}, "1": {"b": 1.0}}, "query 1 stands twice"),
-        ({1: {2: 1.0, "2": 1.0}}, "document 2 stands twice in query 1"),
-        ([SCORED(1, "a", 1.0), SCORED("1", "b", 1.0)], "run: queries 1 and '1' have one name as"),
+        ({1: {"a": 1.0}, "1": {"a": 1.0}}, "document a appears twice in query 1"),
+        ({1: {"a": 1.0}, "1": {"b": 1.0}}, "query 1 appears twice"),
+        ({1: {2: 1.0, "2": 1.0}}, "document 2 appears twice in query 1"),
+        ([SCORED(1, "a", 1.0), SCORED("1", "b", 1.0)], "run: queries 1 and '1' have the same"),
         ([SCORED(None, "a", 1.0)], "run, entry 0, query_id has no value"),
         ([SCORED("q", np.nan, 1.0)], "run, entry 0, doc_id has no value"),
         ({"q": {"a": None}}, r"run\['q'\]\['a'\] must be a number, got None"),
@@ -304,7 +307,7 @@ def test_what_is_no_table_of_a_run(tmp_path):
         load_run(frame)
     with pytest.raises(ValueError, match="run, row 2, column 'qid' has no value"):
         load_run(frame.astype({"qid": "string"}))
-    with pytest.raises(ValueError, match="run: queries 1 and '1' have one name as text"):
+    with pytest.raises(ValueError, match="run: queries 1 and '1' have the same name as text"):
         load_run(frame.assign(qid=np.array([1, "1"], dtype=object)))
     frame = frame.assign(qid="a", score=[0.5, np.inf])
     frame.to_csv(tmp_path / "r.csv", index=False)
@@ -317,13 +320,13 @@ def test_what_is_no_table_of_a_run(tmp_path):
 @pytest.mark.parametrize(
     ("measures", "options", "words"),
     [
-        (["auc"], {}, "auc needs a score for every document; TREC runs are truncated"),
+        (["auc"], {}, "got auc, which needs a score for every document"),
         (["judged@0"], {}, "judged"),
         ("map", {}, "measures must be a list or a dict, got 'map'"),
         (["map"], {"ties": "best"}, "ties must be one of 'trec', 'stable', 'average'"),
         (["map"], {"empty": "no"}, "empty must .* got 'no'"),
-        (["bpref"], {"ties": "average"}, "bpref has no expectation over ties: choose ties='trec'"),
-        (["judged@5"], {"ties": "average"}, "judged@k has no expectation over ties"),
+        (["bpref"], {"ties": "average"}, "for bpref, which has no expectation over ties"),
+        (["judged@5"], {"ties": "average"}, "for judged@k, which has no expectation"),
     ],
 )
 def test_what_runs_cannot_be_measured_by(measures, options, words):
@@ -333,5 +336,5 @@ def test_what_runs_cannot_be_measured_by(measures, options, words):
 
 def test_runs_without_a_judged_query_are_refused():
     for complete in (False, True):
-        with pytest.raises(ValueError, match="The run and the qrels have no query in common"):
+        with pytest.raises(ValueError, match="run and qrels must have a query in common"):
             evaluate_run({"9": {"a": 1.0}}, QRELS, ["map"], complete=complete)

@@ -1,4 +1,4 @@
-"""Targets of single labels in place of those of the measure: when, and with what."""
+"""Separable targets in place of the targets of the measure: conditions and results."""
 
 import inspect
 
@@ -51,7 +51,7 @@ def test_which_measures_and_rankers_have_them():
 
 
 def regret(measure, laws):
-    """Of the order by the means of separable targets, for one query of independent labels."""
+    """Regret of the order by mean separable targets, for one query of independent labels."""
     law = RowLaw(laws, [range(len(laws))], [1.0])
     grades = measure.separable_targets(np.arange(laws.shape[1], dtype=float))
     return law.regret(measure, laws @ grades)
@@ -71,7 +71,7 @@ def test_calibrated_for_independent_relevances(measure, rng):
 
 
 def ordered_laws(n_documents, n_grades, rng):
-    """Laws of which each has the higher probability above every grade than the one before."""
+    """Distributions in stochastic order: each is larger than the one before."""
     above = np.sort(rng.uniform(size=(n_documents, n_grades - 1)), axis=0)
     above = np.sort(above, axis=1)[:, ::-1]
     edges = np.hstack([np.ones((n_documents, 1)), above, np.zeros((n_documents, 1))])

@@ -1,4 +1,4 @@
-"""Queries that share rows: what a function of one row, fitted exactly, loses."""
+"""Queries that share rows: regret of the best function of a single row."""
 
 from itertools import permutations, product
 

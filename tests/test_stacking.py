@@ -1,4 +1,4 @@
-"""Rankers that are mixed: by which weights, from which rows, and what can be a part of it."""
+"""Stacks: weights, held-out rows, and the kinds of rankers that can be mixed."""
 
 import pickle
 
@@ -284,7 +284,7 @@ def test_dropped_rankers_are_left_out(data):
 
 
 class BestColumn(TransformerMixin, BaseEstimator):
-    """Reads labels, and does not say so."""
+    """A transformer that reads labels without declaring it."""
 
     def fit(self, X, y):
         self.best_ = int(np.argmax([abs(np.corrcoef(column, y)[0, 1]) for column in X.T]))
@@ -378,7 +378,7 @@ REFUSED = {
     "Names provided are not unique": {"rankers": LINEAR * 2},
     "must not contain __": {"rankers": [("a__b", NDCGRanker())]},
     "conflict with constructor": {"rankers": [("cv", NDCGRanker())]},
-    "one at least that is not dropped": {"rankers": [("a", "drop")]},
+    "at least one that is not 'drop'": {"rankers": [("a", "drop")]},
     "must have fit and predict, got .*NDCGRanker": {"rankers": [("a", NDCGRanker)]},
     "cv must be a number of folds": {"rankers": LINEAR, "cv": "five"},
     "Unknown measure": {"rankers": LINEAR, "measure": "nothing"},
@@ -396,10 +396,10 @@ def test_refused_data(data):
     X, y, qid = data
     with pytest.raises(ValueError, match="label-ranking form"):
         StackingRanker().fit(X, np.column_stack([y, y[::-1]]))
-    with pytest.raises(ValueError, match="leave none to learn from"):
+    with pytest.raises(ValueError, match="are too few to hold some out"):
         StackingRanker(pair()).fit(X[:1], y[:1], qid[:1])
     members = [("neighbors", KNeighborsRegressor())]
-    with pytest.raises(TypeError, match=r"'neighbors' .KNeighborsRegressor. takes none"):
+    with pytest.raises(TypeError, match=r"'neighbors': KNeighborsRegressor.fit does not take"):
         StackingRanker(members).fit(X, y, qid, sample_weight=np.ones(len(y)))
 
 

@@ -1,4 +1,4 @@
-"""Net preferences as a standardization function: every order-preserving loss takes them, on P_f."""
+"""Net preferences as standardization: calibrated with order-preserving losses on P_f."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ UNIT = PairwiseDisagreement(weights="unit")
 
 
 def inside(law, measure):
-    """Whether the net preference orders as the mean preferences do, by some way."""
+    """Whether net and mean preferences order all pairs alike, with a margin."""
     EY, Ef = law.expected_targets(measure, pairs=True), law.expected_targets(measure)
     return score_condition(EY, Ef).margin > 0.02
 
@@ -98,7 +98,7 @@ def test_net_preferences_are_of_the_normalized_ones(weights, rng):
 
 
 class Below(DCG):
-    """A positional measure of one's own, some of whose targets are negative."""
+    """A user-defined positional measure with some negative targets."""
 
     name = "below"
 

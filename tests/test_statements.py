@@ -1,4 +1,4 @@
-"""What is calibrated for what, over the registry of rankers, in both forms of the data.
+"""Claims of calibration of all registered rankers, in both forms of the data.
 
 Fits are to populations: every outcome, weighed by its probability. Features are one-hot, so that
 a linear regressor is as rich as any function of what a row tells: of the instance in the
@@ -29,7 +29,7 @@ every_loss = pytest.mark.parametrize("loss", SQUARED_LOSSES)
 
 
 def measure_of(ranker):
-    """The measure in force, from a fit to next to nothing."""
+    """The measure of a ranker, from a fit to minimal data."""
     return clone(ranker).fit([[0.0], [1.0]], [0, 1], [0, 0]).record_.measure
 
 

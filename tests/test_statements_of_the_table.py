@@ -1,4 +1,4 @@
-"""Every row of the table of doc/what_is_calibrated.rst as a law, in both forms of the data.
+"""Every row of the table in doc/what_is_calibrated.rst as a test, in both forms of the data.
 
 Fits are to populations, as in tests/test_statements.py: in the label-ranking form an instance has
 one row, and with rows every document has its own. Both are as rich as any function.
@@ -66,7 +66,7 @@ def regret(law, measure, positions):
 
 
 def apart(law, measure):
-    """Whether rounding does not decide which mean target is the larger one."""
+    """Whether mean targets differ by more than rounding."""
     gaps = np.diff(np.sort(law.expected_targets(measure)))
     return (gaps > 0.02 * np.abs(law.expected_targets(measure)).max()).all()
 
@@ -94,7 +94,7 @@ def test_every_loss_leads_every_measure_to_its_best_order(name, loss, form, rng)
 
 
 def laws_of(pred, rng, n):
-    """Laws on which a map is best: those of its condition."""
+    """Distributions that satisfy the condition of a prediction map."""
     of_map = pred.objective == "map"
     measure, check = get_measure("map" if of_map else PD), CONDITIONS.get(pred.condition)
     shape = {"n_labels": 4} | ({"n_grades": 2} if of_map else {"preferences": True})
@@ -176,7 +176,7 @@ def values_of_orders(measure, r):
 def test_hits_are_positional_for_the_first_and_all_but_the_last(r):
     for k in range(1, r):
         labels, values = values_of_orders(f"hit@{k}", r)
-        # Of sum_i u_i phi(sigma(i)) up to a term of the labels: the sum over all i is one.
+        # Rank of sum_i u_i phi(sigma(i)), up to a function of the labels (the sum over all i).
         spanned = np.linalg.matrix_rank(values - values.mean(axis=1, keepdims=True))
         assert (spanned < r) == (k in (1, r - 1))
     target = labels if r == 2 else labels * (labels.sum(axis=1) == 1)[:, None]
@@ -212,7 +212,7 @@ def test_the_best_order_for_r_precision_is_an_assignment(rng):
         assert price[documents, places].sum() == pytest.approx(best, abs=1e-12)
         assert regret(law, "r_precision", places + 1) < 1e-12
         lost.append(law.target_regret("r_precision", law.expected_targets("r_precision")))
-    # The sort is not best for all laws.
+    # Sorting is not optimal for all distributions.
     assert max(lost) > 0.01
 
 

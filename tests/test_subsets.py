@@ -1,4 +1,4 @@
-"""U-statistics: means over subsets of judgements against their enumeration."""
+"""U-statistics: means over subsets of judgments, against enumeration."""
 
 from itertools import combinations
 from math import comb
@@ -79,7 +79,7 @@ def test_parts_of_the_queries_are_the_same(name, y, monkeypatch):
 
 @pytest.mark.parametrize("order", [None, 30])
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_order_of_all_judgements_is_complete_aggregation(name, order, y, rng):
+def test_order_of_all_judgments_is_complete_aggregation(name, order, y, rng):
     y = draw_sessions(rng, n=25) if name == "cascade" else y
     if name in ("bradley_terry", "thurstone_mosteller"):
         y = y[np.isin(y.qid, ["q0", "q2", "q3"])]
@@ -89,7 +89,7 @@ def test_order_of_all_judgements_is_complete_aggregation(name, order, y, rng):
 
 
 @pytest.mark.parametrize("structure", [borda, win_rate])
-def test_structures_linear_in_the_judgements_need_no_subsets(structure, y):
+def test_structures_linear_in_the_judgments_need_no_subsets(structure, y):
     # A wrapper is not known to be linear.
     for order in (1, 2, 4):
         listed = mean_over_subsets(y, lambda t: structure(t), order, n_draws=10)
@@ -120,7 +120,7 @@ def test_mean_of_the_cascade_is_that_of_all_subsets_of_sessions(order, rng):
         np.testing.assert_allclose(found.mean[rows], np.mean(values, axis=0), atol=1e-12)
 
 
-def test_comparisons_that_are_judgements_of_their_own(rng):
+def test_comparisons_that_are_judgments_of_their_own(rng):
     qid = rng.permutation(np.repeat(["q0", "q1", "q2"], [3, 4, 2]))
     y = sample_comparisons(rng.normal(size=9), qid, n_comparisons=14, random_state=0)
     found = mean_over_subsets(y, mean_log_odds, 2, softmax, n_draws=comb(14, 2))
@@ -135,7 +135,7 @@ def test_comparisons_that_are_judgements_of_their_own(rng):
 
 
 def test_label_form_keeps_its_shape():
-    # Rows with 3, 2 and 0 judgements of 3 items.
+    # Rows with 3, 2 and 0 judgments of 3 items.
     winner, loser = np.array([0, 1, 2, 3, 3]), np.array([1, 2, 0, 4, 5])
     y = PreferenceTarget(winner, loser, np.ones(5), np.arange(5), 3, None, 3)
     found = mean_over_subsets(y, mean_log_odds, 1)
@@ -212,7 +212,7 @@ def test_every_subset_is_drawn_equally_often():
     assert chisquare(single).pvalue > 1e-3
 
 
-def test_a_structure_of_ones_own_sees_the_judgements_of_the_subset(y):
+def test_a_structure_of_ones_own_sees_the_judgments_of_the_subset(y):
     def structure(target):
         sizes.append(target.n_judgments.max())
         net = target.net_preference()

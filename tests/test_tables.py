@@ -1,4 +1,4 @@
-"""Tables of ranking data are read as they are meant, or not at all."""
+"""Tables of ranking data are read correctly, or refused."""
 
 import gzip
 import os
@@ -130,7 +130,7 @@ def test_an_index_with_a_name_that_is_asked_for(parquet, levels, chunk_rows):
     assert X.tolist() == frame[["f1", "f2"]].to_numpy().tolist()
     assert (y.tolist(), qid.tolist()) == ([0, 1, 1], [7, 7, 8])
     assert np.concatenate(documents).tolist() == ["a", "b", "c"]
-    # Of others the index is no feature.
+    # Without the name of a level, the index is not a feature.
     if levels != ["f1"]:
         assert read(path)[0] == ["f1", "f2"]
 

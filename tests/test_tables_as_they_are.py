@@ -336,3 +336,13 @@ def test_in_a_search_over_whole_queries(table, y, qid):
     given = {"cv": QueryKFold(3), "scoring": scorer, "error_score": "raise"}
     ranker = NDCGRanker(REGRESSORS["from_dtype"])
     assert (cross_val_score(ranker, table, RankingTarget(y, qid), **given) > 0.7).all()
+
+
+@pytest.mark.parametrize("form", ["frame", "array"])
+def test_columns_without_values_are_named(form, table, y, qid):
+    X = table[["price", "age"]].assign(void=np.nan)
+    X = X if form == "frame" else X.to_numpy()
+    name = "'void'" if form == "frame" else "2"
+    for regressor in (trees(), trees(early_stopping=True)):
+        with pytest.raises(ValueError, match=f"got none in {name}: drop"):
+            NDCGRanker(regressor).fit(X, y, qid)

@@ -1,8 +1,8 @@
-"""The ranker of a table in one call."""
+"""tabular_ranker on data frames."""
 
 import numpy as np
 import pytest
-from boosting_cases import FIRST
+from boosting_cases import FIRST, boosted
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
@@ -77,6 +77,35 @@ def test_dates_are_named():
         small(trees=None).fit(X, y, qid)
 
 
+@pytest.mark.parametrize("value", [1.5, True, ("new",)])
+def test_a_column_of_mixed_types_is_named(value):
+    X, y, qid = offers(10)
+    X["mixed"] = [value, *X["state"][1:]]
+    kinds = " and ".join(sorted(["str", type(value).__name__]))
+    with pytest.raises(ValueError, match=rf"'mixed' of X must hold .* got {kinds}\. Convert it"):
+        small(trees=None).fit(X, y, qid)
+
+
+def test_columns_that_are_all_constant_are_named():
+    X, y, qid = offers(10)
+    X = X[["price", "empty"]].assign(price=[None, *[2.5] * 99])
+    with pytest.raises(ValueError, match=r"two different values, .* only: 'price', 'empty'"):
+        small(trees=None).fit(X, y, qid)
+    with pytest.raises(ValueError, match=r"two different values, .* only: 0, 1"):
+        small(trees=None).fit(X.to_numpy(), y, qid)
+
+
+@pytest.mark.parametrize("dtype", ["string", "object", "category", "Float64", "float32"])
+@pytest.mark.parametrize("make", [lambda: small(trees=None), lambda: boosted(FIRST)])
+def test_columns_without_values_change_no_order(make, dtype):
+    import pandas
+
+    X, y, qid = offers(20)
+    X["void"] = pandas.Series([None] * len(X), dtype=dtype)
+    ranker = make().fit(X, y, qid)
+    assert np.isfinite(ranker.predict(X, qid)).all()
+
+
 def test_cross_validation_is_one_statement():
     X, y, qid = offers()
     folds = {"cv": QueryKFold(3), "scoring": get_scorer("ndcg@5")}
@@ -110,5 +139,5 @@ def test_parts_and_parameters():
     ]
     with pytest.raises(ValueError, match="trees must be one of"):
         tabular_ranker(trees="forest")
-    with pytest.raises(ValueError, match="measure='map' is not positional"):
+    with pytest.raises(ValueError, match=r"must be positional .* got 'map'"):
         tabular_ranker("map")

@@ -300,7 +300,7 @@ def test_slices_of_preferences(key, subset):
     )
 
 
-def test_slices_keep_judgements(subset):
+def test_slices_keep_judgments(subset):
     part = subset[np.flatnonzero(subset.qid == subset.qid[0])]
     inside = subset.qid[subset.winner] == subset.qid[0]
     assert sorted(part.judgment.tolist()) == sorted(subset.judgment[inside].tolist())
@@ -335,7 +335,7 @@ def test_preferences_survive_copies(how, subset, label):
 def test_require_dag(rng):
     acyclic = np.triu(rng.integers(0, 3, (3, 4, 4)), 1)
     assert len(PreferenceTarget.from_matrices(acyclic, require_dag=True)) == 3
-    # Judgements may contradict one another, each is one by itself.
+    # Judgments may contradict one another, each is one by itself.
     both = {"winner_rows": [0, 1], "loser_rows": [1, 0], "qid": [1, 1]}
     PreferenceTarget.from_comparisons(**both, require_dag=True)
     PreferenceTarget.from_comparisons(**both, judgment=[0, 0])

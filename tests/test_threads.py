@@ -1,4 +1,4 @@
-"""Work on several threads gives the result of one, raises its errors and leaves BLAS as it was."""
+"""Several threads give the result of one, raise its errors and restore the threads of BLAS."""
 
 import multiprocessing
 import os
@@ -28,7 +28,7 @@ def blas_threads():
 
 @pytest.fixture(autouse=True)
 def _several_of_blas():
-    """Let BLAS have two threads, which it has again afterwards."""
+    """Set BLAS to two threads, and check that they are restored."""
     before = blas_threads()
     # Not by threadpoolctl's context: other threads could not change the number in it.
     for lib in _threads._libraries():

@@ -1,4 +1,4 @@
-"""Documents that cannot be told apart: no score depends on the order of the rows."""
+"""Equal documents: no score depends on the order of the rows."""
 
 from itertools import islice
 
@@ -58,7 +58,7 @@ def sorted_files(y, q):
 
 
 def by_document(scores, X, q):
-    """Scores of the rows, which of equal ones they belong to does not count."""
+    """Scores of the rows, sorted among equal rows."""
     return scores[np.lexsort((scores, *X.T, q))]
 
 
@@ -251,7 +251,7 @@ def test_sharing_costs_nothing(pred, kind, rng):
         if pred.objective == "disagreement":
             assert (shared[:, None] == shared)[equal].all()
         else:
-            # Side by side they share: of two that do not, something else stands between.
+            # Adjacent equal documents share a position; others have another document between.
             for i, j in np.argwhere(equal & (shared[:, None] > shared)):
                 between = (shared < shared[i]) & (shared > shared[j])
                 assert (documents[between] != documents[i]).any()
@@ -282,7 +282,7 @@ def test_nothing_to_go_by_gives_equal_scores(pred):
 
 
 def test_twins_are_gathered_where_they_lose_least():
-    # In the order given, the document that the twins lose to stands between them.
+    # In row order, the document that beats both twins is between them.
     pred = Pred.from_positions(lambda _U: np.arange(1, 4), "disagreement", name="as they stand")
     U = np.array([[[0, 0, 0], [3, 0, 3], [0, 0, 0.0]]])
     result, scores = solve_with_ties(pred, U, np.arange(3.0)[None])

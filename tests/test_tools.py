@@ -1,4 +1,4 @@
-"""Rankers inside scikit-learn's tools, with metadata routing and without.
+"""Rankers in scikit-learn's tools, with and without metadata routing.
 
 Every tool is compared with what it does, written out by hand. "routed" passes qid as
 metadata; "carried" switches routing off and passes it inside the target.
@@ -89,7 +89,7 @@ def folds(data):
 
 
 def fit_by_hand(estimator, data, rows):
-    """Fitted on some rows, with no tool in between."""
+    """A ranker fitted to some rows directly."""
     X, y, qid = data
     return clone(estimator).fit(X[rows], RankingTarget(y, qid)[rows])
 

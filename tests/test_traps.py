@@ -1,4 +1,4 @@
-"""Inputs on which a plausible implementation gives a wrong number without a word."""
+"""Inputs on which a plausible implementation would silently be wrong."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def data(rng):
 
 
 def centred_ridge(X, y, alpha=1.0):
-    """Ridge on a copy of X that is centred within the query; ten documents each."""
+    """Ridge on a copy of X that is centered within queries of ten documents."""
     mean = np.repeat(X.reshape(40, 10, -1).mean(axis=1), 10, axis=0)
     target = y - np.repeat(y.reshape(40, 10).mean(axis=1), 10)
     weight = np.sqrt(10.0)

@@ -1,4 +1,4 @@
-"""Annotations of what is public."""
+"""Type annotations of the public API."""
 
 import importlib
 import inspect

@@ -1,4 +1,4 @@
-"""The value-regularised linear loss against its definition."""
+"""The value-regularized linear loss against its definition."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ every_regularizer = pytest.mark.parametrize("options", REGULARIZERS.values(), id
 
 
 def value(options, z):
-    """The regulariser as it is printed."""
+    """The regularizer as published."""
     if options["regularizer"] == "square":
         return z**2
     if options["regularizer"] == "cosh":
@@ -109,7 +109,7 @@ def test_square_solves_the_printed_equations(kind, convert, weights, rng):
 
 
 def objective(case, options, w, *, nu, alpha, sample_weight, weights="difference"):
-    """As it is printed, pair by pair; a row of w is the scorer of an item."""
+    """The published sum, pair by pair; a row of w is the scorer of an item."""
     w = w.reshape(case.n_items or 1, 4)
     scores = (case.X @ w[:, :3].T + w[:, 3]).ravel()
     documents = np.repeat(sample_weight, len(w))

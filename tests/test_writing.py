@@ -1,4 +1,4 @@
-"""Files that are written are complete or as they were, whoever else writes, reads or dies."""
+"""Written files are complete or unchanged, whatever other processes do."""
 
 import os
 import signal

@@ -16,6 +16,7 @@ from ..data import (
     Queries,
     as_numbers,
     check_option,
+    empty_columns,
     first_equal_rows,
     is_single,
     one_blas_thread,
@@ -96,12 +97,25 @@ def fit_rows(regressor, X, targets, sample_weight=None, held_out=None, *, method
     params = {}
     if sample_weight is not None:
         params[weight_parameter(regressor)] = sample_weight
-    if held_out is not None:
-        return fit_with_held_out(regressor, X, targets, sample_weight, *held_out)
-    # Metadata requests of the user do not apply to the regressor inside a ranker.
-    with config_context(enable_metadata_routing=False):
-        getattr(regressor, method)(_in_range(regressor, X), targets, **params)
+    try:
+        if held_out is not None:
+            return fit_with_held_out(regressor, X, targets, sample_weight, *held_out)
+        # Metadata requests of the user do not apply to the regressor inside a ranker.
+        with config_context(enable_metadata_routing=False):
+            getattr(regressor, method)(_in_range(regressor, X), targets, **params)
+    except (ValueError, TypeError, IndexError) as error:
+        _name_empty_columns(regressor, X, error)
+        raise
     return _finite(regressor)
+
+
+def _name_empty_columns(regressor, X, error):
+    """Raise an error that names the columns without values, if there are any."""
+    if names := empty_columns(X):
+        raise ValueError(
+            f"X must have values in every column for {type(regressor).__name__}, got none in "
+            f"{', '.join(map(repr, names))}: drop such columns. ({error})"
+        ) from error
 
 
 def _in_range(regressor, X):

@@ -1,76 +1,77 @@
 r"""Boosted trees with calibrated losses: a ranker, and objectives for LightGBM and XGBoost.
 
-Both libraries boost any function that returns a gradient and the diagonal of a Hessian, one
+Both libraries can boost any function that returns a gradient and the diagonal of a Hessian, one
 number for each document. The objectives here are the order-preserving losses of
-:mod:`skcalrank.losses` on the targets of a measure [CUG13]_: the better the trees minimize
-them, the better their order is for the measure, under every distribution of the labels.
+:mod:`skcalrank.losses` on the targets of a measure [CUG13]_: as their risk approaches its
+minimum, the value of the measure approaches its maximum, under every distribution of the labels.
 
 Which target
 ------------
-The measure names the targets that are boosted: ``"ndcg@10"`` the gains over the largest
-DCG@10 of the query, ``"precision"`` whether a document is relevant, ``"map"`` its share
-among the relevant ones. The grades themselves are the targets of the measure ``"dcg"`` with
-``gain="linear"``::
+The measure determines the targets that are boosted: for ``"ndcg@10"`` the gain divided by the
+largest DCG@10 of the query, for ``"precision"`` 1 for a relevant document and 0 for others, for
+``"map"`` the same divided by the number of relevant documents. The targets of the measure
+``"dcg"`` with ``gain="linear"`` are the grades themselves::
 
     lightgbm_objective("dcg", gain="linear")
 
-Targets that divide by a number of the query weigh queries unequally, and vary with all labels
-of the query, which no tree sees; with as many queries as there ever are, that is right for the
-measure, and with few of them simpler targets often win. Try the grades, the gains
-(``"dcg"``) and the targets of the measure on a validation part; early stopping on the measure
-itself (:func:`lightgbm_metric`, :func:`xgboost_metric`) is worth having with each of them.
+Targets that are divided by a number of the query weight queries unequally, and depend on all
+labels of the query, which a tree does not see. With very many queries these are the right targets
+for the measure; with few queries simpler targets often rank better. Compare the grades, the gains
+(``"dcg"``) and the targets of the measure on validation queries. Early stopping on the measure
+itself (:func:`lightgbm_metric`, :func:`xgboost_metric`) helps with each of them.
 
 Which loss
 ----------
-``"pairwise_logistic"``, the default, sees differences within a query only, so trees need not
-learn how queries differ in level. A pairwise loss is a sum over pairs, in which a query of n
-documents counts n ** 2: with ``query_weight="documents"`` it counts n, and with ``"equal"`` 1.
-Weights that depend on the query and its documents, and not on the labels, keep a loss calibrated.
-The table of objectives in ``benchmarks/quality_defaults.py`` has both: on five sets this loss is
-level with lambdarank, best with queries weighed by documents where they are few and noisy, and
-``"pairwise_squared"`` is behind where there is little noise.
+The default, ``"pairwise_logistic"``, depends only on differences of scores within a query, so the
+trees need not learn how queries differ in level. A pairwise loss is a sum over pairs, so a query
+of n documents has weight n ** 2; with ``query_weight="documents"`` it has weight n, with
+``"equal"`` weight 1. A loss stays calibrated under weights that depend on the query and its
+documents but not on the labels. The table of objectives in ``benchmarks/quality_defaults.py``
+compares them on five data sets: ``"pairwise_logistic"`` is level with lambdarank, and
+``query_weight="documents"`` is best where queries are few and noisy; ``"pairwise_squared"`` is
+behind where there is little noise.
 
-Scores of ``"exponential"`` and ``"logistic"`` are logarithms of odds, on which features often add
-up, as trees do, while mean targets run flat at both ends. On the made data of
-``benchmarks/quality_boosting.py`` they needed fewer trees than the squared losses for the same
-NDCG@10; it pays to try them. ``"pairwise_logistic"`` alone is not linear in the number of
-documents of a query, and can double the time of a round.
+Scores of ``"exponential"`` and ``"logistic"`` are log-odds. The effects of features often add up
+on this scale, as trees assume, whereas mean targets flatten at both ends. On the made data of
+``benchmarks/quality_boosting.py`` these two losses needed fewer trees than the squared losses for
+the same NDCG@10. ``"pairwise_logistic"`` is the only loss whose time grows faster than the number
+of documents of a query; it can double the time of a round.
 
 Curvature
 ---------
-Gradients are those of the loss. A leaf takes the value minus the sum of its gradients over the
-sum of its curvatures, so where a loss is flat and still steep (a hinge beyond its corner, a
-saturated logistic) the true second derivative would throw the scores far off. The curvatures
-are therefore
+Gradients are those of the loss. The value of a leaf is minus the sum of its gradients divided by
+the sum of its curvatures, so where a loss has a slope but almost no curvature (a hinge beyond its
+corner, a saturated logistic) the true second derivative would make steps far too long. The
+curvatures are therefore
 
-* squared and pairwise squared: the diagonal of the Hessian;
-* squared and differentiable hinge: their largest value at any score, ``2 * eta`` and
-  ``eta / smoothing``, so that every step of a document decreases its loss;
-* logistic, exponential and Bregman losses: the diagonal of the Hessian, and at least a quarter
-  of the absolute gradient. Scores are logarithms of odds there, and no document asks
-  for a step longer than 4, as in LogitBoost [FHT00]_. No leaf has a larger value then.
+* squared and pairwise squared losses: the diagonal of the Hessian;
+* squared and differentiable hinge: the largest second derivative at any score, ``2 * eta`` and
+  ``eta / smoothing``, so that a step of one document always decreases its loss;
+* logistic, exponential and Bregman losses: the diagonal of the Hessian, or a quarter of the
+  absolute gradient where that is larger. Scores are log-odds, and the step of a document is at
+  most 4 long, as in LogitBoost [FHT00]_, so the value of a leaf is at most 4 as well.
 
-All are positive. A document on which the loss does not depend (one alone in its query under a
-pairwise loss, or of weight 0) has gradient 0 and a curvature that counts for nothing.
-The second derivatives of a pairwise loss off the diagonal are negative, and add up to the
-diagonal at most: trees that know the diagonal alone never increase the pairwise squared loss,
-with any learning rate up to 1.
+All curvatures are positive. A document on which the loss does not depend (the only one of its
+query under a pairwise loss, or one of weight 0) has gradient 0 and the smallest curvature that
+single precision holds, which has no effect. The second derivatives of a pairwise loss off the
+diagonal are negative, and in absolute value sum to the diagonal at most: trees that use the
+diagonal alone never increase the pairwise squared loss, with any learning rate up to 1.
 
 Options of the libraries
 ------------------------
-With an objective that is not its own, LightGBM trains on the wrong rows under
-``bagging_by_query=True``: :func:`lightgbm_objective` refuses it where ``lightgbm.train`` shows it,
-and ``LGBMRanker`` does not. Bagging of rows, GOSS and DART work.
+With a custom objective and ``bagging_by_query=True``, LightGBM trains on the wrong rows. The
+objective raises an error when ``lightgbm.train`` is used; it cannot see the option when
+``LGBMRanker`` is used. Bagging of rows, GOSS and DART work.
 
 As an estimator
 ---------------
 :class:`~skcalrank.BoostedRanker` does all of this in one call: early stopping on the measure over
-whole queries, qids of any type in any order, data frames with categories, and every tool of
-scikit-learn, with either library or with the trees of scikit-learn itself. The functions here are
-for those who train with the classes of the libraries.
+whole queries, qids of any type in any order, data frames with categories, and all tools of
+scikit-learn, with either library or with the trees of scikit-learn itself. Use the functions here
+to train with the classes of the libraries.
 
-``lightgbm.cv`` cuts queries apart when the objective is not its own: pass
-``folds=QueryKFold(5).split(X, qid=qid)``. ``xgboost.cv`` keeps them in one piece, without folds.
+``lightgbm.cv`` splits queries between folds when the objective is a custom one: pass
+``folds=QueryKFold(5).split(X, qid=qid)``. ``xgboost.cv`` keeps queries whole without ``folds``.
 
 References
 ----------

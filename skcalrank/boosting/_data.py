@@ -1,4 +1,4 @@
-"""What the libraries hand over, read in one way."""
+"""Labels, scores, weights and group sizes as LightGBM and XGBoost pass them to callbacks."""
 
 from __future__ import annotations
 
@@ -19,26 +19,36 @@ from ..data import (
     qid_array,
 )
 
-# Cross-validation inside a library boosts the folds in turn, with one objective and one metric.
+# Training sets to remember: cross-validation inside a library boosts its folds in turn, with one
+# objective and one metric.
 _REMEMBERED = 16
 
 
 class Handed(NamedTuple):
-    """Rows whose queries stand together."""
+    """Rows in which each query is contiguous, as a library passes them.
+
+    Attributes
+    ----------
+    labels : array-like of shape (n_rows,)
+    scores : ndarray of shape (n_rows,)
+    weight : array-like of shape (n_rows,) or None
+    sizes : ndarray of int of shape (n_queries,)
+        Number of documents of each query, in the order of the rows.
+    """
 
     labels: Any
     scores: np.ndarray
-    weight: Any  # of each row, or None
-    sizes: np.ndarray  # numbers of documents of the queries, in row order
+    weight: Any
+    sizes: np.ndarray
 
     @property
     def qid(self) -> np.ndarray:
-        """Number of the query of each row."""
+        """Query of each row, numbered from 0."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
 
 class Known:
-    """What was made of data that a library handed over, known again by their contents."""
+    """Cache of objects computed from a training set, found again by its contents."""
 
     def __init__(self) -> None:
         self._made: deque = deque(maxlen=_REMEMBERED)
@@ -47,7 +57,7 @@ class Known:
         return len(self._made)
 
     def of(self, handed: Handed, make: Callable[[Handed], Any]) -> Any:
-        """Return what `make` returns for the labels, weights and group sizes."""
+        """Return ``make(handed)``, computed once for the same labels, weights and group sizes."""
         contents = handed.labels, handed.weight, handed.sizes
         for known, made in list(self._made):
             if all(map(_same, known, contents)):
@@ -71,31 +81,31 @@ def from_lightgbm(y_true, y_pred, weight, group_sizes) -> Handed:
         weight, group_sizes = data.get_weight(), data.get_group()
     if group_sizes is None:
         raise MissingQidError(
-            "LightGBM knows no queries: pass group=group_sizes(qid) to fit or to the Dataset."
+            "LightGBM passed no group sizes: give group=group_sizes(qid) to fit or to the Dataset."
         )
     return _handed(y_true, y_pred, weight, np.asarray(group_sizes))
 
 
 def refuse_bagging_by_query(data):
-    """Raise for an option under which LightGBM takes the gradients of an objective for other rows.
+    """Raise if LightGBM would use the gradients of a custom objective for the wrong rows.
 
-    ``data`` is what an objective gets beside the labels or scores: of `lightgbm.train` the Dataset,
-    whose parameters are those of the training, of `LGBMRanker` an array, which tells nothing.
+    `data` is the second argument of the objective: the Dataset, whose `params` are checked, when
+    called by ``lightgbm.train``; an array of scores, without any options, by ``LGBMRanker``.
     """
     given = (getattr(data, "params", None) or {}).get("bagging_by_query", False)
     if str(given).lower() in ("true", "+"):
         raise ValueError(
-            "bagging_by_query=True makes LightGBM train on the wrong rows with an objective that "
-            "is not one of its own: leave it out, bagging_fraction then draws rows."
+            "bagging_by_query must be False with a custom objective, got True: LightGBM would "
+            "train on the wrong rows. Leave it out; bagging_fraction then draws rows."
         )
 
 
 def from_xgboost(scores, data) -> Handed:
-    """Read ``(scores, DMatrix)``; with queries XGBoost has one weight for each of them."""
+    """Read ``(scores, DMatrix)``, and repeat the weight of each query for its rows."""
     pointers = data.get_uint_info("group_ptr")
     if len(pointers) == 0:
         raise MissingQidError(
-            "XGBoost knows no queries: pass group=group_sizes(qid) to the DMatrix, or qid, sorted."
+            "The DMatrix has no queries: give it group=group_sizes(qid), or qid if it is sorted."
         )
     sizes = np.diff(pointers.astype(np.intp))
     weight = data.get_weight()
@@ -107,29 +117,36 @@ def _handed(labels, scores, weight, sizes):
     scores = as_array(scores, "scores").astype(float).ravel()
     if not len(labels) == len(scores) == sizes.sum():
         raise ValueError(
-            f"There are {len(labels)} labels and {len(scores)} scores, and the group sizes sum "
-            f"to {sizes.sum()}: the three must agree."
+            "labels, scores and group sizes must agree in the number of rows, got "
+            f"{len(labels)} labels, {len(scores)} scores and group sizes with sum {sizes.sum()}."
         )
     return Handed(labels, scores, weight, sizes)
 
 
 def group_sizes(qid: ArrayLike) -> Ints:
-    """Numbers of documents of the queries, for ``group=`` of LightGBM and XGBoost.
+    """Return the number of documents of each query, for ``group=`` of LightGBM and XGBoost.
 
     Parameters
     ----------
     qid : array-like of shape (n_rows,)
-        Query of each row, of any hashable type. The rows of a query must stand together:
-        neither library knows other queries.
+        Query of each row, of any hashable type. The rows of each query must be contiguous, as
+        both libraries require.
 
     Returns
     -------
     sizes : ndarray of int of shape (n_queries,)
+        In the order in which the queries appear.
 
     Raises
     ------
     ValueError
-        If the rows of a query do not stand together, or a qid is missing.
+        If the rows of a query are not contiguous, or a qid is missing.
+
+    See Also
+    --------
+    lightgbm_objective : Calibrated objective for LightGBM.
+    xgboost_objective : Calibrated objective for XGBoost.
+    skcalrank.BoostedRanker : Takes qids of any type, in any order.
 
     Examples
     --------
@@ -143,7 +160,7 @@ def group_sizes(qid: ArrayLike) -> Ints:
         apart = int(np.flatnonzero(np.diff(queries.order) != 1)[0])
         query = int(np.searchsorted(queries.ptr, apart, side="right")) - 1
         raise ValueError(
-            f"The rows of query {plain(queries.name(query))!r} do not stand together: bring X, y "
-            "and qid into the order np.argsort(qid, kind='stable') first."
+            f"The rows of each query must be contiguous, and query {plain(queries.name(query))!r} "
+            "comes in several pieces. Sort X, y and qid by np.argsort(qid, kind='stable') first."
         )
     return queries.sizes

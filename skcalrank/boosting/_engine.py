@@ -1,4 +1,4 @@
-"""What the ranker asks of a library of boosted trees."""
+"""Interface between the ranker and a library of boosted trees."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ..data import Floats
 
 
 class Rows(NamedTuple):
-    """What an engine is given to train on, or to follow.
+    """Training or validation rows, as an engine takes them.
 
     Attributes
     ----------
-    X : ndarray or CSR matrix
+    X : ndarray or CSR matrix of shape (n_rows, d)
     labels : ndarray of shape (n_rows,)
-        What objectives of the engine read.
-    sizes : ndarray of int
-        Numbers of rows of the queries.
-    weight : ndarray or None
-        Of each row, for objectives of the engine.
-    start : ndarray or None
-        Scores that trees are added to.
+        Read by the ranking objectives of the engine only.
+    sizes : ndarray of int of shape (n_queries,)
+        Number of rows of each query.
+    weight : ndarray of shape (n_rows,) or None
+        Read by the ranking objectives of the engine only.
+    start : ndarray of shape (n_rows,) or None
+        Scores to which the trees are added.
     """
 
     X: Any
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 
 
 class Growing(ABC):
-    """Trees that grow, round by round."""
+    """A model in training, to which trees are added round by round."""
 
     @abstractmethod
     def grow(self) -> None:
@@ -45,15 +45,15 @@ class Growing(ABC):
 
     @abstractmethod
     def followed(self) -> Floats:
-        """Return the scores of the rows that are followed, with their start."""
+        """Return the scores of the validation rows after the last round, start included."""
 
     @abstractmethod
     def n_rounds(self) -> int:
-        """Return how many rounds there are."""
+        """Return the number of rounds so far."""
 
     @abstractmethod
     def cut(self, n_rounds: int) -> Any:
-        """Return the model of the first rounds."""
+        """Return the model that consists of the first `n_rounds` rounds."""
 
 
 class Engine(ABC):
@@ -64,17 +64,17 @@ class Engine(ABC):
     name : str
         Name of the library.
     objectives : tuple of str
-        Its ranking objectives.
+        Names of the ranking objectives of the library.
     takes_sparse : bool
-        Whether it takes sparse matrices.
+        Whether the library takes sparse matrices.
     named : dict
-        What its options are called here, and the names that it has for them.
+        Parameters of the ranker, with the names that the library has for the same option.
     of_objectives : tuple of str
-        Beginnings of the names of options that its own ranking objectives alone read.
+        Prefixes of options that are read by the ranking objectives of the library only.
     of_columns : tuple of str
-        Names of its options for columns of categories.
+        Names of the options that list columns of categories.
     boosters : tuple of str
-        Names of its option for the kind of boosting.
+        Names of the option for the kind of boosting.
     """
 
     name: ClassVar[str]
@@ -87,42 +87,45 @@ class Engine(ABC):
 
     @property
     def module(self) -> Any:
-        """The library, or an error that says how to get it."""
+        """The imported library; an ImportError with the remedy if it is not installed."""
         try:
             return import_module(self.name)
         except ImportError as error:
-            raise ImportError(f"engine={self.name!r} needs it: pip install {self.name}") from error
+            raise ImportError(
+                f"engine={self.name!r} needs {self.name}: pip install {self.name}"
+            ) from error
 
     def check(self, given: dict, *, own: bool, stops: bool) -> None:
-        """Raise for options of the engine that collide, are not read, or break what is asked."""
+        """Raise for options that repeat a parameter, are not read, or break early stopping."""
         for parameter, names in self.named.items():
             for name in names:
                 if name in given:
                     raise ValueError(
-                        f"engine_params has {name!r}, which is the parameter {parameter}: set "
-                        f"{parameter}=... of the ranker."
+                        f"engine_params must not contain {name!r}: set {parameter}=... of the "
+                        "ranker instead."
                     )
         for name in given:
             if name in self.of_columns:
                 raise ValueError(
-                    f"engine_params has {name!r}, which is read off X: pass a data frame whose "
+                    f"engine_params must not contain {name!r}: pass X as a data frame whose "
                     "columns of categories have the dtype category."
                 )
             if not own and name.startswith(self.of_objectives):
                 raise ValueError(
-                    f"engine_params has {name!r}, which only the objectives of {self.name} read "
-                    f"({', '.join(self.objectives)}): leave it out, or set loss to one of them."
+                    f"engine_params contains {name!r}, which only the objectives of {self.name} "
+                    f"read ({', '.join(self.objectives)}): leave it out, or set loss to one of "
+                    "them."
                 )
         self._check_booster(given, stops)
 
     def check_known(self, given: dict, objective: str | None) -> None:
-        """Raise for options that the library does not read, of which it would only warn."""
+        """Raise for options that the library does not read; by itself it would only warn."""
         unknown = self.unknown(given, objective) if given else []
         if unknown:
             names = ", ".join(map(repr, unknown))
             raise ValueError(
-                f"engine_params has {names}, which {self.name} does not read: correct the name, or "
-                "leave it out."
+                f"engine_params contains {names}, which {self.name} does not read: correct the "
+                "name, or leave it out."
             )
 
     def _check_booster(self, given, stops):
@@ -134,50 +137,50 @@ class Engine(ABC):
             why = "it grows no trees"
         elif kind == "dart" and stops:
             why = (
-                "later rounds change earlier trees, so that no round can be gone back to: set "
-                "validation_fraction=None and n_estimators"
+                "later rounds change earlier trees, so early stopping cannot return to the best "
+                "round: set validation_fraction=None and n_estimators"
             )
         if why is not None:
-            raise ValueError(f"engine_params has {self.boosters[0]}={kind!r}, and {why}.")
+            raise ValueError(f"engine_params must not contain {self.boosters[0]}={kind!r}: {why}.")
 
     def check_with_losses(self, given: dict) -> None:  # noqa: B027
-        """Raise for options that break losses other than the objectives of the engine."""
+        """Raise for options that do not work with custom objectives."""
 
     @abstractmethod
     def unknown(self, given: dict, objective: str | None) -> list[str]:
-        """Return the options that the library does not read, under its own objective if any."""
+        """Return the options that the library does not read with this objective (None: custom)."""
 
     @abstractmethod
     def params(self, settings: dict, given: dict) -> dict:
-        """Return the options of the library for parameters of the ranker."""
+        """Return the options of the library: `settings` of the ranker, then those `given`."""
 
     @abstractmethod
     def start(
         self, params: dict, objective: str | Callable, rows: Rows, followed: Rows | None, kinds
     ) -> Growing:
-        """Return trees before their first round; `kinds` are columns of categories."""
+        """Return a model without trees; `kinds` are the numbers of the columns of categories."""
 
     @abstractmethod
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
-        """Return the sums of the trees."""
+        """Return the sum of the trees for each row."""
 
     @abstractmethod
     def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
-        """Return the sums of the trees as exact parts of the features, the last one constant."""
+        """Return the share of each feature in the sum of the trees, and last a constant."""
 
     @abstractmethod
     def importances(self, model: Any, n_features: int) -> Floats:
-        """Return by how much splits along each feature decrease the loss."""
+        """Return how much the splits on each feature decreased the loss."""
 
     @abstractmethod
     def dump(self, model: Any) -> Any:
-        """Return what pickles and files hold of a model."""
+        """Return a model in the form in which pickles and files store it."""
 
     @abstractmethod
     def load(self, held: Any) -> Any:
-        """Return the model of what they hold."""
+        """Return the model from the form that `dump` returned."""
 
 
 def threads(n_jobs: int | None) -> int:
-    """Return a number of threads for a library; 0 leaves it to the library."""
+    """Return the number of threads for a library; 0 means the default of the library."""
     return 0 if n_jobs is None else effective_n_jobs(n_jobs)

@@ -1,4 +1,4 @@
-"""What a fitted ranker of trees computes."""
+"""Scores, contributions and importances of a fitted BoostedRanker."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ._engines import ENGINES
 from ._models import Model
 from ._tables import with_numbers
 
-# Of one model as they are, of several as lists.
+# Lists with one element for each model if there are several models.
 _OF_MODELS = ("booster_", "best_iteration_", "validation_scores_", "start_", "start_scale_")
 
 
 class FittedTrees(BaseRanker):
-    """Scores of the models of a fit, which are summed."""
+    """Base class of :class:`BoostedRanker`: prediction, importances and pickling."""
 
     def _keep(self, found):
-        """Set the attributes of what was grown."""
+        """Set the fitted attributes from the models that were grown."""
         of_models = [(*each.grown, each.start, each.scale) for each in found]
         for name, values in zip(_OF_MODELS, zip(*of_models)):
             setattr(self, name, list(values) if len(found) > 1 else values[0])
@@ -37,24 +37,25 @@ class FittedTrees(BaseRanker):
         return [Model(*each) for each in zip(*columns, self.model_weights_)]
 
     def _scores(self, model, part):
-        """Return the scores of a model for a part of the rows of fit."""
+        """Return the scores of one model for some of the rows of fit."""
         engine, queries = ENGINES[self.engine_], part.queries
         kinds, given = self.categorical_features_, None if model.start is None else part.given()
         return model.scores(engine, part.X, kinds, self.n_jobs, given, queries.codes)
 
     @lazy_aware
     def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
-        """Return the sum of the trees for each document, and of the start that they began at.
+        """Return the score of each document: the sum of the trees, and of `start_` if there is one.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
         qid : array-like of shape (n_rows,), default=None
-            Query of each row. Checked, and handed to the start, which alone may depend on it.
+            Query of each row. Only the scores of a `start_` may depend on it.
 
         Returns
         -------
         u : ndarray of shape (n_rows,)
+            Higher is better.
         """
         checked, _ = self._check_rows(X, qid)
         engine, kinds = ENGINES[self.engine_], self.categorical_features_
@@ -72,13 +73,13 @@ class FittedTrees(BaseRanker):
         Returns
         -------
         parts : ndarray of shape (n_rows, d + 1)
-            What each feature adds to the score of each row, and last what all rows share; rows sum
-            to :meth:`decision_function`, up to the precision that the engine computes in.
+            What each feature adds to the score of each row; the last column is a constant. Rows
+            sum to :meth:`decision_function`, up to the precision that the engine computes in.
 
         Raises
         ------
         ValueError
-            If the trees begin at scores that are not linear in the features.
+            If `start_` is not linear in the features.
         """
         checked, _ = self._check_rows(X, None)
         engine, kinds = ENGINES[self.engine_], self.categorical_features_
@@ -87,7 +88,7 @@ class FittedTrees(BaseRanker):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Decrease of the loss by splits along each feature, as shares of 1."""
+        """Decrease of the loss by splits on each feature, normalized to sum 1."""
         check_is_fitted(self)
         return np.mean([self._importances(model.booster) for model in self._models()], axis=0)
 
@@ -111,5 +112,5 @@ class FittedTrees(BaseRanker):
 
 
 def _each(call, booster):
-    """Return what is called for a booster, or for each of a list of them."""
+    """Return ``call(booster)``, or the list of these if there are several boosters."""
     return list(map(call, booster)) if isinstance(booster, list) else call(booster)

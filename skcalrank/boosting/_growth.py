@@ -1,4 +1,4 @@
-"""Rounds of boosting, stopped by a measure, from a start that is shrunken as it suits."""
+"""Rounds of boosting with early stopping on a measure, and with shrunken start scores."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ._engine import Engine, Growing, Rows
 from ._objectives import Problem
 from ._parts import Part
 
-#: What a start is multiplied by, beside 0, which means no start.
+#: Shrinkages of the start scores that are tried, besides 0 (no start).
 SHRINKAGES = (0.5, 1.0)
 
-# Scores beyond are not told apart by logarithms of odds.
+# Log-odds beyond this size are probabilities of 0 or 1 in double precision.
 _LARGEST_ODDS = 30.0
 
 
 class Grown(NamedTuple):
-    """Trees of a fit."""
+    """Trees of one training run, and the value of the measure after each round."""
 
     model: Any
     n_rounds: int
@@ -32,7 +32,7 @@ class Grown(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """Trees, and the ranker whose scores they begin at."""
+    """Trees, with the fitted start ranker and the factor of its scores."""
 
     grown: Grown
     start: Any = None
@@ -40,25 +40,25 @@ class Fitted(NamedTuple):
 
     @property
     def best(self) -> float:
-        """Best value of the measure."""
+        """Best value of the measure; -inf without a value."""
         return float(np.nan_to_num(self.grown.scores, nan=-np.inf).max(initial=-np.inf))
 
 
 class Rounds(NamedTuple):
-    """How long trees grow.
+    """Number of rounds, early stopping and progress lines.
 
     Attributes
     ----------
     most : int
-        Number of rounds that is never exceeded.
+        Maximum number of rounds.
     patience : int
-        Rounds without a better value of the measure after which growth stops.
+        Number of rounds without a better value of the measure after which training stops.
     verbose : int
-        How many rounds a line is printed for; 0 prints nothing.
+        A progress line is printed every `verbose` rounds; 0 prints nothing.
     name : str
-        What the measure is called there.
+        Name of the measure in these lines.
     model : str
-        What the line begins with.
+        Beginning of these lines.
     """
 
     most: int
@@ -68,7 +68,7 @@ class Rounds(NamedTuple):
     model: str = ""
 
     def grow(self, trees: Growing, score: Callable[[np.ndarray], float] | None) -> Grown:
-        """Grow trees to the round whose scores are best, or without a score to the last one."""
+        """Grow trees and keep the rounds up to the best score; without `score`, all rounds."""
         scores: list[float] = []
         best, n_best = -np.inf, 1
         for number in range(1, self.most + 1):
@@ -89,24 +89,24 @@ class Rounds(NamedTuple):
 
 
 def score_of(measure: Measure, part: Part) -> Callable[[np.ndarray], float]:
-    """Return the mean of a measure over the queries of a part, as a function of their scores."""
+    """Return a function of scores: the mean of the measure over the queries of a part."""
     weight = part.weight
     if weight is None or weight.any():
         score = PreparedScore(measure, part.y, part.queries, weight)
         if score.is_defined:
             return score
     warn(
-        f"{measure.name} is undefined (0/0) on all validation queries, so that nothing tells the "
-        "rounds apart: the first one is kept.",
+        f"{measure.name} is undefined (0/0) on all validation queries: the first round is kept. "
+        "Pass validation queries with labels that differ.",
         UndefinedMetricWarning,
     )
     return lambda _: np.nan
 
 
 def with_unit_curvature(problem: Problem) -> Problem:
-    """Return a problem whose curvatures at the start are 1 in the mean.
+    """Return the problem with weights scaled to a mean curvature of 1 at scores of 0.
 
-    Options of the libraries that stand against sums of curvatures then count documents.
+    Options of the libraries that are compared with sums of curvatures then count documents.
     """
     _, curvature = problem.derivatives(np.zeros(len(problem.targets)))
     mean = curvature.mean()
@@ -117,7 +117,7 @@ def with_unit_curvature(problem: Problem) -> Problem:
 
 
 def best_scale(problem: Problem, scores: np.ndarray) -> float:
-    """Return the factor of scores under which the loss is least; 0 where they do not help."""
+    """Return the factor >= 0 of the scores at which the loss is smallest."""
     targets, queries, weight, loss = problem
     spread = float(scores.max() - scores.min())
 
@@ -135,17 +135,17 @@ def best_scale(problem: Problem, scores: np.ndarray) -> float:
 
 
 class Fit(NamedTuple):
-    """How trees are fitted, whatever they start at.
+    """Settings of a fit that do not depend on the start.
 
     Attributes
     ----------
     engine : Engine
     params : dict
-        Its options.
+        Options of the engine.
     problem : Problem
-        The loss of the rows that are trained on.
+        Loss on the training rows.
     own : str or None
-        An objective of the engine in place of the loss.
+        Name of an objective of the engine, used in place of the loss.
     kinds : list of int
         Columns of categories.
     rounds : Rounds
@@ -159,7 +159,7 @@ class Fit(NamedTuple):
     rounds: Rounds
 
     def run(self, train, valid, score, start=None, scale=0.0) -> Fitted:
-        """Return trees that begin at scaled scores of a ranker, or at nothing."""
+        """Return trees added to `scale` times the scores of `start`, or to 0 without a start."""
         rows = _rows(train, start, scale)
         followed = None if valid is None else _rows(valid, start, scale)
         objective = self.problem.derivatives if self.own is None else self.own
@@ -167,7 +167,7 @@ class Fit(NamedTuple):
         return Fitted(self.rounds.grow(trees, score), start, scale)
 
     def from_start(self, start, train, valid, score) -> Iterator[Fitted]:
-        """Yield the fits that begin at the scores of a fitted ranker, shrunken or not."""
+        """Yield one fit for each shrinkage of the scores of a fitted start ranker."""
         scale = best_scale(self.problem, _scores(start, train))
         for shrinkage in SHRINKAGES if scale else ():
             yield self.run(train, valid, score, start, shrinkage * scale)

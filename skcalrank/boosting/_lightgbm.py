@@ -1,4 +1,4 @@
-"""LightGBM as an engine, by its public functions."""
+"""LightGBM as an engine, through its public functions."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class LightGBM(Engine):
     def check_with_losses(self, given: dict) -> None:
         if str(given.get("bagging_by_query", False)).lower() in ("true", "+", "1"):
             raise ValueError(
-                "engine_params has bagging_by_query=True, with which LightGBM trains on the wrong "
-                "rows under a loss that is not one of its own: leave it out, bagging_fraction then "
-                "draws rows."
+                "engine_params must not contain bagging_by_query=True with a loss of "
+                "skcalrank.losses: LightGBM would train on the wrong rows. Leave it out; "
+                "bagging_fraction then draws rows."
             )
 
     def unknown(self, given: dict, objective: str | None) -> list[str]:
@@ -56,12 +56,15 @@ class LightGBM(Engine):
         table = getattr(self.module.basic, "_ConfigAliases", None)
         if table is None:
             return [name for name, value in given.items() if not self._is_read(name, value)]
-        table.get()  # reads it
+        table.get()  # loads the table
         known = {name for names in table.aliases.values() for name in names}
         return [name for name in given if name not in known]
 
     def _is_read(self, name, value):
-        """Return whether an option changes a value; True of values that have no other one."""
+        """Return whether LightGBM reads an option: another value changes the settings.
+
+        Options that are not numbers, or invalid, count as read.
+        """
         if not isinstance(value, Real):
             return True
         if isinstance(value, bool):
@@ -74,7 +77,7 @@ class LightGBM(Engine):
             return True
 
     def _settings(self, given):
-        """Return all options, as they stand in the text of a model."""
+        """Return all options with their values, from the text form of a model."""
         data = self.module.Dataset(np.zeros((2, 1)), np.zeros(2), params={"verbosity": -1})
         params = {"objective": "none", "verbosity": -1} | given
         text = self.module.Booster(params, data).model_to_string()
@@ -89,10 +92,10 @@ class LightGBM(Engine):
             "metric": "none",
             "verbosity": -1,
             "deterministic": True,
-            # Where no feature is left, a loss that is not its own makes LightGBM raise.
+            # If the filter removed all features, LightGBM would raise with a custom objective.
             "feature_pre_filter": False,
         }
-        # Otherwise it is timed which of the two is faster, and results depend on it.
+        # By default LightGBM chooses by timing, and results would depend on the choice.
         if not {"force_row_wise", "force_col_wise"} & set(given):
             fixed["force_row_wise"] = True
         return fixed | given
@@ -101,7 +104,7 @@ class LightGBM(Engine):
         return _GrowingLightGBM(self.module, params, objective, rows, followed, kinds)
 
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
-        del kinds  # which the model knows
+        del kinds  # stored in the model
         found: Floats = model.predict(_as_csr(X), raw_score=True, num_threads=threads(n_jobs))
         return found
 
@@ -110,13 +113,15 @@ class LightGBM(Engine):
         try:
             found: Any = model.predict(_as_csr(X), pred_contrib=True)
         except self.module.basic.LightGBMError as error:
-            raise ValueError(f"LightGBM has no parts of these scores: {error}") from error
+            raise ValueError(
+                f"LightGBM cannot split these scores into contributions of features: {error}"
+            ) from error
         if issparse(found):
             found = found.toarray()
         return found
 
     def importances(self, model: Any, n_features: int) -> Floats:
-        del n_features  # of which all are there
+        del n_features  # LightGBM returns all features
         found: Floats = model.feature_importance("gain").astype(float)
         return found
 
@@ -163,7 +168,7 @@ class _GrowingLightGBM(Growing):
         return self._model.current_iteration()
 
     def cut(self, n_rounds):
-        # The copy holds no rows.
+        # The copy does not hold the training rows.
         text = self._model.model_to_string(num_iteration=n_rounds)
         return self._module.Booster(model_str=text)
 

@@ -1,4 +1,4 @@
-"""Our metrics, with our policies, where the libraries evaluate."""
+"""Metrics of skcalrank as evaluation functions of LightGBM and XGBoost."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ._data import Handed, Known, from_lightgbm, from_xgboost
 
 @dataclass(frozen=True)
 class _Metric:
-    """A measure under policies, and the name that it has in a log.
+    """A measure with its policies for ties and empty queries, and its name in logs.
 
-    What does not depend on the scores is computed once for labels, weights and group sizes, which
-    are known by their contents. Copies and pickles start without.
+    Whatever does not depend on the scores is computed once for the same labels, weights and group
+    sizes. Copies and pickles start with an empty cache.
     """
 
     measure: Measure
@@ -32,7 +32,7 @@ class _Metric:
         return type(self), (self.measure, self.ties, self.empty, self.name)
 
     def value(self, handed: Handed) -> float:
-        """Mean over the queries."""
+        """Return the mean of the measure over the queries."""
         if not np.isfinite(handed.scores).all():
             check_scores(handed.scores, handed.scores.shape)
         return self._known.of(handed, self._prepared)(handed.scores)
@@ -51,19 +51,19 @@ def _parameters(measure, ties, empty, name, options, prefix=""):
 
 
 class LightGBMMetric(_Metric):
-    """What :func:`lightgbm_metric` returns."""
+    """Evaluation function returned by :func:`lightgbm_metric`."""
 
     def __call__(self, y_true, y_pred, weight=None, group_sizes=None):
-        """Name, value, True; ``lightgbm.train`` calls (scores, Dataset)."""
+        """Return (name, value, True); ``lightgbm.train`` passes (scores, Dataset)."""
         handed = from_lightgbm(y_true, y_pred, weight, group_sizes)
         return self.name, self.value(handed), True
 
 
 class XGBoostMetric(_Metric):
-    """What :func:`xgboost_metric` returns."""
+    """Evaluation function returned by :func:`xgboost_metric`."""
 
     def __call__(self, scores, data):
-        """Name and value."""
+        """Return (name, value)."""
         return self.name, self.value(from_xgboost(scores, data))
 
 
@@ -75,19 +75,22 @@ def lightgbm_metric(
     name: str | None = None,
     **measure_options: Any,
 ) -> Callable[..., Any]:
-    """An evaluation function for LightGBM, equal to :func:`skcalrank.metrics.measure_score`.
+    """Make an evaluation function for LightGBM, equal to :func:`skcalrank.metrics.measure_score`.
 
     Parameters
     ----------
     measure : str or Measure, default="ndcg@10"
-        Any measure.
-    ties, empty : str
-        Policies, as in :func:`skcalrank.metrics.measure_score`. LightGBM's own "ndcg" counts a
-        query without a relevant document 1; that is ``empty="one"``.
+        Measure to evaluate.
+    ties : {"average", "stable", "reversed", "worst", "best"}, default="average"
+        Treatment of equal scores, as in :func:`skcalrank.metrics.measure_score`.
+    empty : {"skip", "zero", "one", "nan", "error"}, default="skip"
+        Treatment of queries on which the measure is undefined, as in
+        :func:`skcalrank.metrics.measure_score`. LightGBM's own "ndcg" assigns 1 to a query without
+        a relevant document; this is ``empty="one"``.
     name : str, default=None
-        In logs; None = the measure with its cutoff behind "skcalrank-", such as
-        "skcalrank-ndcg@10": LightGBM evaluates metrics of its own beside it, and mixes up two of
-        one name.
+        Name in logs. If None, "skcalrank-" and the measure with its cutoff, such as
+        "skcalrank-ndcg@10": LightGBM also evaluates metrics of its own, and confuses two metrics
+        that have the same name.
     **measure_options
         Parameters of the measure: ``gain``, ``relevance_level``, ...
 
@@ -95,18 +98,26 @@ def lightgbm_metric(
     -------
     metric : callable
         ``f(y_true, y_pred, weight, group_sizes)`` for ``fit(..., eval_metric=f)`` of
-        ``LGBMRanker``, and ``f(scores, dataset)`` for ``lightgbm.train(..., feval=f)``: name,
-        value, True (higher is better). A query weighs the mean weight of its rows.
+        ``LGBMRanker``, and ``f(scores, dataset)`` for ``lightgbm.train(..., feval=f)``. Returns
+        name, value and True (higher is better). The weight of a query is the mean weight of its
+        rows.
 
     Raises
     ------
     ValueError
-        For unknown names or options, data without queries, and labels that do not fit.
+        If a name or option is unknown, and while evaluating if the data have no queries or the
+        labels do not fit the measure.
+
+    See Also
+    --------
+    xgboost_metric : The same for XGBoost.
+    lightgbm_objective : Calibrated objective for the measure.
+    skcalrank.BoostedRanker : Estimator with early stopping on the measure.
 
     Notes
     -----
-    Early stopping of LightGBM watches every metric and stops when one of them does not improve:
-    switch its own off, ``LGBMRanker(..., metric="none")``.
+    Early stopping of LightGBM watches every metric and stops when one of them does not improve.
+    Switch LightGBM's own metrics off: ``LGBMRanker(..., metric="none")``.
 
     Examples
     --------
@@ -128,7 +139,7 @@ def xgboost_metric(
     name: str | None = None,
     **measure_options: Any,
 ) -> Callable[..., Any]:
-    """An evaluation function for XGBoost, equal to :func:`skcalrank.metrics.measure_score`.
+    """Make an evaluation function for XGBoost, equal to :func:`skcalrank.metrics.measure_score`.
 
     Parameters
     ----------
@@ -138,19 +149,26 @@ def xgboost_metric(
     Returns
     -------
     metric : callable
-        ``f(scores, data)`` for ``xgboost.train(..., custom_metric=f)``, where the data were
-        built with ``group`` or ``qid``: name and value. Higher is better, which XGBoost must be
-        told: ``maximize=True``.
+        ``f(scores, data)`` for ``xgboost.train(..., custom_metric=f)``, where ``data`` was built
+        with ``group`` or ``qid``. Returns name and value. Higher is better, so pass
+        ``maximize=True`` to ``xgboost.train``.
 
     Raises
     ------
     ValueError
         As in :func:`lightgbm_metric`.
 
+    See Also
+    --------
+    lightgbm_metric : The same for LightGBM.
+    xgboost_objective : Calibrated objective for the measure.
+    skcalrank.BoostedRanker : Estimator with early stopping on the measure.
+
     Notes
     -----
-    Early stopping of XGBoost watches the last metric, which is this one; the parameter
-    ``disable_default_eval_metric=True`` spares it the error of a regression.
+    Early stopping of XGBoost watches the last metric, which is this one. With the parameter
+    ``disable_default_eval_metric=True``, XGBoost does not also compute its default metric, a
+    regression error.
 
     Examples
     --------

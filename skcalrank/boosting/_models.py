@@ -1,4 +1,4 @@
-"""What each model of a ranker boosts, and how its trees are grown."""
+"""Models of a BoostedRanker: what each of them boosts, and its training."""
 
 from __future__ import annotations
 
@@ -19,39 +19,40 @@ from ._objectives import make_problem
 from ._parameters import is_own
 from ._parts import Part
 
-# Spreads below this share of the scores are rounding.
+# Spreads below this share of the largest score are rounding errors.
 _ROUNDING = 1e-6
 
 
 class Aim(NamedTuple):
-    """What a model boosts; each as the parameter of the ranker."""
+    """Loss, targets and query weight of a model, as in the parameters of the ranker."""
 
     loss: str | Loss
     targets: str
     query_weight: str | None
 
 
-#: What every other model boosts.
+#: Aim of every second model.
 _SQUARES = Aim("pairwise_squared", "grades", "documents")
 
 
 def aims_of(ranker: Any) -> list[Aim]:
-    """Return what each model boosts, by turns the loss of the ranker and squares of the grades."""
+    """Return the aim of each model: in turn that of the ranker, and squared errors of grades."""
     own = Aim(ranker.loss, ranker.targets, ranker.query_weight)
     return [_SQUARES if number % 2 else own for number in range(ranker.n_models)]
 
 
 class Model(NamedTuple):
-    """The trees of a model, and the start that they begin at.
+    """Trees, with the start ranker to whose scores they are added.
 
     Attributes
     ----------
-    booster : object of the engine
+    booster : object
+        Model of the engine.
     start : ranker or None
     start_scale : float
-        What the scores of the start are multiplied by.
+        Factor of the scores of the start.
     weight : float
-        What the sum of both is multiplied by.
+        Factor of the sum of trees and start.
     """
 
     booster: Any
@@ -60,21 +61,21 @@ class Model(NamedTuple):
     weight: float = 1.0
 
     def scores(self, engine: Engine, X, kinds, n_jobs, given, qid) -> Floats:
-        """Return the scores of rows; `given` are they as the user gave them, for a start."""
+        """Return the scores of the rows `X`; `given` are these rows as the user passed them."""
         scores = engine.predict(self.booster, X, kinds, n_jobs)
         if self.start is not None:
             scores = scores + self.start_scale * self.start.predict(given, qid)
         return self.weight * scores
 
     def contributions(self, engine: Engine, X, kinds) -> Floats:
-        """Return the scores as exact sums over the features, the last one constant."""
+        """Return the share of each feature in the scores, and last a constant."""
         parts = engine.contributions(self.booster, X, kinds)
         if self.start is None:
             return self.weight * parts
         if not hasattr(self.start, "coef_"):
             raise ValueError(
-                f"The trees begin at scores of {type(self.start).__name__}, which is not linear "
-                "in the features (no coef_): fit without start, or with a closed form."
+                f"start must be linear in the features (coef_) for contributions, got "
+                f"{type(self.start).__name__}. Fit without start, or with a closed form."
             )
         table = X.toarray() if issparse(X) else X
         parts[:, :-1] += self.start_scale * table * self.start.coef_
@@ -83,7 +84,7 @@ class Model(NamedTuple):
 
 
 def spread(scores: Floats, part: Part) -> float:
-    """Return the root mean square of scores within queries; 1 where they do not vary."""
+    """Return the root mean square of scores around their query mean; 1 if it is zero."""
     weight = part.weight
     if weight is None or not weight.any():
         weight = np.ones(len(scores))
@@ -97,29 +98,29 @@ def spread(scores: Floats, part: Part) -> float:
 def grow_models(
     ranker: Any, engine: Engine, problem, part: Part, folds: list, valid: Part | None, rng
 ) -> list[Fitted]:
-    """Return the trees of each model.
+    """Return the fitted trees of each model.
 
-    They are grown on all rows but those of its fold, if it has one, and stopped on `valid` or on
-    the fold. Without `rng`, seeds are the numbers of the models.
+    `folds` holds a mask of the rows to hold out of each model, or None. A model is stopped early
+    on `valid`, or else on its held-out rows. Without `rng`, its seed is its number.
     """
     found = []
     for number, (aim, held) in enumerate(zip(aims_of(ranker), folds)):
         seed = number if rng is None else int(rng.randint(2**31 - 1))
         train, stop = (part, valid) if held is None else _parted(ranker, part, held, valid)
-        # One after the other: each holds a model.
+        # One fit at a time, so that at most two models are in memory.
         fits = _fits(ranker, engine, problem, aim, train, stop, seed, number)
         found.append(reduce(lambda best, fit: fit if fit.best > best.best else best, fits))
     return found
 
 
 def _parted(ranker, part, held, valid):
-    """Return the rows to train on, and those to stop early on or None."""
+    """Return the training rows, and the rows for early stopping or None."""
     fraction = ranker.validation_fraction
     if held.all() or not held.any():
         raise ValueError(
-            f"validation_fraction={fraction!r} of n_samples={len(held)} rows leaves none to stop "
-            "early on, or none to train on: pass more, or set validation_fraction=None and "
-            "n_estimators."
+            f"validation_fraction={fraction!r} of n_samples={len(held)} rows must leave rows both "
+            "to train on and to stop early on. Pass more rows, or set validation_fraction=None "
+            "and n_estimators."
         )
     if valid is None and fraction:
         valid = part.take(held)
@@ -127,7 +128,7 @@ def _parted(ranker, part, held, valid):
 
 
 def _fits(ranker, engine, problem, aim, train, valid, seed, number) -> Iterator[Fitted]:
-    """Yield the fit from no start, and from each one that may be better."""
+    """Yield the fit without start, then one for each shrinkage of the start."""
     settings = {"seed": seed} | {
         name: getattr(ranker, name) for name in ("learning_rate", "max_leaves", "n_jobs")
     }
@@ -154,14 +155,17 @@ def _fits(ranker, engine, problem, aim, train, valid, seed, number) -> Iterator[
 
 
 def _labeled(measure, part, aim):
-    """Return a part with the labels that an objective of the engine reads."""
+    """Return the part with labels for the objective of the engine, if there is one."""
     if part is None or not is_own(aim.loss):
         return part
     return part._replace(labels=grades_for(aim.loss, measure.labels(part.y)))
 
 
 def _boosted(problem, part, aim):
-    """Return the problem of the loss; for objectives of the engine, one that they resemble."""
+    """Return the problem of the loss; for objectives of the engine, a similar one.
+
+    In the second case it only scales the start.
+    """
     own, measure, queries = is_own(aim.loss), problem.measure, part.queries
     loss = get_loss("pairwise_logistic" if own else aim.loss)
     query_weight = None if own else aim.query_weight

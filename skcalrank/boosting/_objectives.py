@@ -1,4 +1,4 @@
-"""Gradients and curvatures of the losses, as the libraries ask for them."""
+"""Gradients and curvatures of the losses as objectives of LightGBM and XGBoost."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ..losses import Loss, get_loss
 from ..measures import MEASURES, Measure, get_measure
 from ._data import Handed, Known, from_lightgbm, from_xgboost, refuse_bagging_by_query
 
-# Scores are logarithms of odds, or half of them; LogitBoost takes a number from 2 to 4.
+# Maximum step of a document. Scores are log-odds or half of them; LogitBoost uses 2 to 4.
 LONGEST_STEP = 4.0
 
-# The libraries keep single precision: positive and finite there, and sums of them too.
+# The libraries use single precision, in which curvatures and their sums must be positive, finite.
 _SMALLEST, _GREATEST = float(np.finfo(np.float32).tiny), 1e30
 
 
 class Problem(NamedTuple):
-    """What a training set comes to: targets, and the loss scaled to them."""
+    """Targets of a training set, its queries and weights, and the loss scaled to the targets."""
 
     targets: np.ndarray
     queries: Queries
@@ -29,7 +29,7 @@ class Problem(NamedTuple):
     loss: Loss
 
     def derivatives(self, scores):
-        """Gradient of the loss, and positive curvatures."""
+        """Return the gradient of the loss and positive curvatures, of shape (n_rows,) each."""
         gradient, curvature = self.loss.derivatives(self.targets, scores, self.queries, self.weight)
         curvature = _steady(self.loss, gradient, curvature, self.weight)
         return gradient.clip(-_GREATEST, _GREATEST), curvature.clip(_SMALLEST, _GREATEST)
@@ -39,7 +39,7 @@ def make_problem(measure: Measure, loss: Loss, targets, queries, weight, query_w
     """Return the problem of boosting targets in grouped order."""
     if measure.shape == "pairs":
         targets = loss.standardize(targets, queries)
-    # As in the rankers, a document of weight 0 has no say.
+    # As in the rankers, a document of weight 0 has no effect on the scale.
     told = targets if weight is None else targets * (weight > 0)
     loss = loss.scaled_to(told, queries)
     return Problem(targets, queries, loss.document_weights(queries, query_weight, weight), loss)
@@ -50,8 +50,8 @@ def check_boosted(measure: Measure) -> None:
     if not measure.has_score_targets():
         fitting = [name for name, m in MEASURES.items() if m.has_score_targets()]
         raise ValueError(
-            f"{measure.name} has no targets of single documents to boost: choose one of "
-            f"{', '.join(sorted(fitting))}."
+            f"measure must have targets of single documents to be boosted, got {measure.name}. "
+            f"Choose one of {', '.join(sorted(fitting))}."
         )
 
 
@@ -59,8 +59,8 @@ def check_boosted(measure: Measure) -> None:
 class _Objective:
     """A loss on the targets of a measure.
 
-    Targets are made once for a training set, which is known by its contents: labels, weights
-    and group sizes. Copies and pickles start with none.
+    Targets are computed once for the same labels, weights and group sizes. Copies and pickles
+    start with an empty cache.
     """
 
     measure: Measure
@@ -77,7 +77,7 @@ class _Objective:
         return type(self), (self.measure, self.loss, self.query_weight)
 
     def derivatives(self, handed: Handed):
-        """Gradient of the loss, and positive curvatures."""
+        """Return the gradient of the loss and positive curvatures, of shape (n_rows,) each."""
         return self._known.of(handed, self._make_problem).derivatives(handed.scores)
 
     def _make_problem(self, handed):
@@ -89,7 +89,7 @@ class _Objective:
 
 
 def _steady(loss, gradient, curvature, weight):
-    """Curvatures that do not vanish where the gradient does not."""
+    """Return curvatures large enough that no step is longer than the loss allows."""
     if loss.family == "squared":
         return curvature
     largest = loss.largest_curvature
@@ -99,19 +99,19 @@ def _steady(loss, gradient, curvature, weight):
 
 
 class LightGBMObjective(_Objective):
-    """What :func:`lightgbm_objective` returns."""
+    """Objective returned by :func:`lightgbm_objective`."""
 
     def __call__(self, y_true, y_pred, weight=None, group_sizes=None):
-        """Gradient and curvature of every document; ``lightgbm.train`` calls (scores, Dataset)."""
+        """Return gradients and curvatures; ``lightgbm.train`` passes (scores, Dataset)."""
         refuse_bagging_by_query(y_pred)
         return self.derivatives(from_lightgbm(y_true, y_pred, weight, group_sizes))
 
 
 class XGBoostObjective(_Objective):
-    """What :func:`xgboost_objective` returns."""
+    """Objective returned by :func:`xgboost_objective`."""
 
     def __call__(self, scores, data):
-        """Gradient and curvature of every document."""
+        """Return gradients and curvatures."""
         return self.derivatives(from_xgboost(scores, data))
 
 
@@ -125,54 +125,58 @@ def lightgbm_objective(
     query_weight: str | None = None,
     **measure_options: Any,
 ) -> Callable[..., Any]:
-    """A calibrated ranking objective for LightGBM.
+    """Make a calibrated ranking objective for LightGBM.
 
     Parameters
     ----------
     measure : str or Measure, default="ndcg@10"
-        Whose targets are boosted: ``"ndcg@k"``, ``"dcg"``, ``"precision"``, ``"recall"``,
-        ``"eru"``, ``"auc"``, ``"spearman"``, calibrated without conditions; ``"map"``,
-        ``"err"`` and ``"neg_pairwise_disagreement"`` under those of their score-based rankers.
+        Measure whose targets are boosted. The objective is calibrated without conditions for
+        ``"ndcg@k"``, ``"dcg"``, ``"precision"``, ``"recall"``, ``"eru"``, ``"auc"`` and
+        ``"spearman"``; for ``"map"``, ``"err"`` and ``"neg_pairwise_disagreement"`` under the
+        conditions of their score-based rankers.
     loss : str or Loss, default="pairwise_logistic"
         A name in :data:`skcalrank.losses.LOSSES`, or an object of :mod:`skcalrank.losses`.
     eta, threshold, smoothing : float, default=None
-        Of the loss, where it has them; ``eta=None`` is the largest target of the training set, for
-        "bregman_kl" the largest sum of the targets of a query.
+        Parameters of the loss, if it has them. If `eta` is None, it is the largest target of the
+        training set; for "bregman_kl" the largest sum of the targets of a query.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        What a query of n documents counts: its loss for one pair or one document, whichever the
-        loss is a sum over, times n ** 2, n, or 1. None is the sum as it is, "pairs" for pairwise
-        losses and "documents" for others. Weights that the library hands over come on top.
-        Curvatures are scaled alike, against which `reg_lambda` and `min_child_weight` stand.
+        Weight of a query of n documents: the mean loss of its pairs (of its documents, for
+        pointwise losses) is multiplied by n ** 2, n or 1. None leaves the sum as it is:
+        "pairs" for pairwise losses and "documents" for others. Weights passed by the library
+        multiply these. Curvatures are scaled in the same way, which changes the effect of
+        `reg_lambda` and `min_child_weight`.
     **measure_options
-        Parameters of the measure: ``gain``, ``relevance_level``, ... Both libraries hold labels
-        in single precision, so put a fractional ``relevance_level`` between two grades.
+        Parameters of the measure: ``gain``, ``relevance_level``, ... Both libraries store labels
+        in single precision, so choose a fractional ``relevance_level`` between two grades.
 
     Returns
     -------
     objective : callable
         ``f(y_true, y_pred, weight, group_sizes)`` for ``LGBMRanker(objective=f)``, and
-        ``f(scores, dataset)`` for ``lightgbm.train({"objective": f}, dataset)``: gradient
-        and curvature, each of shape (n_rows,). It can be pickled and cloned, and serves any
+        ``f(scores, dataset)`` for ``lightgbm.train({"objective": f}, dataset)``. Returns gradient
+        and curvature, each of shape (n_rows,). It can be pickled and cloned, and used for any
         number of training sets.
 
     Raises
     ------
     ValueError
-        For unknown names or options, a measure without such targets, and while training for
-        labels that do not fit the measure, targets that do not fit the loss, data without
-        queries, and ``bagging_by_query=True`` of ``lightgbm.train``.
-
-    Notes
-    -----
-    Do not set ``bagging_by_query=True``: LightGBM (4.7.0 was tried) then draws queries, but takes
-    the gradients of an objective that is not its own for those of other rows, so that hardly
-    anything is learned. ``lightgbm.train`` shows the option to the objective, which refuses it;
-    ``LGBMRanker`` does not. Bagging of rows (``subsample``, ``bagging_fraction``) works.
+        If a name or option is unknown, or the measure has no targets of single documents; while
+        training if labels do not fit the measure, targets do not fit the loss, the data have no
+        queries, or ``lightgbm.train`` got ``bagging_by_query=True``.
 
     See Also
     --------
-    skcalrank.boosting : which target, which loss, and how curvatures are made positive.
-    lightgbm_metric : early stopping on the measure.
+    skcalrank.boosting : Choice of targets and loss, and how curvatures are made positive.
+    lightgbm_metric : Early stopping on the measure.
+    xgboost_objective : The same for XGBoost.
+    skcalrank.BoostedRanker : Estimator with early stopping on the measure.
+
+    Notes
+    -----
+    Do not set ``bagging_by_query=True``: LightGBM (tested: 4.7.0) then draws queries, but uses
+    the gradients of a custom objective for the wrong rows, so that hardly anything is learned.
+    ``lightgbm.train`` shows the option to the objective, which raises; ``LGBMRanker`` does not.
+    Bagging of rows (``subsample``, ``bagging_fraction``) works.
 
     Examples
     --------
@@ -199,7 +203,7 @@ def xgboost_objective(
     query_weight: str | None = None,
     **measure_options: Any,
 ) -> Callable[..., Any]:
-    """A calibrated ranking objective for XGBoost.
+    """Make a calibrated ranking objective for XGBoost.
 
     Parameters
     ----------
@@ -210,24 +214,32 @@ def xgboost_objective(
     -------
     objective : callable
         ``f(scores, dtrain)`` for ``xgboost.train(params, dtrain, obj=f)``, where ``dtrain`` was
-        built with ``group`` or ``qid``: gradient and curvature, each of shape (n_rows,).
-        It can be pickled and copied, and serves any number of training sets.
+        built with ``group`` or ``qid``. Returns gradient and curvature, each of shape (n_rows,).
+        It can be pickled and copied, and used for any number of training sets.
 
     Raises
     ------
     ValueError
         As in :func:`lightgbm_objective`.
 
+    See Also
+    --------
+    skcalrank.boosting : Choice of targets and loss, and how curvatures are made positive.
+    xgboost_metric : Early stopping on the measure.
+    lightgbm_objective : The same for LightGBM.
+    skcalrank.BoostedRanker : Estimator with early stopping on the measure.
+
     Notes
     -----
-    ``XGBRanker`` refuses objectives that are not its own, and the other estimators of XGBoost
-    do not tell an objective the queries: ``xgboost.train`` is the way.
+    Train with ``xgboost.train``: ``XGBRanker`` does not accept custom objectives, and the other
+    estimators of XGBoost do not pass the queries to an objective.
 
-    The parameters ``reg_lambda`` and ``min_child_weight``, both 1 by default, stand
-    against sums of curvatures. Those of targets in [0, 1] can be small, ``eta / 4`` at most for
-    the logistic loss, those of the pairwise losses grow with the number of documents.
+    The parameters ``reg_lambda`` and ``min_child_weight``, both 1 by default, are compared with
+    sums of curvatures. With targets in [0, 1] curvatures can be small, ``eta / 4`` at most for
+    the logistic loss; those of the pairwise losses grow with the number of documents.
 
-    Scores start at ``base_score``, 0.5 by default here; pairwise losses do not see it.
+    Scores start at ``base_score``, which XGBoost sets to 0.5 for custom objectives. Pairwise
+    losses do not depend on it.
 
     Examples
     --------

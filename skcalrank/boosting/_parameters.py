@@ -1,4 +1,4 @@
-"""Parameters of the ranker that depend on each other."""
+"""Checks of parameters of BoostedRanker that depend on each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._objectives import check_boosted
 
 
 def is_own(loss: Any) -> bool:
-    """Return whether a loss is an objective of an engine."""
+    """Return whether a loss is the name of an objective of an engine."""
     return _owner(loss) is not None
 
 
@@ -26,13 +26,13 @@ def _owner(loss):
 
 
 def engine_of(ranker: Any) -> Engine:
-    """Return the engine that the parameters name, or one that is installed."""
+    """Return the engine that the parameters name, or else the preferred installed one."""
     owner = _owner(ranker.loss)
     engine = ENGINES[ranker.engine] if ranker.engine is not None else owner or preferred()
     if owner is not None and engine is not owner:
         raise ValueError(
-            f"loss={ranker.loss!r} is an objective of {owner.name}, and engine={ranker.engine!r}: "
-            f"set engine={owner.name!r}, or choose one of "
+            f"engine must be {owner.name!r} with its objective loss={ranker.loss!r}, got "
+            f"{ranker.engine!r}. Set engine={owner.name!r}, or choose loss from "
             f"{', '.join([*engine.objectives, *LOSSES])}."
         )
     _ = engine.module
@@ -40,14 +40,14 @@ def engine_of(ranker: Any) -> Engine:
 
 
 def _is_start(start):
-    """Return whether an estimator is a ranker, or hands the queries to one."""
+    """Return whether an estimator takes a qid in fit, as rankers and their pipelines do."""
     if isclass(start) or not (hasattr(start, "fit") and hasattr(start, "predict")):
         return False
     return "qid" in signature(start.fit).parameters
 
 
 def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
-    """Raise for parameters that contradict each other, or are not read."""
+    """Raise for parameters that contradict each other or would have no effect."""
     own = is_own(ranker.loss)
     if own:
         why = f"loss={ranker.loss!r}: set a loss of skcalrank.losses"
@@ -56,8 +56,11 @@ def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
         get_loss(ranker.loss)
         check_boosted(measure)
     if ranker.targets == "separable" and not measure.has_separable_targets():
-        raise ValueError(f"targets='separable': {measure.name} has none, choose 'measure'.")
-    # Without validation there is nothing to go by.
+        raise ValueError(
+            f"targets must be 'measure' or 'grades' for measure={measure.name!r}, which has no "
+            "separable targets, got 'separable'."
+        )
+    # Early stopping needs validation queries.
     stops = ranker.eval_set is not None or bool(ranker.validation_fraction)
     if ranker.start is not None and not _is_start(ranker.start):
         raise ValueError(
@@ -66,8 +69,8 @@ def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
         )
     if ranker.start is not None and not stops:
         raise ValueError(
-            f"start={ranker.start!r} needs validation queries, which tell how far to shrink it: "
-            "set validation_fraction or eval_set."
+            f"start={ranker.start!r} needs validation queries to choose its shrinkage: set "
+            "validation_fraction or eval_set."
         )
     given = ranker.engine_params or {}
     engine.check(given, own=own, stops=stops)

@@ -1,4 +1,4 @@
-"""Rows in an order of their own, and which queries are held out to stop early on."""
+"""Rows in an order that depends on their contents only, and the choice of held-out queries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..measures import Measure
 
 
 class Part(NamedTuple):
-    """Rows whose queries stand together.
+    """Rows in which each query is contiguous.
 
     Attributes
     ----------
@@ -22,11 +22,11 @@ class Part(NamedTuple):
     queries : Queries
     weight : ndarray of shape (n_rows,) or None
     table : array-like
-        X as the user gave it.
+        X as the user passed it.
     rows : ndarray of int of shape (n_rows,)
-        Where the rows stand there.
+        Numbers of these rows in `table`.
     labels : ndarray of shape (n_rows,) or None
-        What an objective of the engine reads.
+        Labels for an objective of the engine; None for `y`.
     """
 
     X: Any
@@ -38,11 +38,11 @@ class Part(NamedTuple):
     labels: Any = None
 
     def given(self) -> Any:
-        """Return the rows as the user gave them."""
+        """Return the rows in the form in which the user passed them."""
         return _safe_indexing(self.table, self.rows)
 
     def take(self, kept) -> Part:
-        """Return the rows of a mask."""
+        """Return the rows for which the mask `kept` is true."""
         sizes, kept = np.bincount(self.queries.codes[kept]), np.flatnonzero(kept)
         return self._replace(
             X=self.X[kept],
@@ -54,9 +54,10 @@ class Part(NamedTuple):
 
 
 def part_of(problem, table) -> Part:
-    """Return the rows of a problem by their contents: in whatever order they and queries came.
+    """Return the rows of a problem, sorted by hashes of their contents within each query.
 
-    `table` is X as the user gave it, which is kept of a data frame only.
+    The result does not depend on the order of the rows, nor on the names of the queries. `table` is
+    X as the user passed it, which is kept if it is a data frame.
     """
     X, weight = problem.X, problem.weight
     y = problem.queries.ungroup(problem.y)
@@ -71,19 +72,21 @@ def part_of(problem, table) -> Part:
 
 
 def _row_keys(X, y, weight):
-    """Return a number of each row that depends on what it holds, and not on where it stands."""
+    """Return a hash of each row, which depends on its values and not on its position."""
     beside = y[:, None] if weight is None else np.column_stack([y, weight])
     key = hash_rows(X) ^ (hash_rows(beside) << np.uint64(1))
-    # Numbers of a query are summed: without a square, which of its rows holds a value is lost.
+    # Hashes are summed over queries. Without the square, exchanging values between the rows of a
+    # query would not change the sum.
     key ^= key >> np.uint64(31)
     return key * key
 
 
 def held_out(part: Part, measure: Measure, fraction: float, rng, n_folds: int) -> list:
-    """Return which rows each fold holds out: whole queries, or documents where there is one query.
+    """Return a mask of held-out rows for each fold: whole queries, or rows of a single query.
 
-    Of the queries that tell rankings apart one at least is held out, and one is not. Folds are
-    disjoint as long as there are others. `rng` is None for a draw by contents.
+    Among the queries on which the measure can differ between rankings, at least one is held out
+    and at least one is not. Folds are disjoint as long as there are enough queries. If `rng` is
+    None, the draw depends on the contents of the rows only.
     """
     n_units, unit = part.queries.n_queries, part.queries.codes
     if n_units == 1:
@@ -102,20 +105,20 @@ def held_out(part: Part, measure: Measure, fraction: float, rng, n_folds: int) -
 
 
 def _dealt(units, n, number):
-    """Return the n units of a fold, which goes on where the fold before it ends."""
+    """Return the `n` units of a fold, which begins where the previous fold ends."""
     return units[(number * n + np.arange(n)) % max(len(units), 1)]
 
 
 def held_as_given(part: Part, folds, n_models: int) -> list:
-    """Return which rows each model is not trained on, for numbers of folds of the rows as given.
+    """Return a mask of held-out rows for each model, from fold numbers of the user's rows.
 
-    Rows of -1 train every model; those of the last folds are held out of the last model.
+    Rows with -1 train every model. Folds numbered `n_models` or more belong to the last model.
     """
     folds = np.asarray(folds)
     if folds.shape != part.rows.shape or folds.dtype.kind not in "iu":
         raise ValueError(
-            f"folds must be whole numbers, one for each of n_samples={len(part.rows)} rows, got "
-            f"{folds.dtype} of shape {folds.shape}."
+            f"folds must be integers of shape (n_samples={len(part.rows)},), got {folds.dtype} of "
+            f"shape {folds.shape}."
         )
     folds = np.minimum(folds[part.rows], n_models - 1)
     if (part.queries.max(folds) != -part.queries.max(-folds)).any():
@@ -124,7 +127,7 @@ def held_as_given(part: Part, folds, n_models: int) -> list:
 
 
 def _tells_rankings_apart(part, measure):
-    """Return the queries with labels that differ, on which the measure is defined."""
+    """Return a mask of the queries with different labels on which the measure is defined."""
     labels, queries = measure.labels(part.y), part.queries
     differ = queries.max(labels) + queries.max(-labels) > 0
     if part.weight is not None:

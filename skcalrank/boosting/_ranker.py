@@ -1,4 +1,4 @@
-"""Boosted trees as a ranker."""
+"""The ranker of boosted trees."""
 
 from __future__ import annotations
 
@@ -41,128 +41,140 @@ if TYPE_CHECKING:
 
 
 class BoostedRanker(FittedTrees):
-    r"""Boosted trees of LightGBM, XGBoost or scikit-learn, stopped by the measure.
+    r"""Boosted trees of LightGBM, XGBoost or scikit-learn, with early stopping on the measure.
 
-    Boosts an order-preserving loss of the targets of a measure and sorts by the sum of the trees.
-    Minimizing such a loss over all functions of the query is calibrated (Fisher-consistent) for
-    the measure under every distribution of the labels (CUG13, Theorem 3.2), with rows where they
-    carry the context of their query (:ref:`rows-and-context`); measures other than the positional
-    ones keep the conditions of :class:`OrderPreservingRanker`. A limited number of trees is no
-    minimizer. How many there are is chosen by validation: a share of the queries is held out, and
-    the trees of the round after which the measure itself is best on them are kept. A sum of
-    several models (`n_models`) stays calibrated where the grades are the targets of the measure,
-    as for ``"precision"`` and for ``"dcg"`` with ``gain="linear"``; of others we know no theorem.
+    The trees boost an order-preserving loss of the targets of a measure, and documents are sorted
+    by the sum of the trees. Minimizing such a loss over all functions of the query is calibrated
+    (Fisher-consistent) for the measure under every distribution of the labels (CUG13, Theorem 3.2).
+    Functions of single rows need rows that carry the context of their query
+    (:ref:`rows-and-context`). Measures that are not positional have the conditions of
+    :class:`OrderPreservingRanker`. A limited number of trees does not reach the minimum.
 
-    With one of the libraries' own objectives as `loss`, nothing else changes: a comparison with
-    lambdarank is one parameter. We know of no theorem that calls those consistent.
+    The number of trees is chosen by validation: a share of the queries is held out, and the
+    trees up to the round with the best value of the measure on these queries are kept. A sum of
+    several models (`n_models`) stays calibrated if the grades are the targets of the measure,
+    as for ``"precision"`` and for ``"dcg"`` with ``gain="linear"``; for other measures we know of
+    no theorem.
+
+    With one of the libraries' own objectives as `loss`, everything else stays the same, so that a
+    comparison with lambdarank needs a change of one parameter. We know of no theorem that proves
+    these objectives consistent.
 
     Parameters
     ----------
     measure : str or Measure, default="ndcg@10"
-        Whose targets are boosted, which stops the trees, and which :meth:`score` computes.
+        Measure whose targets are boosted, on which training stops early, and which :meth:`score`
+        computes.
     loss : str or Loss, default="pairwise_logistic"
         A name in :data:`skcalrank.losses.LOSSES`, an object of :mod:`skcalrank.losses`, or an
         objective of the engine: ``"lambdarank"`` and ``"rank_xendcg"`` of LightGBM,
         ``"rank:ndcg"``, ``"rank:pairwise"`` and ``"rank:map"`` of XGBoost.
     targets : {"measure", "separable", "grades"}, default="measure"
-        What is boosted: the targets of the measure, such as ``G(y_i) / IDCG@k(y)``; its separable
-        targets, such as the gain ``G(y_i)``, under the condition of :class:`NDCGRanker`; or the
-        labels as the measure reads them, which is the same for binary relevance and calibrated
-        for ``"dcg"`` with ``gain="linear"`` otherwise. Objectives of the engine do not read it.
+        Targets to boost. "measure": the targets of the measure, such as ``G(y_i) / IDCG@k(y)``.
+        "separable": its separable targets, such as the gain ``G(y_i)``, under the condition of
+        :class:`NDCGRanker`. "grades": the labels as the measure reads them; for binary relevance
+        these are the separable targets, for graded labels they are calibrated for ``"dcg"`` with
+        ``gain="linear"``. Ignored by objectives of the engine.
     query_weight : {"pairs", "documents", "equal"}, default="pairs"
-        What a query of n documents counts in the loss: n ** 2, n, or 1. None is the sum as it is.
-        Objectives of the engine do not read it.
+        Weight of a query of n documents in the loss: n ** 2, n or 1. None leaves the sum of the
+        loss as it is. Ignored by objectives of the engine.
     engine : {"lightgbm", "xgboost", "sklearn"}, default=None
-        The library. None is the one whose objective `loss` names, else LightGBM where it is
-        installed, else XGBoost, else scikit-learn, whose trees take every loss but take longer.
+        Library of the trees. If None, the library whose objective `loss` names, else LightGBM if it
+        is installed, else XGBoost, else scikit-learn, whose trees support every loss but train
+        more slowly.
     n_models : int, default=1
-        How many models are summed. The first is the one of ``n_models=1``; every other one boosts
-        "pairwise_squared" on the grades, with queries weighed by documents, whatever `loss`,
-        `targets` and `query_weight` are, which apply to the others. Each is stopped on queries of
-        its own, so that with 2 and more every query trains one of them (up to a
-        `validation_fraction` of 1/2). Scores are divided by their spread within queries before
-        they are added. Two models take twice the time, and mostly rank better than one.
+        Number of models to sum. The first is the model of ``n_models=1``. Models 2, 4, ... boost
+        "pairwise_squared" on the grades, with queries weighted by documents, whatever `loss`,
+        `targets` and `query_weight` are; models 3, 5, ... use these parameters. Each model is
+        stopped on its own held-out queries, so that with two or more models every query trains at
+        least one of them (if `validation_fraction` is at most 1/2). Scores are divided by their
+        spread within queries before they are added. Two models take twice the time, and mostly
+        rank better than one.
     start : ranker, default=None
-        A ranker whose scores the trees begin at, such as ``NDCGRanker()``, or a
-        :class:`~skcalrank.pipeline.QueryPipeline` that encodes what a closed form cannot read. A
-        clone of it is fitted to the queries that are trained on. Its scores are scaled to where
-        the loss is least, and shrunken by 0, 1/2 or 1, whichever is best on the validation
-        queries: each of them costs a fit of the trees, and 0 does without the start.
+        Ranker to whose scores the trees are added, such as ``NDCGRanker()``, or a
+        :class:`~skcalrank.pipeline.QueryPipeline` that encodes columns which a closed form cannot
+        read. A clone is fitted to the training queries. Its scores are scaled to minimize the
+        loss, then multiplied by 0, 1/2 or 1, whichever is best on the validation queries. Each
+        of the three factors costs a fit of the trees; 0 means no start.
     n_estimators : int, default=2000
-        Largest number of rounds, a limit that is not meant to bind; without validation, their
-        number.
+        Maximum number of rounds; early stopping normally ends before. Without validation, the
+        number of rounds.
     learning_rate : float, default=0.1
-        What each tree is multiplied by.
+        Factor of each tree.
     max_leaves : int, default=15
-        Largest number of leaves of a tree.
+        Maximum number of leaves of a tree.
     validation_fraction : float, default=0.2
-        Share of the queries that are held out of each model to stop early on; of the documents
-        where there is one query. None or 0: none are, and there are `n_estimators` rounds.
+        Share of the queries that is held out of each model for early stopping; with a single query,
+        share of its documents. None or 0: nothing is held out, and there are `n_estimators` rounds.
     n_iter_no_change : int, default=50
-        Rounds without a better value of the measure after which training stops.
+        Number of rounds without a better value of the measure after which training stops.
     eval_set : tuple (X, y, qid), default=None
-        Queries to stop early on, in place of a share of those of `fit`; (X, y) where y carries its
-        queries. As every parameter it is kept with the ranker, and in pickles; model files
-        (:mod:`skcalrank.persistence`) are written without it.
+        Queries for early stopping, in place of a share of the queries passed to `fit`; (X, y) if y
+        carries its queries. Like every parameter it is kept with the ranker, and in pickles; model
+        files (:mod:`skcalrank.persistence`) are written without it.
     random_state : int, RandomState instance or None, default=None
-        Draws the validation queries, and seeds the engine. None draws them by the values in X, y
-        and `sample_weight`, the same ones in every fit. Neither depends on the order of
-        the rows, nor on the names of the queries.
+        Seed for the draw of the validation queries and for the engine. If None, the draw
+        depends on the values in X, y and `sample_weight`, and is the same in every fit. In no case
+        does it depend on the order of the rows, nor on the names of the queries.
     engine_params : dict, default=None
-        Further options by the names that the engine has for them, such as
-        ``{"feature_fraction": 0.8}`` of LightGBM or ``{"colsample_bytree": 0.8}`` of XGBoost.
+        Further options under the names of the engine, such as ``{"feature_fraction": 0.8}`` for
+        LightGBM or ``{"colsample_bytree": 0.8}`` for XGBoost.
     n_jobs : int, default=None
-        Number of threads; None is as many as the engine takes by itself, -1 one for each core.
+        Number of threads. None means the default of the engine, -1 one for each core.
     verbose : int, default=0
-        Number of rounds that a line is printed for; 0 prints nothing.
+        A line is printed every `verbose` rounds; 0 prints nothing.
 
     Attributes
     ----------
     booster_ : lightgbm.Booster, xgboost.Booster or HistGradientBoostingRegressor, or list of these
-        The trees, down to the best round. With ``n_models > 1`` this attribute and the next four
-        are lists, with an element for each model.
+        The trees up to the best round. With ``n_models > 1`` this attribute and the next four
+        are lists, with one element for each model.
     best_iteration_ : int, or list of int
-        Number of rounds that were kept.
+        Number of rounds up to the best one, which are kept.
     validation_scores_ : ndarray of shape (n_rounds,), or list of these
         Mean of the measure over the validation queries after each round; empty without validation.
     start_ : ranker or None, or list of these
-        The fitted start; None where there is none, or trees are better without it.
+        The fitted start; None if there is none, or if the trees are better without it.
     start_scale_ : float, or list of float
-        What the scores of the start are multiplied by; 0 without it.
+        Factor of the scores of the start; 0 without a start.
     model_weights_ : ndarray of shape (n_models,)
-        What the scores of each model are multiplied by before they are added: 1 over their spread,
-        the root mean square within queries of the rows of fit; 1 for a single model.
+        Factors of the scores of each model: 1 over their spread, the root mean square of scores
+        around their query mean on the rows of fit. It is 1 for a single model.
     feature_importances_ : ndarray of shape (d,)
-        By how much splits along each feature decreased the loss, as shares of 1; their mean over
-        the models.
+        Decrease of the loss by splits on each feature, normalized to sum 1; the mean over the
+        models.
     engine_ : str
         Name of the library.
     encoder_ : OrdinalEncoder or None
-        Numbers of the categories, where X is a data frame with columns of categories or text.
+        Encoder of the categories, if X is a data frame with columns of categories or text.
     categorical_features_ : list of int
         Numbers of these columns.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of str of shape (d,)
+        Names of the features, if X has names.
 
     See Also
     --------
-    skcalrank.boosting : The objectives alone, for LightGBM's and XGBoost's own classes.
-    OrderPreservingRanker : The same losses of a linear score.
+    tabular_ranker : Boosted and linear rankers, stacked in one call.
+    StackingRanker : Mix of several rankers.
+    OrderPreservingRanker : The same losses with a linear score.
+    skcalrank.boosting : The objectives alone, for the classes of LightGBM and XGBoost.
 
     Notes
     -----
-    X may be an array, a sparse matrix, or a data frame of pandas or polars. Zeros are zeros in a
-    sparse matrix, too, with LightGBM; with XGBoost they are missing where fit took a sparse
-    matrix, whatever is predicted; scikit-learn's trees take no sparse matrix. Columns of
-    categories and of text are handed to the engine as categories, of which scikit-learn takes 255
-    in a column; one that fit has not seen counts as missing. NaN is missing.
+    X may be an array, a sparse matrix, or a data frame of pandas or polars. With LightGBM, zeros of
+    a sparse matrix are zeros. With XGBoost, zeros count as missing in `fit` and in `predict` if
+    `fit` got a sparse matrix. scikit-learn's trees do not take sparse matrices. Columns of
+    categories and of text are passed to the engine as categories; scikit-learn takes at most 255
+    in a column. A category that `fit` has not seen counts as missing, as NaN does.
 
-    The weights of the loss are scaled so that its curvature at the start is 1 in the mean over
-    the documents: options that stand against sums of curvatures (`lambda_l2`,
-    `min_sum_hessian_in_leaf`, `min_child_weight`) count documents, whatever the loss.
+    The weights of the loss are scaled so that the mean of its curvature over the documents is 1 at
+    scores of 0. Options that are compared with sums of curvatures (`lambda_l2`,
+    `min_sum_hessian_in_leaf`, `min_child_weight`) therefore count documents, for every loss.
 
-    With ``engine="sklearn"`` trees fit steps of Newton's method, minus gradient over curvature
-    weighed by the curvature, which are computed anew every five rounds.
+    With ``engine="sklearn"`` trees are fitted to Newton steps, minus gradient over curvature with
+    the curvature as weight, which are recomputed every five rounds.
 
     Examples
     --------
@@ -251,12 +263,12 @@ class BoostedRanker(FittedTrees):
         return get_measure(self.measure)
 
     def _why_weights_do_not_repeat(self):
-        return "a row that is repeated may be held out, and counts twice in a leaf"
+        return "a repeated row may be held out, and counts twice in a leaf"
 
     # -- parameters ---------------------------------------------------------------
 
     def _check_params(self) -> Engine:
-        """Return the engine; raise for parameters that are invalid, by themselves or together."""
+        """Return the engine; raise for parameters that are invalid, alone or together."""
         check_params(self)
         engine = engine_of(self)
         check_together(self, engine, self._measure())
@@ -272,8 +284,8 @@ class BoostedRanker(FittedTrees):
         problem = super()._check_problem(X, y, qid, sample_weight, reset=reset)
         if problem.n_items is not None:
             raise ValueError(
-                f"y has {problem.n_items} columns, the label-ranking form, and trees of single "
-                "documents have one score for each row: pass documents with their qid, or choose "
+                f"y must be one relevance for each row, got {problem.n_items} columns (the "
+                "label-ranking form). Pass one row for each document with its qid, or choose "
                 "another ranker, such as SpearmanRanker(HistGradientBoostingRegressor())."
             )
         return problem
@@ -288,33 +300,34 @@ class BoostedRanker(FittedTrees):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Grow trees until the measure gets no better on the validation queries.
+        """Grow trees until the measure stops improving on the validation queries.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
-            Documents. Columns of categories and of text count as categories, NaN as missing.
+            Documents. Columns of categories and of text are treated as categories, NaN as missing.
         y : array-like of shape (n_rows,)
             Relevances, higher is better. May carry its queries, as in
             :meth:`LeastSquaresRanker.fit`.
         qid : array-like of shape (n_rows,), default=None
-            Query of each row, of any hashable type, in any order. None: all rows are one query.
+            Query of each row, of any hashable type, in any order. If None, all rows are one query.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weighs the term of a document, a pair by the product of both over the mean of the query,
-            and in the measure a query by the mean of its rows. Objectives of XGBoost take
-            one weight for each query.
+            Weight of each document in the loss. The weight of a pair is the product of both weights
+            over the mean weight of the query; the weight of a query in the measure is the mean
+            weight of its rows. Objectives of XGBoost need equal weights within each query.
 
         Returns
         -------
-        self
+        self : BoostedRanker
+            The fitted ranker.
 
         Raises
         ------
         ImportError
             If the engine is not installed.
         ValueError
-            If parameters contradict each other, the input is not a ranking problem, or labels do
-            not fit the measure or the loss.
+            If a parameter is invalid or contradicts another one, the input is not a ranking
+            problem, or the labels do not fit the measure or the loss.
 
         Warns
         -----
@@ -323,8 +336,7 @@ class BoostedRanker(FittedTrees):
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing.
         UndefinedMetricWarning
-            If the measure is undefined on all validation queries, so that nothing tells the rounds
-            apart: the first one is kept.
+            If the measure is undefined on all validation queries. The first round is kept.
         """
         engine = self._check_params()
         problem, part, rng = self._prepared(X, y, qid, sample_weight)
@@ -336,20 +348,21 @@ class BoostedRanker(FittedTrees):
 
     @all_or_nothing
     def _fit_held_out(self, X, y, qid, sample_weight, folds) -> Floats:
-        """Fit as :meth:`fit` does, and return scores of rows by models not trained on them.
+        """Fit like :meth:`fit`, and return out-of-fold scores.
 
         Parameters
         ----------
         X, y, qid, sample_weight
             As in :meth:`fit`.
         folds : ndarray of int of shape (n_rows,)
-            -1 for rows that train every model; others are held out of the model of that number, or
-            of the last one, which is stopped on them. Equal within each query.
+            Number of the model from which a row is held out and which is stopped early on it; the
+            last model for larger numbers, no model for -1. Equal within each query.
 
         Returns
         -------
         scores : ndarray of shape (n_rows,)
-            On the scale of :meth:`predict`; NaN for rows that train every model.
+            Scores by the models not trained on the row, on the scale of :meth:`predict`; NaN for
+            rows that train every model.
         """
         engine = self._check_params()
         problem, part, rng = self._prepared(X, y, qid, sample_weight)
@@ -362,13 +375,13 @@ class BoostedRanker(FittedTrees):
         return scores
 
     def _prepared(self, X, y, qid, sample_weight):
-        """Return what is fitted, its rows by their contents, and a generator or None."""
+        """Return the ranking problem, its rows sorted by contents, and the random generator."""
         problem = self._check_problem(X, y, qid, sample_weight)
         rng = None if self.random_state is None else check_random_state(self.random_state)
         return problem, part_of(problem, X), rng
 
     def _grow(self, problem, part, folds, rng, engine):
-        """Grow the trees of each model on all rows but those of its fold."""
+        """Grow the trees of each model on the rows outside its fold, and set attributes."""
         ours = None if self.eval_set is None else self._eval_part()
         self.engine_ = engine.name
         self._keep(grow_models(self, engine, problem, part, folds, ours, rng))
@@ -381,17 +394,20 @@ class BoostedRanker(FittedTrees):
     def _eval_part(self):
         given = self.eval_set
         if not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
-            raise ValueError(f"eval_set={given!r}: give (X, y, qid), or (X, y) with qid in y.")
+            raise ValueError(
+                "eval_set must be a tuple (X, y, qid), or (X, y) if y carries the queries, got "
+                f"{given!r}."
+            )
         X, y, *qid = given
         try:
             problem = self._check_problem(X, y, qid[0] if qid else None, None, reset=False)
         except (ValueError, TypeError) as error:
             kinds = ", ".join(type(each).__name__ for each in given)
-            raise type(error)(f"eval_set of ({kinds}): {error}") from error
+            raise type(error)(f"Invalid eval_set, a tuple of ({kinds}): {error}") from error
         return part_of(problem, X)
 
 
 def fit_held_out(ranker, X, y, qid, sample_weight, folds):
-    """Return a clone fitted as ``BoostedRanker._fit_held_out`` says, and the scores it returns."""
+    """Return a fitted clone of a BoostedRanker, and its out-of-fold scores."""
     ranker = clone(ranker)
     return ranker, ranker._fit_held_out(X, y, qid, sample_weight, folds)

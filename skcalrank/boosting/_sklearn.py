@@ -1,7 +1,8 @@
 """Histogram trees of scikit-learn as an engine.
 
-Their regressor takes no objective but its own. A round of boosting is a regression, though: trees
-that fit minus gradient over curvature, weighed by the curvature, have the leaves of a Newton step.
+The regressor of scikit-learn does not take a custom objective. A round of boosting is a regression,
+however: if trees are fitted to minus gradient over curvature, with the curvature as sample weight,
+the values of their leaves are Newton steps.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from ..data import Floats
 from ._engine import Engine, Growing, threads
 from ._tree_parts import tree_parts
 
-# Trees between two looks at the gradient: a fit of the regressor sorts all columns again.
+# Trees per computation of the gradient: each fit of the regressor sorts all columns again.
 _ROUNDS = 5
 
-# Rows that the bins of a column are told from, and bins, as in scikit-learn.
+# Number of rows used to compute the bins of a column, and number of bins, as in scikit-learn.
 _MOST_ROWS, _BINS = 200_000, 255
 
 
@@ -48,7 +49,7 @@ class ScikitLearn(Engine):
     boosters = ()
 
     def unknown(self, given: dict, objective: str | None) -> list[str]:
-        del objective  # of which there is none
+        del objective  # scikit-learn has no ranking objectives
         return [name for name in given if name not in HistGradientBoostingRegressor().get_params()]
 
     def params(self, settings: dict, given: dict) -> dict:
@@ -66,7 +67,7 @@ class ScikitLearn(Engine):
         return _GrowingHistograms(params, objective, rows, followed, kinds)
 
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
-        del kinds  # which the model knows
+        del kinds  # stored in the model
         with _on(n_jobs):
             found: Floats = model.predict(X)
         return found
@@ -81,7 +82,7 @@ class ScikitLearn(Engine):
         found: Any = np.bincount(inner["feature_idx"], inner["gain"], minlength=n_features)
         if model.is_categorical_ is None:
             return found
-        # The trees have categories first.
+        # The trees number columns of categories first.
         place = np.argsort(~model.is_categorical_, kind="stable")
         return found[np.argsort(place)]
 
@@ -93,12 +94,12 @@ class ScikitLearn(Engine):
 
 
 def _trees(model):
-    """Return the trees of each round, for which scikit-learn has no public name."""
+    """Return the trees of each round; scikit-learn has no public attribute for them."""
     return model._predictors  # noqa: SLF001
 
 
 def _on(n_jobs) -> AbstractContextManager:
-    """Limit the threads of the trees, for which scikit-learn has no parameter."""
+    """Return a context that limits the threads; scikit-learn has no parameter for this."""
     if n_jobs is None:
         return nullcontext()
     return threadpool_limits(threads(n_jobs), user_api="openmp")
@@ -123,7 +124,7 @@ class _GrowingHistograms(Growing):
         self._n_rounds += 1
 
     def _grow_more(self):
-        """Fit the next trees to steps of Newton's method."""
+        """Fit the next trees to Newton steps from the present scores."""
         trees = self._model.predict(self._X) if self._n_rounds else np.zeros(len(self._X))
         scores = trees if self._start is None else trees + self._start
         gradient, curvature = self._objective(scores)
@@ -147,10 +148,10 @@ class _GrowingHistograms(Growing):
 
 
 def _binned(X, kinds, n_bins):
-    """Return X with few values in each column, between which the trees split as between all.
+    """Return X with at most `n_bins` distinct values in each column, which give the same splits.
 
-    Of columns of many values scikit-learn looks for weighted quantiles in every fit, and of columns
-    without values it raises.
+    Columns with many values cost scikit-learn weighted quantiles in every fit. Columns without
+    values, on which it raises, are filled with 0.
     """
     X = np.array(X, dtype=float)
     for number, column in enumerate(X.T):
@@ -161,7 +162,7 @@ def _binned(X, kinds, n_bins):
             _check_kinds(number, column[there], n_bins)
         else:
             kept = _kept(column[there][:: -(-len(column) // _MOST_ROWS)], n_bins)
-            # The nearest of them: a tree splits in the middle between two.
+            # Replace each value by the nearest kept one: trees split halfway between two values.
             column[there] = kept[np.searchsorted((kept[:-1] + kept[1:]) / 2, column[there])]
     return X
 
@@ -170,13 +171,13 @@ def _check_kinds(number, values, most):
     n_kinds = len(np.unique(values))
     if n_kinds > most:
         raise ValueError(
-            f"Column {number} of X has {n_kinds} categories, and engine='sklearn' takes at most "
-            f"{most}: merge rare ones, or choose engine='lightgbm'."
+            f"Columns of X must have at most {most} categories with engine='sklearn', got "
+            f"{n_kinds} in column {number}. Merge rare categories, or choose engine='lightgbm'."
         )
 
 
 def _kept(values, n_bins):
-    """Return values that are kept, at equal shares of the rows."""
+    """Return at most `n_bins` of the values, at equal shares of the rows."""
     values = np.sort(values)
     distinct = np.unique(values)
     if len(distinct) <= n_bins:

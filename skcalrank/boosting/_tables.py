@@ -1,4 +1,4 @@
-"""Columns of categories and text in data frames, as numbers that both libraries take."""
+"""Numbers in place of categories and text in the columns of data frames."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils.validation import validate_data
 
-from ..data import category_columns, is_frame, objects_of
+from ..data import category_columns, is_frame, objects_of, refuse_mixed_types
 
 
 def learn_categories(ranker: Any, X: Any) -> None:
-    """Learn which columns hold categories or text, and their numbers."""
+    """Set `categorical_features_`, the columns of categories or text, and their `encoder_`."""
     columns = category_columns(X)
     ranker.categorical_features_ = columns
     ranker.encoder_ = fit_encoder(X, columns) if columns else None
 
 
 def with_numbers(ranker: Any, X: Any, *, reset: bool = False) -> Any:
-    """Return X with numbers for categories; where it is not that of fit, check its names."""
+    """Return X with numbers in place of categories; check its column names unless `reset`."""
     if ranker.encoder_ is None:
         return X
     if not is_frame(X):
         names = ", ".join(str(ranker.feature_names_in_[i]) for i in ranker.categorical_features_)
         raise ValueError(
-            f"X must be a data frame as in fit, with the columns of categories {names}, got "
+            f"X must be a data frame with the columns of categories {names}, as in fit, got "
             f"{type(X).__name__}."
         )
     if not reset:
@@ -35,19 +35,14 @@ def with_numbers(ranker: Any, X: Any, *, reset: bool = False) -> Any:
 
 
 def fit_encoder(X: Any, columns: list[int]) -> OrdinalEncoder:
-    """Return an encoder that numbers the categories of columns; others are missing later."""
+    """Return an encoder of the categories of columns; unseen ones become NaN."""
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
-    try:
-        return encoder.fit(objects_of(X, columns))
-    except TypeError as error:
-        names = ", ".join(repr(X.columns[i]) for i in columns)
-        raise ValueError(
-            f"X has columns of categories or text, {names}, of which one mixes types: {error}"
-        ) from error
+    refuse_mixed_types(X, columns)
+    return encoder.fit(objects_of(X, columns))
 
 
 def encoded(X: Any, columns: list[int], encoder: OrdinalEncoder) -> Any:
-    """Return a frame with the numbers of categories in place of them."""
+    """Return a copy of the frame with the categories of columns replaced by numbers."""
     numbers = encoder.transform(objects_of(X, columns))
     if not hasattr(X, "iloc"):
         series = sys.modules["polars"].Series

@@ -1,4 +1,4 @@
-"""Parts of the scores of scikit-learn's trees, by shap."""
+"""Contributions of features to the scores of scikit-learn's trees, computed by shap."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sklearn.tree import BaseDecisionTree
 
 from ..data import Floats
 
-# Scores are sums over trees.
+# Relative rounding error allowed in sums over trees.
 _TOLERANCE = 1e-6
 
 
 def has_tree_parts(model: Any) -> bool:
-    """Return whether a regressor of scikit-learn is made of trees."""
+    """Return whether a model is a regressor of scikit-learn that consists of trees."""
     return isinstance(model, (HistGradientBoostingRegressor, BaseEnsemble, BaseDecisionTree))
 
 
@@ -26,15 +26,15 @@ def tree_parts(model: Any, X: Any, scores: Floats) -> Floats:
     Parameters
     ----------
     model : regressor
-        For which :func:`has_tree_parts` is true.
+        A model for which :func:`has_tree_parts` returns True.
     X : array-like of shape (n_rows, d)
     scores : ndarray of shape (n_rows,)
-        What the parts must sum to.
+        Predictions of the model, which the parts must sum to.
 
     Returns
     -------
     parts : ndarray of shape (n_rows, d + 1)
-        Last what all rows share.
+        SHAP values of each feature; the last column is a constant.
 
     Raises
     ------
@@ -47,19 +47,21 @@ def tree_parts(model: Any, X: Any, scores: Floats) -> Floats:
     try:
         shap = import_module("shap")
     except ImportError as error:
-        raise ImportError(f"The parts of scores of {name} need shap: pip install shap") from error
-    # Where it takes the categories of a split for a threshold, nothing tells.
+        raise ImportError(
+            f"Contributions to scores of {name} need shap: pip install shap"
+        ) from error
+    # shap would read a split on categories as a threshold, without an error.
     if getattr(model, "is_categorical_", None) is not None:
         raise ValueError(
-            f"shap has no parts of scores of {name} with columns of categories: encode them first, "
-            "or use BoostedRanker(engine='lightgbm')."
+            f"shap cannot explain {name} with columns of categories: encode them first, or use "
+            "BoostedRanker(engine='lightgbm')."
         )
     try:
         explainer = shap.TreeExplainer(model)
     except ValueError as error:
-        raise ValueError(f"shap has no parts of scores of {name}: {error}") from error
+        raise ValueError(f"shap cannot explain {name}: {error}") from error
     values = explainer.shap_values(np.asarray(X, dtype=float), check_additivity=False)
     parts = np.column_stack([values, np.full(len(values), np.ravel(explainer.expected_value)[0])])
     if np.abs(parts.sum(axis=1) - scores).max() > _TOLERANCE * (1.0 + np.abs(scores).max()):
-        raise ValueError(f"Parts of scores of {name} by shap do not sum to the scores.")
+        raise ValueError(f"The SHAP values of {name} do not sum to its scores.")
     return parts

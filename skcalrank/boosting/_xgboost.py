@@ -1,4 +1,4 @@
-"""XGBoost as an engine, by its public functions."""
+"""XGBoost as an engine, through its public functions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class XGBoost(Engine):
     boosters = ("booster",)
 
     def unknown(self, given: dict, objective: str | None) -> list[str]:
-        # These are read against the columns.
+        # XGBoost checks these options against the columns of the data.
         of_columns = ("monotone_constraints", "interaction_constraints")
         params = {name: value for name, value in given.items() if name not in of_columns}
         if objective is not None:
@@ -44,7 +44,7 @@ class XGBoost(Engine):
         with warnings.catch_warnings(record=True) as told, module.config_context(verbosity=1):
             warnings.simplefilter("always")
             data = module.DMatrix(np.zeros((2, 1)), np.zeros(2))
-            # It configures the model, and then says which options were not used.
+            # XGBoost configures the model here, and warns of options that it does not use.
             module.Booster(params | {"verbosity": 1}, [data]).save_config()
         said = " ".join(str(warning.message) for warning in told)
         listed = re.search(r"Parameters: \{(.*)\} are not used", said)
@@ -67,9 +67,10 @@ class XGBoost(Engine):
         return _GrowingXGBoost(self, params, objective, rows, followed, kinds)
 
     def matrix(self, X: Any, kinds: list[int], zeros: str | None, **options: Any) -> Any:
-        """Return the rows as XGBoost takes them; what is absent from a sparse matrix is missing.
+        """Return a DMatrix of the rows.
 
-        `zeros` is "missing" where trees have been grown on a sparse matrix, else None.
+        `zeros` is "missing" if the trees were grown on a sparse matrix, whose zeros XGBoost reads
+        as missing values; else None.
         """
         if zeros is not None:
             X = csr_matrix(X)
@@ -130,7 +131,7 @@ class _GrowingXGBoost(Growing):
 
 
 def _matrix(engine, rows, own, kinds, zeros):
-    """Return rows with labels and a start; with queries for objectives of XGBoost."""
+    """Return a DMatrix with labels and start; with queries and weights if `own`."""
     options = {"label": rows.labels if own else np.zeros(len(rows.labels))}
     if own:
         options["group"] = rows.sizes
@@ -145,7 +146,8 @@ def _weights_of_queries(rows):
     first = np.append(0, rows.sizes.cumsum()[:-1])
     if (np.repeat(rows.weight[first], rows.sizes) != rows.weight).any():
         raise ValueError(
-            "sample_weight differs within a query, and the objectives of xgboost take one weight "
-            "for each query: give its rows the same, or choose a loss of skcalrank.losses."
+            "sample_weight must be constant within each query for objectives of XGBoost, got "
+            "different weights. Give the rows of a query the same weight, or choose a loss of "
+            "skcalrank.losses."
         )
     return rows.weight[first]

@@ -67,10 +67,13 @@ from ._ranked import Ranked as Ranked
 from ._ranked import positions as positions
 from ._tables import as_numbers as as_numbers
 from ._tables import category_columns as category_columns
+from ._tables import empty_columns as empty_columns
 from ._tables import is_frame as is_frame
 from ._tables import is_single as is_single
 from ._tables import objects_of as objects_of
+from ._tables import refuse_constant as refuse_constant
 from ._tables import refuse_dates as refuse_dates
+from ._tables import refuse_mixed_types as refuse_mixed_types
 from ._tables import rows_as_numbers as rows_as_numbers
 from ._tables import with_columns_of as with_columns_of
 from ._targets import Judgments as Judgments

@@ -117,14 +117,53 @@ def refuse_dates(X: Any) -> None:
         )
 
 
+def refuse_mixed_types(X: Any, columns: list[int]) -> None:
+    """Raise for a column of a frame whose values cannot be sorted, naming it."""
+    for number in columns:
+        values = [value for value in objects_of(X, [number])[:, 0] if value == value]
+        try:
+            sorted(set(values))
+        except TypeError as error:
+            name = X.columns[number]
+            kinds = " and ".join(sorted({type(value).__name__ for value in values}))
+            raise ValueError(
+                f"Column {name!r} of X must hold either numbers or text, got {kinds}. Convert it, "
+                f"for example by X[{name!r}].astype(str)."
+            ) from error
+
+
+def refuse_constant(X: Any) -> None:
+    """Raise for an array or a frame of numbers in which all columns are constant."""
+    frame = is_frame(X)
+    names = list(X.columns if frame else range(X.shape[1]))
+    for number, dtype in enumerate(X.dtypes if frame else names):
+        values = _numbers_in(X, number, dtype) if frame else X[:, number]
+        values = values[values == values]
+        if (values != values[:1]).any():
+            return
+    raise ValueError(
+        "X must have a column with two different values, got constant columns only: "
+        f"{', '.join(map(repr, names[:5]))}. Check how X was made."
+    )
+
+
+def empty_columns(X: Any) -> list[Any]:
+    """Return the names (of an array: the numbers) of the columns without a value."""
+    if is_frame(X):
+        columns = ((name, objects_of(X, [number])) for number, name in enumerate(X.columns))
+        return [name for name, values in columns if (values != values).all()]
+    is_float = isinstance(X, np.ndarray) and X.dtype.kind == "f"
+    return np.flatnonzero(np.isnan(X).all(axis=0)).tolist() if is_float else []
+
+
 def _is_no_number(X: Any, number: int, dtype: Any) -> bool:
     if str(dtype).lower().startswith(("category", "categorical", "enum", "dictionary", *_TIMES)):
         return True
     if _kind(dtype) in "biufc":
         return False
     try:
-        # Columns of text or objects may consist of numbers.
-        np.asarray(_safe_indexing(X, number, axis=1), dtype=np.float64)
+        # Columns of text or objects may consist of numbers. NA in a column of strings is not one.
+        np.asarray(_safe_indexing(X, number, axis=1).to_numpy(), dtype=np.float64)
     except (ValueError, TypeError):
         return True
     return False

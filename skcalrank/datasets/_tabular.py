@@ -316,7 +316,9 @@ def labels_and_queries(name, frame, columns: Columns, place=None):
     place.refuse(
         frame[columns.qid].isna(),
         columns.qid,
-        "has no value: the row has no query (in text NA, null and the like stand for no value)",
+        "has no value: every row must name its query. Drop such rows, for example by "
+        f"frame.dropna(subset=[{columns.qid!r}]), or fill the column (in text, NA and null mean no "
+        "value)",
     )
     labels = _labels(frame, columns.label, place) if columns.labelled else None
     return labels, frame[columns.qid].to_numpy()
@@ -324,7 +326,7 @@ def labels_and_queries(name, frame, columns: Columns, place=None):
 
 def _labels(frame, name, place):
     labels = _numbers(frame, [name], np.float64, place)[:, 0]
-    place.refuse(np.isnan(labels), name, "has no value: every row needs a label")
+    place.refuse(np.isnan(labels), name, "has no value: every row needs a label. Drop such rows")
     refuse_rounding(frame[name], f"{place.path}, column {name!r}")
     return labels
 

@@ -1,15 +1,16 @@
-"""Displays of rankings, of regret and of surrogates, in the style of scikit-learn's.
+"""Displays of rankings, of regret and of surrogates, like the displays of scikit-learn.
 
-A display stores its parameters, plain arrays, as attributes. Its class methods compute them, draw
-them and return the display: ``from_estimator`` of a fitted one, ``from_predictions`` of what it
-predicts, ``from_comparison`` of several systems, ``from_front`` of many mixes; curves and bounds of
-regret, which take more than one prediction, are made ``from_estimators``, ``from_results``,
-``from_regrets``, ``from_loss``, ``from_values`` and ``from_surrogate``. Its method
-``plot(ax=None, *, name=None, ...)`` draws them again, returns the display, and leaves the artists
-in attributes that end in an underscore (``ax_``, ``figure_``, ``line_``, ...). Style goes to
-matplotlib in dictionaries, one for each kind of artist (``curve_kwargs``, ``band_kwargs``, ...).
+A display stores plain arrays as attributes. Its class methods compute these arrays, plot them and
+return the display: ``from_estimator`` from a fitted estimator, ``from_predictions`` from
+predictions, ``from_comparison`` from a comparison of systems, ``from_front`` from the front of a
+:class:`~skcalrank.MultiLabelRanker`. Curves and bounds of regret have the class methods
+``from_estimators``, ``from_results``, ``from_regrets``, ``from_loss``, ``from_values`` and
+``from_surrogate``. The method ``plot(ax=None, *, name=None, ...)`` plots the arrays again, returns
+the display, and stores the artists in attributes that end in an underscore (``ax_``, ``figure_``,
+``line_``, ...). Dictionaries with style for matplotlib have one parameter for each kind of artist
+(``curve_kwargs``, ``band_kwargs``, ...).
 
-matplotlib is needed to plot only: ``pip install skcalrank[plot]``.
+matplotlib is needed for plotting only: ``pip install skcalrank[plot]``.
 """
 
 from __future__ import annotations

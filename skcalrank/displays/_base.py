@@ -1,4 +1,4 @@
-"""What displays share: constructors that plot, axes, styled artists, names of measures."""
+"""Shared code of displays: constructors that plot, axes, styled artists, names of measures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Shown = TypeVar("Shown")
 
 
 def check_matplotlib_support(caller: str) -> None:
-    """Raise ImportError, with the remedy, where matplotlib is missing."""
+    """Raise an ImportError with the remedy if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -30,12 +30,12 @@ def drawn(
     options_of: Callable[..., Any] | None = None,
     without: Collection[str] = (),
 ) -> Callable[[Callable[..., Shown]], Callable[..., Shown]]:
-    """Return a decorator of constructors: the display is drawn as soon as it is made.
+    """Return a decorator for constructors of displays that also plots the new display.
 
-    The constructor takes what its arrays are computed from, and returns the display. Its signature
-    gains the parameters of `plot`, except those in `without`, and they are passed to `plot`; a
-    `name` that the constructor declares itself is passed to the constructor. Where it takes
-    ``**options``, the signature names them: the keyword-only parameters of `options_of`.
+    The signature of the constructor gains the parameters of `plot`, except those in `without`; they
+    are passed to `plot`. A `name` that the constructor declares itself is passed to the
+    constructor. If the constructor takes ``**options``, the signature lists the keyword-only
+    parameters of `options_of` in their place.
     """
 
     def decorate(make):
@@ -57,25 +57,25 @@ def drawn(
 
 
 def _public_signature(make, options_of, plot, without):
-    """Return the signature of a constructor, with the options of others."""
+    """Return the signature of a constructor with the parameters of `options_of` and `plot`."""
     own, options = signature(make), signature(options_of).parameters if options_of else {}
     style = {name: p.replace(kind=p.KEYWORD_ONLY) for name, p in signature(plot).parameters.items()}
     named = {name: p for name, p in own.parameters.items() if p.kind is not p.VAR_KEYWORD}
     named |= {name: p for name, p in options.items() if p.kind is p.KEYWORD_ONLY}
-    # The parameters of plot stay together, its name among them.
+    # Keeps the parameters of plot together, including its `name`.
     kept = {name: p for name, p in named.items() if name != "name"}
     kept |= {name: p for name, p in style.items() if name not in ("self", *without)}
     return own.replace(parameters=list(kept.values()))
 
 
 class Display:
-    """Arrays first, pictures later."""
+    """Base class of displays, which store arrays and plot them on request."""
 
     ax_: Any
     figure_: Any
 
     def _open(self, ax):
-        """Return the axes to draw on: `ax`, or new ones."""
+        """Return the axes to plot on, `ax` or new ones, and store them."""
         check_matplotlib_support(f"{type(self).__name__}.plot")
         import matplotlib.pyplot as plt
 
@@ -86,14 +86,14 @@ class Display:
 
 
 def styled(artist: type, given: dict | None, **defaults) -> dict:
-    """Style of an artist: what was given, under whatever alias, before the defaults."""
+    """Return the style of an artist: the given one, with aliases resolved, over the defaults."""
     from matplotlib.cbook import normalize_kwargs
 
     return defaults | normalize_kwargs(given or {}, artist)
 
 
 def draw_line(ax, x, y, given, **defaults):
-    """Draw a line."""
+    """Return a new line through the points."""
     from matplotlib.lines import Line2D
 
     (line,) = ax.plot(x, y, **styled(Line2D, given, **defaults))
@@ -101,7 +101,7 @@ def draw_line(ax, x, y, given, **defaults):
 
 
 def draw_band(line, low, high, given, **defaults):
-    """Shade the area between two edges around a line, in the color of the line."""
+    """Return a new shaded band between two edges, in the color of a line."""
     from matplotlib.collections import PolyCollection
 
     style = styled(PolyCollection, given, color=line.get_color(), linewidth=0, **defaults)
@@ -109,21 +109,21 @@ def draw_band(line, low, high, given, **defaults):
 
 
 def draw_zeros(ax, x, marker, color):
-    """Draw a marker for each zero at the lower end of the vertical axis: a log scale has none."""
+    """Return markers at the lower end of a logarithmic axis, which cannot show zeros."""
     lower_end = {"transform": ax.get_xaxis_transform(), "clip_on": False}
     (markers,) = ax.plot(x, 0.0 * x, marker, color=color, **lower_end)
     return markers
 
 
 def measure_label(measure) -> str:
-    """Return what axes call a measure: its name, with the cutoff."""
+    """Return the name of a measure, with its cutoff, for axes and legends."""
     return str(getattr(measure, "full_name", measure))
 
 
 def check_regret(values, name: str, rounding: float = 1e-12) -> np.ndarray:
-    """Finite regrets; what differs from 0 by rounding only is 0."""
+    """Return finite regrets, in which rounding errors are replaced by 0."""
     values = checked_array(values, name, ensure_2d=False)
     scale = max(1.0, values.max())
     if values.min() < -1e-9 * scale:
-        raise ValueError(f"{name} holds {values.min():g}: a regret is not negative.")
+        raise ValueError(f"{name} must be non-negative regrets, got {values.min():g}.")
     return np.where(values > rounding * scale, values, 0.0)

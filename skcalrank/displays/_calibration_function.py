@@ -1,4 +1,4 @@
-"""How little surrogate regret a target regret can have."""
+"""Plot of a calibration function: the smallest surrogate regret for a target regret."""
 
 from __future__ import annotations
 
@@ -18,26 +18,33 @@ from ._base import Display, check_regret, draw_line, drawn, measure_label
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CalibrationFunctionDisplay(Display):
-    """Smallest surrogate regret against the target regret that it allows.
+    """Plot of the calibration function of a surrogate.
 
-    Use :meth:`from_surrogate` or :meth:`from_values` to make one.
+    The calibration function is the smallest surrogate regret of all predictions with at least a
+    given target regret. A surrogate is calibrated if it is positive for every positive target
+    regret. Use :meth:`from_surrogate` or :meth:`from_values` to make a display.
 
     Parameters
     ----------
     target_regret : ndarray of shape (n_points,)
         Target regrets, increasing.
     surrogate_regret : ndarray of shape (n_points,)
-        Smallest surrogate regret from which each is possible.
+        Smallest surrogate regret for each target regret.
     name : str, default=None
-        Name of the curve in the legend; None = it has no entry.
+        Name of the curve in the legend. If None, it has no entry.
 
     Attributes
     ----------
     line_ : matplotlib Line2D
         The curve.
     level_ : matplotlib Line2D or None
-        Where the curve leaves 0, of a surrogate that is not calibrated.
+        Dotted line at `level`; None for a surrogate that is calibrated.
     ax_, figure_ : matplotlib Axes and Figure
+
+    See Also
+    --------
+    skcalrank.calibration.calibration_function : The values.
+    RegretBoundDisplay : The bound on the target regret.
 
     Examples
     --------
@@ -55,13 +62,13 @@ class CalibrationFunctionDisplay(Display):
 
     @property
     def level(self) -> float:
-        """Largest target regret drawn that costs no surrogate regret."""
+        """Largest plotted target regret with surrogate regret 0."""
         return float(self.target_regret[self.surrogate_regret == 0].max(initial=0.0))
 
     def plot(
         self, ax: Any = None, *, name: str | None = None, line_kwargs: dict[str, Any] | None = None
     ) -> CalibrationFunctionDisplay:
-        """Draw the curve, and a dotted line where it leaves 0.
+        """Plot the curve, and a dotted line at `level` if it is positive.
 
         Parameters
         ----------
@@ -69,6 +76,10 @@ class CalibrationFunctionDisplay(Display):
             As in :meth:`MeasureAtKDisplay.plot`.
         line_kwargs : dict, default=None
             Style of the curve, for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : CalibrationFunctionDisplay
         """
         ax = self._open(ax)
         label = self.name if name is None else name
@@ -88,18 +99,23 @@ class CalibrationFunctionDisplay(Display):
     def from_values(
         cls, target_regret: ArrayLike, surrogate_regret: ArrayLike, *, name: str | None = None
     ) -> CalibrationFunctionDisplay:
-        """Draw given values.
+        """Plot given values.
 
         Parameters
         ----------
         target_regret, surrogate_regret : array-like of shape (n_points,)
+            As in :class:`CalibrationFunctionDisplay`, in any order.
         ax, name, line_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : CalibrationFunctionDisplay
 
         Raises
         ------
         ValueError
-            If the arrays differ in length, hold negative or infinite values, or none at all.
+            If the arrays differ in length, hold negative or infinite values, or are empty.
         """
         return cls(**_values(target_regret, surrogate_regret), name=name)
 
@@ -116,20 +132,24 @@ class CalibrationFunctionDisplay(Display):
         n_points: int = 41,
         name: str | None = None,
     ) -> CalibrationFunctionDisplay:
-        """Draw the calibration function of a surrogate with a prediction map.
+        """Plot the calibration function of a surrogate with a prediction map.
 
         Parameters
         ----------
         surrogate, pred, measure, r
             As in :func:`skcalrank.calibration.calibration_function`.
         largest : float, default=None
-            Largest target regret; None = half of the largest that there is.
+            Largest target regret of the plot. If None, half of the largest possible one.
         n_points : int, default=41
             Number of target regrets, from 0.
         name : str, default=None
-            Name of the curve in the legend; None = surrogate, map and measure.
+            Name of the curve in the legend. If None, surrogate, map and measure.
         ax, line_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : CalibrationFunctionDisplay
 
         Raises
         ------
@@ -158,19 +178,19 @@ class CalibrationFunctionDisplay(Display):
 
 
 def _largest(measure, r):
-    """Largest target regret: that of the worst order of labels that are certain."""
+    """Return the largest target regret, which the worst order of certain labels has."""
     labels = [np.tri(r, r, -1)] if measure.reads_preferences else product((0, 1), repeat=r)
     return max(np.ptp(LabelDistribution([y]).order_values(measure)) for y in labels)
 
 
 def _values(target, surrogate):
-    """Return validated values, as the parameters of a display."""
+    """Return validated values, sorted, as parameters of a display."""
     target = check_regret(target, "target_regret").ravel()
     surrogate = check_regret(surrogate, "surrogate_regret").ravel()
     if len(surrogate) != len(target):
         raise ValueError(
-            f"target_regret has {len(target)} values, surrogate_regret {len(surrogate)}: "
-            "give both for every point."
+            "target_regret and surrogate_regret must have one value each for every point, got "
+            f"{len(target)} and {len(surrogate)} values."
         )
     order = np.argsort(target)
     return {"target_regret": target[order], "surrogate_regret": surrogate[order]}

@@ -1,4 +1,4 @@
-"""Means and differences of several systems with their intervals, and differences query by query."""
+"""Plots of comparisons: intervals of means and differences, and differences per query."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ def _measure_of(comparison, measure):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ComparisonDisplay(Display):
-    """Intervals of systems, one below the other: means, or mean differences to a baseline.
+    """Plot of the means of systems, or of mean differences to a baseline, with intervals.
 
-    Use :meth:`from_comparison` to make one.
+    Use :meth:`from_comparison` to make a display.
 
     Parameters
     ----------
     systems : list of str
-        Names, from the top.
+        Names of the systems, from top to bottom.
     value, low, high : ndarray of shape (n_systems,)
         Means or mean differences, and the ends of their intervals.
     measure_name : str, default=None
         Name of the measure, for the label of the axis.
     baseline : str, default=None
-        What differences are to; None = the values are means.
+        Name of the system that is subtracted. If None, the values are means.
     name : str, default=None
-        Title; None = none.
+        Title. If None, there is no title.
 
     Attributes
     ----------
@@ -43,12 +43,13 @@ class ComparisonDisplay(Display):
     intervals_ : matplotlib LineCollection
         The intervals.
     zero_ : matplotlib Line2D or None
-        The line of no difference.
+        The line at difference 0; None for means.
     ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
-    skcalrank.evaluation.compare : What it draws.
+    skcalrank.evaluation.compare : Makes a comparison.
+    QueryDifferenceDisplay : Differences on each query.
 
     Examples
     --------
@@ -78,18 +79,22 @@ class ComparisonDisplay(Display):
         point_kwargs: dict[str, Any] | None = None,
         interval_kwargs: dict[str, Any] | None = None,
     ) -> ComparisonDisplay:
-        """Draw the intervals.
+        """Plot values and intervals.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
+            Axes to plot on. If None, new axes are made.
         name : str, default=None
-            Title; None = the one of the display.
+            Title. If None, the title of the display.
         point_kwargs : dict, default=None
             Style of the values, for matplotlib's ``plot``.
         interval_kwargs : dict, default=None
             Style of the intervals, for matplotlib's ``hlines``.
+
+        Returns
+        -------
+        display : ComparisonDisplay
         """
         ax = self._open(ax)
         from matplotlib.collections import LineCollection
@@ -122,20 +127,29 @@ class ComparisonDisplay(Display):
         kind: str = "differences",
         name: str | None = None,
     ) -> ComparisonDisplay:
-        """Draw the intervals of a comparison.
+        """Plot means or mean differences of a comparison.
 
         Parameters
         ----------
         comparison : Comparison
-            What :func:`skcalrank.evaluation.compare` returned.
+            Returned by :func:`skcalrank.evaluation.compare` or a similar function.
         measure : str, default=None
-            One of its measures; None = the first.
+            One of the measures of the comparison. If None, the first.
         kind : {"differences", "means"}, default="differences"
-            Differences to the baseline, or the mean of every system.
+            Mean differences to the baseline, or the mean of every system.
         name : str, default=None
-            Title; None = none.
+            Title. If None, there is no title.
         ax, point_kwargs, interval_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+
+        Raises
+        ------
+        ValueError
+            If the measure is unknown, or there is only one system and so no difference.
         """
         check_option("kind", kind, ("differences", "means"))
         measure = _measure_of(comparison, measure)
@@ -147,7 +161,7 @@ class ComparisonDisplay(Display):
             rows = [(d.system, d.difference, d.low, d.high) for d in found]
         if not rows:
             raise ValueError(
-                "The comparison has one system, and so no differences: draw kind='means'."
+                "kind must be 'means' for a comparison of one system, got 'differences'."
             )
         systems, *ends = zip(*rows)
         ends = [np.array(values) for values in ends]
@@ -166,22 +180,22 @@ def _of(rows, measure):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class QueryDifferenceDisplay(Display):
-    """Differences of two systems on each query, the largest first.
+    """Plot of the difference of two systems on each query, in descending order.
 
-    Use :meth:`from_comparison` to make one.
+    Use :meth:`from_comparison` to make a display.
 
     Parameters
     ----------
     difference : ndarray of shape (n_queries,)
-        In descending order.
+        Differences on the queries, in descending order.
     queries : ndarray of shape (n_queries,)
-        Names of the queries in this order.
+        Names of the queries, in the same order.
     system, other : str
-        What is compared with what.
+        Names of the systems; the values of `other` are subtracted.
     measure_name : str, default=None
         Name of the measure, for the label of the axis.
     name : str, default=None
-        Title; None = numbers of queries on which the system is better, equal and worse.
+        Title. If None, the numbers of queries on which the system is better, equal and worse.
 
     Attributes
     ----------
@@ -193,7 +207,8 @@ class QueryDifferenceDisplay(Display):
 
     See Also
     --------
-    skcalrank.evaluation.compare : What it draws.
+    skcalrank.evaluation.compare : Makes a comparison.
+    ComparisonDisplay : Means and mean differences with intervals.
 
     Examples
     --------
@@ -222,18 +237,22 @@ class QueryDifferenceDisplay(Display):
         bar_kwargs: dict[str, Any] | None = None,
         mean_kwargs: dict[str, Any] | None = None,
     ) -> QueryDifferenceDisplay:
-        """Draw a bar for each query.
+        """Plot a bar for each query.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
+            Axes to plot on. If None, new axes are made.
         name : str, default=None
-            Title; None = the one of the display.
+            Title. If None, the title of the display.
         bar_kwargs : dict, default=None
             Style of the bars, for matplotlib's ``bar``.
         mean_kwargs : dict, default=None
             Style of the line of the mean, for matplotlib's ``axhline``.
+
+        Returns
+        -------
+        display : QueryDifferenceDisplay
         """
         ax = self._open(ax)
         from matplotlib.lines import Line2D
@@ -268,22 +287,31 @@ class QueryDifferenceDisplay(Display):
         measure: str | None = None,
         name: str | None = None,
     ) -> QueryDifferenceDisplay:
-        """Draw the differences of two systems of a comparison.
+        """Plot the differences of two systems of a comparison.
 
         Parameters
         ----------
         comparison : Comparison
-            What :func:`skcalrank.evaluation.compare` returned.
+            Returned by :func:`skcalrank.evaluation.compare` or a similar function.
         system : str, default=None
-            One of its systems; None = the first one that is not the `other`.
+            One of the systems of the comparison. If None, the first one that is not `other`.
         other : str, default=None
-            The system to compare with; None = the baseline.
+            System to subtract. If None, the baseline.
         measure : str, default=None
-            One of its measures; None = the first.
+            One of the measures of the comparison. If None, the first.
         name : str, default=None
-            Title; None = numbers of queries on which the system is better, equal and worse.
+            Title. If None, the numbers of queries on which the system is better, equal and worse.
         ax, bar_kwargs, mean_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : QueryDifferenceDisplay
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or there is only one system and so no difference.
         """
         measure, systems = _measure_of(comparison, measure), comparison.systems
         other = comparison.baseline if other is None else other
@@ -292,7 +320,8 @@ class QueryDifferenceDisplay(Display):
             system = next((each for each in systems if each != other), None)
         if system is None:
             raise ValueError(
-                "The comparison has one system, and so no differences: draw its means."
+                "comparison must have two systems for their differences, got one. Plot its means "
+                "with ComparisonDisplay.from_comparison(..., kind='means')."
             )
         check_option("system", system, systems)
         difference = comparison.query_differences(system, other, measure=measure)

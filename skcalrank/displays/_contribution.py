@@ -1,4 +1,4 @@
-"""Why a document stands before another."""
+"""Plot of the contributions of features to the order of two documents."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from ._base import Display, drawn, styled
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ContributionDisplay(Display):
-    """Bars of what each feature adds to a difference of two scores.
+    """Bar plot of the contribution of each feature to the difference of two scores.
 
-    Use :meth:`from_estimator` or :meth:`from_explanation` to make one.
+    Use :meth:`from_estimator` or :meth:`from_explanation` to make a display.
 
     Parameters
     ----------
     explanation : Explanation
-        See :func:`skcalrank.inspection.explain_order`.
+        Returned by :func:`skcalrank.inspection.explain_order`.
     name : str, default=None
-        Title of the axes; None = what is compared.
+        Title of the axes. If None, the two rows or items and the difference of their scores.
 
     Attributes
     ----------
     bars_ : matplotlib BarContainer
-        A bar for each feature with a line of its own, largest at the top, and one for the rest.
+        One bar for each of the largest contributions, from the top, and one for the sum of the
+        others.
     ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
-    skcalrank.inspection.explain_order : The numbers.
+    skcalrank.inspection.explain_order : The contributions as numbers.
 
     Examples
     --------
@@ -57,18 +58,22 @@ class ContributionDisplay(Display):
         n_features: int = 10,
         bar_kwargs: dict[str, Any] | None = None,
     ) -> ContributionDisplay:
-        """Draw the bars.
+        """Plot the bars.
 
         Parameters
         ----------
         ax, name
             As in :meth:`MeasureAtKDisplay.plot`; the name is the title of the axes.
         n_features : int, default=10
-            How many features have a bar of their own; the others share one, and so does the
-            constant of two items.
+            Number of features with their own bar. The others share one; the constant, if there is
+            one, has its own.
         bar_kwargs : dict, default=None
-            Style of the bars, for matplotlib's ``barh``. Without a color, bars for the
-            first and bars against it have one each.
+            Style of the bars, for matplotlib's ``barh``. By default, positive bars are blue and
+            negative bars red.
+
+        Returns
+        -------
+        display : ContributionDisplay
         """
         check_count("n_features", n_features)
         ax = self._open(ax)
@@ -90,7 +95,7 @@ class ContributionDisplay(Display):
         return self
 
     def _bars(self, n_features):
-        """What is written at each bar, and its length; from the top."""
+        """Return labels and lengths of the bars, from top to bottom."""
         found, by_size = self.explanation, self.explanation.order()
         parts = found.contributions
         bars = [(str(found.feature_names[k]), parts[k]) for k in by_size[:n_features]]
@@ -113,14 +118,18 @@ class ContributionDisplay(Display):
         name: str | None = None,
         **options: Any,
     ) -> ContributionDisplay:
-        """Explain an order of a fitted ranker, and draw it.
+        """Explain the order of two documents by a fitted ranker, and plot it.
 
         Parameters
         ----------
         estimator, X, first, second, qid, instance, feature_names
-            As in :func:`skcalrank.inspection.explain_order`, whose ``ranker`` is the estimator.
+            As in :func:`skcalrank.inspection.explain_order`, which calls the estimator `ranker`.
         ax, name, n_features, bar_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ContributionDisplay
         """
         return cls(explanation=explain_order(estimator, X, first, second, **options), name=name)
 
@@ -129,12 +138,17 @@ class ContributionDisplay(Display):
     def from_explanation(
         cls, explanation: Explanation, *, name: str | None = None
     ) -> ContributionDisplay:
-        """Draw an explanation.
+        """Plot an explanation.
 
         Parameters
         ----------
         explanation : Explanation
+            Returned by :func:`skcalrank.inspection.explain_order`.
         ax, name, n_features, bar_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ContributionDisplay
         """
         return cls(explanation=explanation, name=name)

@@ -1,4 +1,4 @@
-"""Two measures of many mixes of labels."""
+"""Plot of the Pareto front of two measures."""
 
 from __future__ import annotations
 
@@ -13,26 +13,30 @@ from ._base import Display, draw_line, drawn
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FrontDisplay(Display):
-    """Two measures against each other, for every mix of labels, and the Pareto front.
+    """Plot of two measures for many mixes of labels, with the Pareto front.
 
-    Use :meth:`from_front` to make one.
+    Use :meth:`from_front` to make a display.
 
     Parameters
     ----------
     front : Front
-        See :meth:`skcalrank.MultiLabelRanker.front`.
+        Returned by :meth:`skcalrank.MultiLabelRanker.front`.
     x, y : str
         Names of the measures on the axes.
     name : str, default=None
-        Title of the axes.
+        Title of the axes. If None, there is no title.
 
     Attributes
     ----------
     mixes_ : matplotlib Line2D
-        A point for each mix.
+        One point for each mix.
     line_ : matplotlib Line2D
-        The efficient ones.
+        Line through the efficient mixes.
     ax_, figure_ : matplotlib Axes and Figure
+
+    See Also
+    --------
+    skcalrank.MultiLabelRanker : Ranker of several labels.
 
     Examples
     --------
@@ -63,14 +67,14 @@ class FrontDisplay(Display):
         mixes_kwargs: dict[str, Any] | None = None,
         line_kwargs: dict[str, Any] | None = None,
     ) -> FrontDisplay:
-        """Draw the mixes and the front.
+        """Plot the mixes and the front.
 
         Parameters
         ----------
         ax, name
             As in :meth:`MeasureAtKDisplay.plot`; the name is the title of the axes.
         mixes_kwargs, line_kwargs : dict, default=None
-            Style of the points and of the line through the efficient ones, for matplotlib's
+            Style of the points and of the line through the efficient mixes, for matplotlib's
             ``plot``.
 
         Returns
@@ -96,13 +100,14 @@ class FrontDisplay(Display):
     @classmethod
     @drawn(plot)
     def from_front(cls, front: Front, x: str | None = None, y: str | None = None) -> FrontDisplay:
-        """Draw two measures of a front.
+        """Plot two measures of a front.
 
         Parameters
         ----------
         front : Front
+            Returned by :meth:`skcalrank.MultiLabelRanker.front`.
         x, y : str, default=None
-            Names of the measures; None are the first and the second.
+            Names of the measures. If None, the first and the second.
         ax, name, mixes_kwargs, line_kwargs
             As in :meth:`plot`.
 
@@ -113,12 +118,12 @@ class FrontDisplay(Display):
         Raises
         ------
         ValueError
-            If a measure is unknown, or there is only one.
+            If a measure is unknown, or the front has only one.
         """
         if len(front.axes) < 2:
-            raise ValueError(f"A front of one measure ({front.axes[0]}) is a number.")
+            raise ValueError(f"front must have at least two measures, got {front.axes[0]!r} only.")
         x, y = front.axes[0] if x is None else x, front.axes[1] if y is None else y
         for each in (x, y):
             if each not in front.axes:
-                raise ValueError(f"A measure must be one of {', '.join(front.axes)}, got {each!r}.")
+                raise ValueError(f"x and y must be among {', '.join(front.axes)}, got {each!r}.")
         return cls(front=front, x=x, y=y)

@@ -1,4 +1,4 @@
-"""A measure against its cutoff."""
+"""Plot of a measure against its cutoff."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _curve(
     empty: str = "skip",
     sample_weight: ArrayLike | None = None,
 ) -> dict[str, Any]:
-    """Return the measure at every cutoff, as the parameters of a display."""
+    """Return the measure at every cutoff, as parameters of a display."""
     measure = _open_measure(measure)
     check_cutoff(k)
     if isinstance(y, PreferenceTarget):
@@ -46,7 +46,7 @@ def _curve(
     _, queries = check_target(y, qid, name="y_true")
     last = int(queries.sizes.max())
     cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
-    # One sort serves all cutoffs once the whole ranking has been asked for.
+    # Evaluating the measure without cutoff first makes all cutoffs share one sort.
     measures = {None: measure} | {at: replace(measure, k=int(at)) for at in cutoffs}
     policies: dict[str, Any] = {"ties": ties, "empty": empty, "sample_weight": sample_weight}
     values = evaluate(y, scores, measures, qid=qid, average=False, **policies)
@@ -58,29 +58,29 @@ def _curve(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MeasureAtKDisplay(Display):
-    """Curve of a measure against its cutoff: NDCG@k, precision@k, ... for k = 1, 2, ...
+    """Plot of a measure against its cutoff: NDCG@k, precision@k, ... for k = 1, 2, ...
 
-    Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
+    Use :meth:`from_estimator` or :meth:`from_predictions` to make a display.
 
     Parameters
     ----------
     k : ndarray of int of shape (n_cutoffs,)
         The cutoffs.
     value : ndarray of shape (n_cutoffs,)
-        The measure at each of them, its mean over queries.
+        Mean of the measure over the queries at each cutoff.
     standard_error : ndarray of shape (n_cutoffs,), default=None
-        Of the mean.
+        Standard error of the mean. If None, there is no band.
     measure_name : str, default=None
         Name of the measure, without cutoff, for the label of the axis.
     name : str, default=None
-        Name of the curve in the legend; None = no legend.
+        Name of the curve in the legend. If None, there is no legend.
 
     Attributes
     ----------
     line_ : matplotlib Line2D
         The curve.
     band_ : matplotlib PolyCollection or None
-        The band around it.
+        The band around the curve.
     ax_, figure_ : matplotlib Axes and Figure
 
     See Also
@@ -98,7 +98,7 @@ class MeasureAtKDisplay(Display):
     >>> display.value.shape
     (30,)
 
-    Another ranker beside it:
+    Another ranker on the same axes:
 
     >>> other = NDCGRanker(k=1).fit(X, y, qid)
     >>> display = MeasureAtKDisplay.from_estimator(
@@ -122,21 +122,25 @@ class MeasureAtKDisplay(Display):
         curve_kwargs: dict[str, Any] | None = None,
         band_kwargs: dict[str, Any] | None = None,
     ) -> MeasureAtKDisplay:
-        """Draw the curve.
+        """Plot the curve.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
+            Axes to plot on. If None, new axes are made.
         name : str, default=None
-            Name of the curve in the legend; None = the one of the display.
+            Name of the curve in the legend. If None, the name of the display.
         band : float, default=1.0
-            Half width of the band, in standard errors over queries; 0 = no band. There is none
-            for a single query.
+            Half width of the band, in standard errors over queries. With 0, or a single query,
+            there is no band.
         curve_kwargs : dict, default=None
             Style of the curve, for matplotlib's ``plot``.
         band_kwargs : dict, default=None
             Style of the band, for matplotlib's ``fill_between``.
+
+        Returns
+        -------
+        display : MeasureAtKDisplay
         """
         ax = self._open(ax)
         from matplotlib.ticker import MaxNLocator
@@ -145,7 +149,7 @@ class MeasureAtKDisplay(Display):
         self.line_ = draw_line(ax, self.k, self.value, curve_kwargs, label=label, marker=".")
         if not isinstance(band, Real) or not 0 <= band < np.inf:
             raise ValueError(
-                f"band={band!r}: the half width of the band is a finite number from 0."
+                f"band must be a finite number >= 0, in standard errors, got {band!r}."
             )
         self.band_ = None
         if band and self.standard_error is not None:
@@ -170,20 +174,25 @@ class MeasureAtKDisplay(Display):
         name: str | None = None,
         **options: Any,
     ) -> MeasureAtKDisplay:
-        """Rank with an estimator and draw the measure against its cutoff.
+        """Plot a measure of a fitted estimator against its cutoff.
 
         Parameters
         ----------
-        estimator : fitted estimator with ``predict``
-            A ranker, a pipeline or search of one, or any regressor; a ``predict`` that takes
+        estimator : fitted estimator
+            A ranker, a pipeline or search of a ranker, or any regressor. A ``predict`` that takes
             ``qid`` gets it.
         X : array-like of shape (n_rows, d)
+            Documents.
         y, qid, measure, k, ties, empty, sample_weight
             As in :meth:`from_predictions`.
         name : str, default=None
-            Name of the curve in the legend; None = the class of the estimator.
+            Name of the curve in the legend. If None, the class of the estimator.
         ax, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : MeasureAtKDisplay
         """
         qid = carried_qid(y, qid)
         warn_of_one_query(y, qid, "MeasureAtKDisplay")
@@ -201,7 +210,7 @@ class MeasureAtKDisplay(Display):
         name: str | None = None,
         **options: Any,
     ) -> MeasureAtKDisplay:
-        """Draw the measure of given scores against its cutoff.
+        """Plot a measure of given scores against its cutoff.
 
         Parameters
         ----------
@@ -211,18 +220,22 @@ class MeasureAtKDisplay(Display):
         y_score : array-like, same shape
             Scores, higher is better.
         qid : array-like of shape (n_rows,), default=None
-            Query of each row; None = the ones that `y_true` carries, else one query, or one query
-            per row of a matrix.
+            Query of each row. If None, the queries that `y_true` carries; without any, all rows are
+            one query, or each row of a matrix is one.
         measure : str or Measure, default="ndcg"
-            A measure with a cutoff, which is left open: ``"precision"``, ``"recall"``, ...,
-            or an object with its options, such as ``Precision(relevance_level=2)``.
+            A measure that can have a cutoff, given without one: ``"precision"``, ``"recall"``, ...,
+            or an object, such as ``Precision(relevance_level=2)``.
         k : int, default=20
-            The last cutoff; the curve ends before at the number of documents of the largest
-            query.
+            Largest cutoff. The curve ends at the number of documents of the largest query if that
+            is smaller. If None, it always ends there.
         ties, empty, sample_weight
-            Policies, as in :func:`skcalrank.metrics.measure_score`.
+            As in :func:`skcalrank.metrics.measure_score`.
         ax, name, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : MeasureAtKDisplay
 
         Raises
         ------
@@ -241,15 +254,15 @@ class MeasureAtKDisplay(Display):
 
 
 def _open_measure(measure):
-    """The measure, if it has a cutoff, and if that is open."""
+    """Return the measure; raise unless it can have a cutoff and has none."""
     measure = get_measure(measure)
     if not measure.has_cutoff:
         known = ", ".join(name for name, cls in MEASURES.items() if cls.has_cutoff)
-        raise ValueError(f"measure: {measure.name} has no cutoff, choose one of {known}.")
+        raise ValueError(f"measure must be one with a cutoff ({known}), got {measure.name!r}.")
     if measure.k is not None:  # type: ignore[attr-defined]
         raise ValueError(
-            f"measure={measure!r} has a cutoff, but the curve goes over all of them: leave it "
-            "out, and pass the last one as k."
+            f"measure must have no cutoff, since the curve is over all cutoffs, got {measure!r}. "
+            "Pass the largest cutoff as k."
         )
     return measure
 
@@ -262,14 +275,14 @@ def _weight_of_queries(sample_weight, queries, shape):
 
 
 def _mean_and_error(values, weight, empty):
-    """Weighted mean over the queries, along the rows, and its standard error."""
+    """Return the weighted mean over the queries (rows), and its standard error or None."""
     if empty == "skip":
         defined = ~np.isnan(values).any(axis=1)
         values, weight = values[defined], weight[defined]
     if not weight.any():
         raise ValueError(
-            "The measure is 0/0, or sample_weight zero, on every query: there is no curve. "
-            "empty='zero' or 'one' counts such queries."
+            "measure must be defined on a query with positive sample_weight, got 0/0 or weight 0 "
+            "on all of them. Set empty='zero' or 'one' to count undefined queries."
         )
     share = weight / weight.sum()
     mean = share @ values

@@ -1,4 +1,4 @@
-"""A matrix of pairs in the order that was predicted from it."""
+"""Plot of the values of pairs of documents, in predicted order."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from ..inspection import unwrapped
 from ..rankers import reads_diagonal
 from ._base import Display, drawn, styled
 
-# More frames hide the map, and take long to draw.
+# More frames would hide the heat map, and take long to plot.
 _MOST_FRAMES = 10_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PairMatrixDisplay(Display):
-    r"""Heat map of the surrogate values of pairs, rows and columns in predicted order.
+    r"""Heat map of the surrogate values of pairs, with rows and columns in predicted order.
 
-    Where :math:`u_{ij}` says how much document i is preferred to j, what the order grants
-    stands above the diagonal. A pair is against the order when the document that is placed
-    behind is preferred on balance, :math:`u_{ij} > u_{ji}` with i behind j: its cell below the
-    diagonal has a frame. Pairs whose majorities form a cycle leave some with every order.
+    If :math:`u_{ij}` is the preference of document i over document j, the cells above the diagonal
+    are preferences that the order follows. A pair is against the order if the document placed
+    lower is preferred on balance, :math:`u_{ij} > u_{ji}` with i below j in the order: its cell
+    below the diagonal has a frame. If preferences form a cycle, some pairs are against every order.
 
-    Use :meth:`from_estimator` or :meth:`from_predictions` to make one.
+    Use :meth:`from_estimator` or :meth:`from_predictions` to make a display.
 
     Parameters
     ----------
     matrix : ndarray of shape (r, r)
-        Values of pairs, documents in the order given; NaN is left blank.
+        Values of pairs, with documents in the order given. Cells with NaN are blank.
     positions : ndarray of int of shape (r,)
         1-based position of each document.
     item_names : list of shape (r,), default=None
-        Names of the documents; None = their numbers.
+        Names of the documents. If None, their numbers.
     difference : bool, default=False
-        Whether :math:`u_{ij} - u_{ji}` is shown.
+        If True, :math:`u_{ij} - u_{ji}` is plotted.
     name : str, default=None
-        Title.
+        Title. If None, there is no title.
 
     Attributes
     ----------
     im_ : matplotlib AxesImage
         The heat map.
     against_ : matplotlib PolyCollection or None
-        Frames of the pairs that are against the order; None when there is none, or where more
-        than 10,000 would hide the map.
+        Frames of the pairs against the order; None if there are none, or more than 10,000.
     colorbar_ : matplotlib Colorbar or None
+        The color bar, if there is one.
     ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
-    skcalrank.calibration.noise_report : On how many queries the cheap prediction map is as good
-        as the exact one.
+    skcalrank.calibration.noise_report : Share of queries on which the fast prediction map is as
+        good as the exact one.
 
     Examples
     --------
@@ -79,11 +79,11 @@ class PairMatrixDisplay(Display):
 
     @property
     def n_against(self) -> int:
-        """Number of pairs that are against the order."""
+        """Number of pairs against the order."""
         return len(self._against())
 
     def _against(self):
-        """Row and column, in the heat map, of each pair that is against the order."""
+        """Return row and column, in the heat map, of each pair against the order."""
         order = np.argsort(self.positions)
         ranked = self.matrix[np.ix_(order, order)]
         return np.argwhere(np.tril(ranked > ranked.T, -1))
@@ -97,18 +97,22 @@ class PairMatrixDisplay(Display):
         im_kwargs: dict[str, Any] | None = None,
         frame_kwargs: dict[str, Any] | None = None,
     ) -> PairMatrixDisplay:
-        """Draw the heat map.
+        """Plot the heat map.
 
         Parameters
         ----------
         ax, name
             As in :meth:`MeasureAtKDisplay.plot`; the name is the title.
         colorbar : bool, default=True
-            Whether to draw one.
+            Whether to plot a color bar.
         im_kwargs : dict, default=None
             Style of the heat map, for matplotlib's ``imshow``.
         frame_kwargs : dict, default=None
             Style of the frames, for matplotlib's ``PolyCollection``.
+
+        Returns
+        -------
+        display : PairMatrixDisplay
         """
         ax = self._open(ax)
         from matplotlib.image import AxesImage
@@ -142,7 +146,7 @@ class PairMatrixDisplay(Display):
         self.against_ = self.ax_.add_collection(frames, autolim=False)
 
     def _label(self, order):
-        """Name the documents, as many as there is room for."""
+        """Label the axes and as many documents as fit."""
         r = len(order)
         ticks = np.arange(0, r, -(-r // 30))
         names = np.arange(r) if self.item_names is None else self.item_names
@@ -168,31 +172,37 @@ class PairMatrixDisplay(Display):
         item_names: ArrayLike | None = None,
         name: str | None = None,
     ) -> PairMatrixDisplay:
-        """Draw the pairs of one query as a pairwise ranker sees them, in the order it predicts.
+        """Plot the values of a fitted pairwise ranker for one query, in predicted order.
 
         Parameters
         ----------
         ranker : AveragePrecisionRanker or PairwiseDisagreementRanker
-            Fitted with ``surrogate="pairwise"``; or a pipeline or search that ends in one.
+            Fitted with ``surrogate="pairwise"``; or a pipeline or search of such a ranker.
         X : array-like of shape (n_rows, d)
+            Documents.
         qid : array-like of shape (n_rows,), default=None
             Query of each row.
         query : object, default=None
-            Which query of `qid`; in the label-ranking form, which row of X. None = the first.
+            One of the queries in `qid`; in the label-ranking form, a row number of X. If None, the
+            first.
         difference : bool, default=False
-            As in :class:`PairMatrixDisplay`; average precision has symmetric values.
+            As in :class:`PairMatrixDisplay`. The values of average precision are symmetric.
         item_names : array-like of shape (n_rows,) or (r,), default=None
-            Names of the rows of X, or in the label-ranking form of the items; None = their
+            Names of the rows of X, or of the items in the label-ranking form. If None, their
             numbers.
         name : str, default=None
-            Title; None = the class of the ranker.
+            Title. If None, the class of the ranker.
         ax, colorbar, im_kwargs, frame_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : PairMatrixDisplay
 
         Raises
         ------
         ValueError
-            If the ranker has no surrogate values of pairs, or there is no such query.
+            If the ranker was not fitted with ``surrogate="pairwise"``, or the query is unknown.
         """
         ranker, steps = unwrapped(ranker)
         _check_pairwise(ranker)
@@ -223,24 +233,28 @@ class PairMatrixDisplay(Display):
         item_names: ArrayLike | None = None,
         name: str | None = None,
     ) -> PairMatrixDisplay:
-        """Draw a predicted matrix.
+        """Plot a matrix of predicted values.
 
         Parameters
         ----------
         u : array-like of shape (r, r)
-            Row i, column j: how much document i is preferred to j.
+            Row i, column j: preference of document i over document j.
         positions : array-like of int of shape (r,), default=None
-            1-based position of each document, as prediction maps return them; None = documents
-            stand in the order given.
+            1-based position of each document, as returned by prediction maps. If None, documents
+            are in the order given.
         difference, item_names
             As in :class:`PairMatrixDisplay`.
         ax, name, colorbar, im_kwargs, frame_kwargs
             As in :meth:`plot`.
 
+        Returns
+        -------
+        display : PairMatrixDisplay
+
         Raises
         ------
         ValueError
-            If the matrix is not square or not finite, or positions are no order of it.
+            If the matrix is not square or not finite, or positions are not a permutation of 1 to r.
 
         Examples
         --------
@@ -256,11 +270,13 @@ class PairMatrixDisplay(Display):
         u = checked_array(u, "u", copy=True)
         r = len(u)
         if u.shape != (r, r):
-            raise ValueError(f"u must be square, one row and column per document, got {u.shape}.")
+            raise ValueError(
+                f"u must be a square matrix, one row for each document, got shape {u.shape}."
+            )
         positions = np.arange(1, r + 1) if positions is None else np.asarray(positions)
         if not np.array_equal(np.sort(positions, axis=None), np.arange(1, r + 1)):
             raise ValueError(
-                f"positions={positions!r}: give the position, from 1 to {r}, of each document."
+                f"positions must be the positions 1 to {r} of the documents, got {positions!r}."
             )
         names = None if item_names is None else _names(item_names, r)
         shown: dict[str, Any] = {"item_names": names, "difference": difference, "name": name}
@@ -270,15 +286,14 @@ class PairMatrixDisplay(Display):
 def _check_pairwise(ranker):
     if getattr(ranker, "surrogate_", None) != "pairwise":
         raise ValueError(
-            f"{type(ranker).__name__} has no surrogate values of pairs: pass an "
-            "AveragePrecisionRanker or a PairwiseDisagreementRanker that was fitted with "
-            "surrogate='pairwise'."
+            "ranker must be an AveragePrecisionRanker or a PairwiseDisagreementRanker fitted with "
+            f"surrogate='pairwise', got {type(ranker).__name__}."
         )
 
 
 def _values_and_positions(ranker, X, qid):
     """Return the values of the pairs of one query, and the positions predicted from them."""
-    # In the label-ranking form there is one row of positions as there is one matrix.
+    # The label-ranking form returns a row of positions, which ravel flattens.
     (matrix,) = ranker.decision_function(X, qid)
     if not reads_diagonal(ranker):
         matrix = matrix.copy()
@@ -287,25 +302,27 @@ def _values_and_positions(ranker, X, qid):
 
 
 def _rows_of(query, qid, n_rows):
-    """The rows of a query."""
+    """Return the rows of a query."""
     queries = check_queries(qid, n_rows)
     found = 0
     if query is not None:
         names = [] if queries.names is None else [plain(name) for name in queries.names]
         if query not in names:
             known = ", ".join(map(repr, names[:5])) + ", ..." * (len(names) > 5)
-            raise ValueError(f"query={query!r} is none of qid: {known or 'there is no qid'}.")
+            raise ValueError(
+                f"query must be one of {known or 'qid, which is None'}, got {query!r}."
+            )
         found = names.index(query)
     rows = np.arange(n_rows) if queries.order is None else queries.order
     return rows[queries.ptr[found] : queries.ptr[found + 1]]
 
 
 def _row_of(query, n_rows):
-    """The row of an instance, as an array."""
+    """Return the row number of an instance, as an array."""
     query = 0 if query is None else query
     if not isinstance(query, (int, np.integer)) or not 0 <= query < n_rows:
         raise ValueError(
-            f"query={query!r}: in the label-ranking form it is a row of X, 0 to {n_rows - 1}."
+            f"query must be a row of X in the label-ranking form, 0 to {n_rows - 1}, got {query!r}."
         )
     return np.array([query])
 
@@ -313,5 +330,5 @@ def _row_of(query, n_rows):
 def _names(item_names, n):
     names = np.asarray(item_names)
     if names.shape != (n,):
-        raise ValueError(f"item_names has shape {names.shape}: give {n} names.")
+        raise ValueError(f"item_names must have {n} names, got shape {names.shape}.")
     return names

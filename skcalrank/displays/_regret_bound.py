@@ -1,4 +1,4 @@
-"""Surrogate regret against target regret, with the bound between them."""
+"""Plot of target regret against surrogate regret, with a bound."""
 
 from __future__ import annotations
 
@@ -18,37 +18,43 @@ from ..measures import Measure, get_measure
 from ..preds import get_pred
 from ._base import Display, check_regret, draw_line, draw_zeros, drawn, measure_label, styled
 
-# Score vectors under each random law, and how far out infinite scores are put.
+# Score vectors for each random distribution, and distance of infinite scores from finite ones.
 _SCORES = 10
 _FAR = 3.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RegretBoundDisplay(Display):
-    """Target regret against surrogate regret, and the bound that a theorem gives.
+    """Plot of target regret against surrogate regret, with the bound of a theorem.
 
-    Use :meth:`from_regrets` or :meth:`from_loss` to make one.
+    Use :meth:`from_regrets` or :meth:`from_loss` to make a display.
 
     Parameters
     ----------
     surrogate_regret : ndarray of shape (n_points,)
-        By how much the surrogate risk of each point exceeds the least one.
+        Surrogate risk of each point minus the smallest surrogate risk.
     target_regret : ndarray of shape (n_points,)
-        By how much the measure falls short of the best one.
+        Best value of the measure minus the value of each point.
     bound : callable, default=None
-        Largest target regret at surrogate regrets, from array to array; None = not drawn.
+        Function from an array of surrogate regrets to the largest possible target regrets. If None,
+        no bound is plotted.
     name : str, default=None
-        Name of the points in the legend; None = they have no entry.
+        Name of the points in the legend. If None, they have no entry.
 
     Attributes
     ----------
     scatter_ : matplotlib PathCollection
         The points.
     zeros_ : matplotlib Line2D or None
-        On logarithmic axes, where the target regret is exactly 0.
+        Marks of points with target regret 0, on logarithmic axes.
     bound_ : matplotlib Line2D or None
         The bound.
     ax_, figure_ : matplotlib Axes and Figure
+
+    See Also
+    --------
+    skcalrank.calibration.regret_bound : The bound of a measure and a loss.
+    CalibrationFunctionDisplay : The smallest surrogate regret for a target regret.
 
     Examples
     --------
@@ -70,17 +76,17 @@ class RegretBoundDisplay(Display):
 
     @property
     def largest_ratio(self) -> float:
-        """Largest ratio of a target regret to its bound; above 1 a point breaks the bound."""
+        """Largest ratio of a target regret to its bound; above 1 if the bound does not hold."""
         bound = self._bound_at(self.surrogate_regret)
         return float(_ratio(self.target_regret, bound).max())
 
     def _bound_at(self, regret):
-        """Return the bound, one number for each regret."""
+        """Return the bound at each surrogate regret."""
         bound = np.asarray(self.bound(regret), dtype=float)
         if bound.shape != regret.shape:
             raise ValueError(
-                f"bound returned shape {bound.shape} for {len(regret)} surrogate regrets: it must "
-                "return one number for each."
+                f"bound must return one number for each of {len(regret)} surrogate regrets, got "
+                f"shape {bound.shape}."
             )
         return bound
 
@@ -93,20 +99,24 @@ class RegretBoundDisplay(Display):
         scatter_kwargs: dict[str, Any] | None = None,
         bound_kwargs: dict[str, Any] | None = None,
     ) -> RegretBoundDisplay:
-        """Draw the points and the bound.
+        """Plot the points and the bound.
 
         Parameters
         ----------
         ax, name
-            As in :meth:`MeasureAtKDisplay.plot`; the name is that of the points.
+            As in :meth:`MeasureAtKDisplay.plot`; the name of the points.
         scale : {"log", "linear"}, default="log"
-            Of both axes. On logarithmic ones a bound that is a power is a straight line, and
-            points whose target regret is exactly 0 are ticks at the lower end; those without
-            any regret are left out. Where no point has both regrets, axes are linear.
+            Scale of both axes. On logarithmic axes a power is a straight line, points with target
+            regret 0 are ticks at the lower end, and points with both regrets 0 are left out. If no
+            point has both regrets positive, axes are linear.
         scatter_kwargs : dict, default=None
             Style of the points, for matplotlib's ``scatter``.
         bound_kwargs : dict, default=None
             Style of the bound, for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : RegretBoundDisplay
         """
         check_option("scale", scale, ("log", "linear"))
         ax = self._open(ax)
@@ -140,7 +150,7 @@ class RegretBoundDisplay(Display):
         if scale == "log":
             grid = np.geomspace(x[x > 0].min(), x.max(), 201)
         else:
-            # Denser near 0, where a bound such as the square root is steep.
+            # Denser near 0, where bounds such as the square root are steep.
             grid = x.max() * np.linspace(0, 1, 201) ** 2
         label = f"bound (points reach {self.largest_ratio:.0%} of it)"
         style = {"label": label, "color": "black", "linewidth": 1}
@@ -156,20 +166,25 @@ class RegretBoundDisplay(Display):
         bound: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> RegretBoundDisplay:
-        """Draw given regrets.
+        """Plot given regrets.
 
         Parameters
         ----------
         surrogate_regret, target_regret : array-like of shape (n_points,)
+            As in :class:`RegretBoundDisplay`.
         bound : callable, default=None
             As in :class:`RegretBoundDisplay`.
         ax, name, scale, scatter_kwargs, bound_kwargs
             As in :meth:`plot`.
 
+        Returns
+        -------
+        display : RegretBoundDisplay
+
         Raises
         ------
         ValueError
-            If the arrays differ in length, hold negative or infinite values, or none at all.
+            If the arrays differ in length, hold negative or infinite values, or are empty.
         """
         return cls(**_regrets(surrogate_regret, target_regret), bound=bound, name=name)
 
@@ -188,12 +203,12 @@ class RegretBoundDisplay(Display):
         random_state: Seed = None,
         name: str | None = None,
     ) -> RegretBoundDisplay:
-        """Draw random scores under random laws of the labels, and the bound of the loss.
+        """Plot the regrets of random scores for random label distributions, and the bound.
 
-        Scores are normal around those of the smallest conditional risk, of a spread drawn anew
-        for each; both regrets are exact, the target regret for the worst breaking of ties. For
-        MAP, Kendall's tau and pairwise disagreement least squares are on the targets of pairs,
-        and the prediction map is the exact one.
+        Scores are drawn from normal distributions around the scores of smallest conditional risk,
+        each with a random standard deviation. Both regrets are exact; ties are broken in the
+        worst way. For MAP, Kendall's tau and pairwise disagreement, the loss is the squared error
+        of the targets of pairs, with the exact prediction map.
 
         Parameters
         ----------
@@ -202,23 +217,29 @@ class RegretBoundDisplay(Display):
         loss : str or Loss
             A name in ``LOSSES``, or a loss; ``"squared"`` for measures of pairs.
         r : int, default=3
-            Number of documents, from 2 to 8: all orders are enumerated.
+            Number of documents, from 2 to 8, since all orders are enumerated.
         n_samples : int, default=1000
-            Number of points, rounded up to ten for each random law,
-            :meth:`skcalrank.calibration.LabelDistribution.random`.
+            Number of points, rounded up to a multiple of ten. Ten points share a distribution of
+            the labels, drawn by :meth:`skcalrank.calibration.LabelDistribution.random`.
         eta, threshold, smoothing : float, default=None
-            Options of a loss given by its name; ``eta=None`` is the largest target drawn.
+            Parameters of a loss given by its name. If `eta` is None, it is the largest target
+            drawn.
         random_state : int, RandomState instance or None, default=None
+            Seed of the random distributions and scores.
         name : str, default=None
-            Name of the points in the legend; None = measure and loss.
+            Name of the points in the legend. If None, measure and loss.
         ax, scale, scatter_kwargs, bound_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : RegretBoundDisplay
 
         Raises
         ------
         ValueError
-            If no bound is known for the pair (:func:`skcalrank.calibration.regret_bound`), or a
-            number is too small.
+            If no bound is known for the measure and the loss
+            (:func:`skcalrank.calibration.regret_bound`), or a number is too small.
 
         Examples
         --------
@@ -238,26 +259,26 @@ class RegretBoundDisplay(Display):
         laws = [_random_law(measure, r, rng) for _ in range(-(-n_samples // _SCORES))]
         max_target = None
         if measure.shape != "pairs":
-            # One eta for all laws, as fitting one ranker to all queries has.
+            # One eta for all distributions, as a ranker fitted to all queries has one.
             targets = np.concatenate([law.targets(measure) for law in laws])
             loss = loss.scaled_to(targets.ravel(), Queries.equal(*targets.shape))
             max_target = max(float(law.expected_targets(measure).max()) for law in laws)
         bound = partial(regret_bound, measure, loss, r=r, max_target=max_target)
-        bound([0.0])  # raises where there is none
+        bound([0.0])  # raises if no bound is known
         points = [_points(measure, loss, law, rng) for law in laws]
         name = f"{measure_label(measure)}, {loss.name}" if name is None else name
         return cls(**_regrets(*np.concatenate(points, axis=1)), bound=bound, name=name)
 
 
 def _regrets(surrogate, target):
-    """Return validated regrets, as the parameters of a display."""
-    # A surrogate has no scale of its own by which it could be told what is rounding.
+    """Return validated regrets, as parameters of a display."""
+    # Surrogate risks have no natural scale, so rounding errors cannot be recognized.
     surrogate = check_regret(surrogate, "surrogate_regret", rounding=0.0).ravel()
     target = check_regret(target, "target_regret").ravel()
     if len(surrogate) != len(target):
         raise ValueError(
-            f"surrogate_regret has {len(surrogate)} values, target_regret {len(target)}: "
-            "give both for every point."
+            "surrogate_regret and target_regret must have one value each for every point, got "
+            f"{len(surrogate)} and {len(target)} values."
         )
     return {"surrogate_regret": surrogate, "target_regret": target}
 
@@ -273,7 +294,7 @@ def _random_law(measure, r, rng):
 
 
 def _points(measure, loss, law, rng):
-    """Surrogate and target regret of scores around those of the smallest risk."""
+    """Return surrogate and target regrets of random scores around those of smallest risk."""
     surrogate = "pairs" if measure.shape == "pairs" else loss
     best = _in_reach(law.surrogate_minimizer(surrogate, measure))
     scale = (np.ptp(best) or 1.0) * 10.0 ** rng.uniform(-2, 0, size=(_SCORES, *[1] * best.ndim))
@@ -283,7 +304,7 @@ def _points(measure, loss, law, rng):
 
 
 def _in_reach(u):
-    """Surrogate values, infinite ones at some distance from the others."""
+    """Return surrogate values, with infinite ones moved to some distance from the others."""
     finite = u[np.isfinite(u)]
     return np.clip(u, finite.min(initial=0.0) - _FAR, finite.max(initial=0.0) + _FAR)
 
@@ -291,11 +312,11 @@ def _in_reach(u):
 def _exact_positions(measure, u):
     if measure.cutoff is None:
         return get_pred("exact", measure.objective).solve(u).positions
-    # The maps of MAP have no cutoff.
+    # The prediction maps of MAP have no cutoff.
     orders = np.array(list(permutations(range(1, len(u) + 1))))
     return orders[(measure.pair_basis(orders) * u).sum(axis=(1, 2)).argmax()]
 
 
 def _ratio(target, bound):
-    """Return target over bound; 0 where both are 0."""
+    """Return target over bound, 0 if both are 0, infinity if only the bound is."""
     return np.where((bound == 0) & (target > 0), np.inf, safe_divide(target, bound))

@@ -1,4 +1,4 @@
-"""Regret, or value, against sample size."""
+"""Plot of regret, or of the value of a measure, against sample size."""
 
 from __future__ import annotations
 
@@ -16,38 +16,37 @@ from ._samples import best_value, reached_values
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RegretCurveDisplay(Display):
-    """Regret of rankers against the size of the sample that they were fitted on.
+    """Plot of the regret of rankers against the number of queries they were fitted to.
 
-    Both axes are logarithmic: a regret that falls like a power of the sample size is a straight
-    line, whose slope the legend tells. Use :meth:`from_estimators` or :meth:`from_results` to
-    make one.
+    Both axes are logarithmic: a regret that decreases like a power of the sample size is a straight
+    line, whose slope is in the legend. Use :meth:`from_estimators` or :meth:`from_results` to make
+    a display.
 
     Parameters
     ----------
     n_samples : ndarray of shape (n_sizes,)
-        The sample sizes.
+        Sample sizes.
     values : dict of str to ndarray of shape (n_sizes, n_repeats)
-        By the name of the ranker its regrets, or values of the measure.
+        Regrets, or values of the measure, by the name of the ranker.
     quantity : {"regret", "value"}, default="regret"
-        Which of the two; values stand on a linear axis, and have no slope.
+        Meaning of `values`. Values of a measure have a linear axis, and no slope.
     measure_name : str, default=None
         Name of the measure, for the label of the axis.
 
     Attributes
     ----------
     lines_ : list of matplotlib Line2D
-        One for each ranker.
+        One curve for each ranker.
     bands_ : list of matplotlib PolyCollection
-        Around them; empty when none is drawn.
+        Bands around the curves; empty without bands.
     zeros_ : list of matplotlib Line2D
-        For each ranker the triangles at the lower end of the axis, where the mean regret is
-        exactly 0.
+        For each ranker, triangles at the lower end of the axis where the mean regret is 0.
     ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
-    sklearn.model_selection.LearningCurveDisplay : Scores by cross-validation, where the law of
-        the data is not known.
+    sklearn.model_selection.LearningCurveDisplay : Cross-validated scores, for data whose label
+        distribution is unknown.
 
     Examples
     --------
@@ -75,9 +74,9 @@ class RegretCurveDisplay(Display):
 
     @property
     def slopes(self) -> dict[str, float]:
-        """By name, the slope of log mean regret over log sample size, by least squares.
+        """Least-squares slope of log mean regret over log sample size, by name.
 
-        NaN where fewer than two sizes have a positive mean.
+        NaN if fewer than two sizes have a positive mean.
         """
         return {name: _slope(self.n_samples, values) for name, values in self.values.items()}
 
@@ -90,28 +89,33 @@ class RegretCurveDisplay(Display):
         curve_kwargs: dict[str, Any] | list[dict[str, Any]] | None = None,
         band_kwargs: dict[str, Any] | None = None,
     ) -> RegretCurveDisplay:
-        """Draw the curves.
+        """Plot the curves.
 
-        A mean regret of exactly 0 (every ranking was the best) has no place on a logarithmic
-        axis: a triangle at its lower end stands for it.
+        A mean regret of 0 (every ranking was optimal) cannot be shown on a logarithmic axis; it
+        is marked by a triangle at the lower end.
 
         Parameters
         ----------
         name : list of str, default=None
-            Names of the curves in the legend; None = those of `values`.
+            Names of the curves in the legend. If None, the names in `values`.
         band : float, default=1.0
-            Half width of the band, in standard errors over repetitions; 0 = no band. There is
-            none for a single repetition. On the logarithmic axis it is the standard error of
-            the logarithm.
+            Half width of the band, in standard errors over repetitions. With 0, or a single
+            repetition, there is no band. On the logarithmic axis it is the standard error of the
+            logarithm.
         curve_kwargs : dict or list of dict, default=None
-            Style of the curves, for matplotlib's ``plot``; of all, or of each.
+            Style of the curves, for matplotlib's ``plot``: one for all curves, or a list with one
+            for each.
         ax, band_kwargs
             As in :meth:`MeasureAtKDisplay.plot`.
+
+        Returns
+        -------
+        display : RegretCurveDisplay
 
         Raises
         ------
         ValueError
-            If `name` or `curve_kwargs` is a list of another length than `values`.
+            If `name` or `curve_kwargs` is a list whose length is not the number of curves.
         """
         ax = self._open(ax)
         names = _one_each("name", list(self.values) if name is None else name, self.values)
@@ -141,7 +145,7 @@ class RegretCurveDisplay(Display):
         if log:
             sizes = np.asarray(self.n_samples)[np.isnan(mean)]
             self.zeros_.append(draw_zeros(self.ax_, sizes, "v", line.get_color()))
-            # Layout engines would take an empty line that is not clipped for a point at the origin.
+            # Layout engines treat an empty line that is not clipped as a point at the origin.
             self.zeros_[-1].set_in_layout(len(sizes) > 0)
         if low is not None:
             self.bands_.append(draw_band(line, low, high, band_kwargs, alpha=0.2))
@@ -159,50 +163,56 @@ class RegretCurveDisplay(Display):
         n_samples: ArrayLike = (50, 100, 200, 400, 800, 1600),
         **options: Any,
     ) -> RegretCurveDisplay:
-        """Fit rankers on samples of growing size, and draw by how much they miss the best.
+        """Fit rankers to samples of several sizes, and plot their regrets.
 
-        A sample is that many queries of the data, drawn at random without replacement; within a
-        repetition a larger one holds the smaller. What a fitted ranker predicts has an exact
-        expected value under the law of the labels, and so has the best ranking: no noise of
-        test labels is in a regret.
+        A sample consists of queries drawn at random without replacement; within a repetition,
+        larger samples contain the smaller ones. The expected value of a predicted ranking, and
+        that of the best ranking, are computed exactly from the distribution of the labels, so
+        that regrets are free of the noise of test labels.
 
         Parameters
         ----------
         estimators : dict of str to estimator
-            Rankers, or any regressors, by the names that they get in the legend. They are
-            cloned.
+            Rankers, or any regressors, by their names in the legend. They are cloned.
         data : RankingData or LabelRankingData
-            What samples are drawn from; far larger than the largest of them, or the repetitions
-            have their queries in common.
+            Data from which samples are drawn. They should be far larger than the largest sample,
+            so that repetitions have few queries in common.
         test : RankingData or LabelRankingData, default=None
-            What the rankings are valued on, of the same problem as the data and with a ``law``;
-            None = the data, with labels anew. Made data are of the same problem when only their
-            number of queries or samples differs: :func:`~skcalrank.datasets.make_subset_ranking`
-            and :func:`~skcalrank.datasets.make_label_ranking` draw the problem before them.
+            Data on which rankings are evaluated, of the same problem and with the attribute
+            ``law``, the distribution of the labels. If None, `data` with new labels. Data of
+            :func:`~skcalrank.datasets.make_subset_ranking` and of
+            :func:`~skcalrank.datasets.make_label_ranking` are of the same problem if only their
+            number of queries or samples differs.
         measure : str or Measure, default="ndcg@10"
-            What the rankings are valued by, as in ``test.law.value``.
+            Measure of the rankings, as in ``test.law.value``.
         quantity : {"regret", "value"}, default="regret"
-            Best expected value minus the one reached; or the one reached, for measures whose
-            best value is not known.
+            "regret": best expected value minus expected value. "value": expected value, for
+            measures whose best value is not known.
         n_samples : array-like of int of shape (n_sizes,), \
                 default=(50, 100, 200, 400, 800, 1600)
-            Sizes of the samples, in queries (rows in the label-ranking form).
+            Sample sizes, in queries (rows in the label-ranking form).
         n_repeats : int, default=10
+            Number of repetitions.
         random_state : int, RandomState instance or None, default=None
+            Seed of the samples.
         n_jobs : int, default=None
-            Processes over repetitions.
+            Number of repetitions that joblib runs in parallel. None means 1, -1 one for each core.
         ax, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : RegretCurveDisplay
 
         Raises
         ------
         ValueError
-            If there is no estimator, the data are too few, the test data have no law, or the
+            If there is no estimator, there are too few data, the test data have no ``law``, or the
             measure has no known best value.
         """
         check_option("quantity", quantity, ("regret", "value"))
         if not isinstance(estimators, Mapping) or not estimators:
-            raise ValueError(f"estimators={estimators!r}: give a dict of rankers by their names.")
+            raise ValueError(f"estimators must be a dict of rankers by name, got {estimators!r}.")
         sizes = _check_sizes(n_samples)
         measure = get_measure(measure)
         test = data if test is None else test
@@ -210,7 +220,7 @@ class RegretCurveDisplay(Display):
         rankers = list(estimators.values())
         values = reached_values(rankers, data, test, measure, sizes, **options)
         if best is not None:
-            # Sums that differ in the order of addition only are equal.
+            # Differences by rounding count as 0.
             missed = best - values
             values = np.where(missed > 1e-12 * max(1.0, abs(best)), missed, 0.0)
         results = _results(sizes, dict(zip(estimators, values)), quantity)
@@ -226,16 +236,20 @@ class RegretCurveDisplay(Display):
         quantity: str = "regret",
         measure_name: str | None = None,
     ) -> RegretCurveDisplay:
-        """Draw regrets or values that are at hand.
+        """Plot given regrets or values.
 
         Parameters
         ----------
         values : dict of str to array-like of shape (n_sizes, n_repeats) or (n_sizes,)
-            By the name of the ranker its regrets, or values of the measure.
+            Regrets, or values of the measure, by the name of the ranker.
         n_samples, quantity, measure_name
             As in :class:`RegretCurveDisplay`.
         ax, name, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : RegretCurveDisplay
 
         Raises
         ------
@@ -255,10 +269,10 @@ class RegretCurveDisplay(Display):
 
 
 def _results(n_samples, values, quantity):
-    """Return validated results, as the parameters of a display."""
+    """Return validated results, as parameters of a display."""
     check_option("quantity", quantity, ("regret", "value"))
     if not isinstance(values, Mapping) or not values:
-        raise ValueError(f"values={values!r}: give a dict of arrays by names.")
+        raise ValueError(f"values must be a dict of arrays by name, got {values!r}.")
     sizes = _check_sizes(n_samples)
     values = {key: _check_values(key, v, len(sizes), quantity) for key, v in values.items()}
     return {"n_samples": sizes, "values": values, "quantity": quantity}
@@ -267,7 +281,7 @@ def _results(n_samples, values, quantity):
 def _check_sizes(n_samples):
     sizes = checked_array(n_samples, "n_samples", ensure_2d=False, dtype=None)
     if sizes.ndim != 1 or not (sizes > 0).all() or not (np.diff(sizes) > 0).all():
-        raise ValueError(f"n_samples={n_samples!r}: give positive sizes in increasing order.")
+        raise ValueError(f"n_samples must be positive and increasing, got {n_samples!r}.")
     return sizes
 
 
@@ -277,20 +291,22 @@ def _check_values(name, values, n_sizes, quantity):
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or len(values) != n_sizes:
         raise ValueError(
-            f"{name} has shape {values.shape} for {n_sizes} sample sizes: give a row for each "
-            "size, with a column for each repetition."
+            f"{name} must have one row for each of {n_sizes} sample sizes and one column for each "
+            f"repetition, got shape {values.shape}."
         )
     return check_regret(values, name) if quantity == "regret" else values
 
 
 def _one_each(what, given, values):
     if isinstance(given, str) or len(given) != len(values):
-        raise ValueError(f"{what}={given!r}: give a list of {len(values)}, one for each curve.")
+        raise ValueError(
+            f"{what} must be a list of {len(values)}, one for each curve, got {given!r}."
+        )
     return given
 
 
 def _curve(values, band, log):
-    """Mean over the repetitions, and the edges of a band if there is one."""
+    """Return the mean over the repetitions, and the edges of a band or None."""
     n = values.shape[1]
     mean = values.mean(axis=1)
     if log:

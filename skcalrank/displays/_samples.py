@@ -1,4 +1,4 @@
-"""Values that rankers reach, under the law of the labels, from samples of several sizes."""
+"""Expected values of rankers that are fitted to samples of several sizes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from ..metrics import predict_with_queries
 
 
 def best_value(test, measure) -> float:
-    """The best expected value that a ranking of the test data has."""
+    """Return the largest expected value of a ranking of the test data."""
     law = _law(test)
     try:
         return law.bayes_value(measure)
     except ValueError as error:
         if measure.shape == "documents":
             raise
-        raise ValueError(f"{error} quantity='value' needs none.") from error
+        raise ValueError(
+            f"{error} Set quantity='value', which does not need the best value."
+        ) from error
 
 
 def reached_values(
@@ -37,12 +39,14 @@ def reached_values(
     random_state: Seed = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Return expected values, of shape (n_estimators, n_sizes, n_repeats)."""
+    """Return expected values on the test data, of shape (n_estimators, n_sizes, n_repeats)."""
     _law(test)
     X, y, codes = _rows(data)
     n_queries = int(codes.max()) + 1
     if sizes[-1] > n_queries:
-        raise ValueError(f"n_samples asks for {sizes[-1]} queries, data has {n_queries}.")
+        raise ValueError(
+            f"n_samples must be at most {n_queries}, the number of queries, got {sizes[-1]}."
+        )
     check_count("n_repeats", n_repeats)
     rng = check_random_state(random_state)
     repeat = delayed(_one_repeat)
@@ -57,24 +61,24 @@ def _law(data):
     law = getattr(data, "law", None)
     if law is None:
         raise ValueError(
-            "There is no law, under which rankings could be valued: make_subset_ranking and "
-            "make_label_ranking return data that have one. Without, draw scores with "
+            "test must have the attribute law, the distribution of its labels, as data of "
+            "make_subset_ranking and make_label_ranking do. For other data, plot scores with "
             "sklearn.model_selection.LearningCurveDisplay."
         )
     return law
 
 
 def _rows(data):
-    """Features and target of each row, and the number of its query."""
+    """Return features, target and number of the query of each row."""
     if isinstance(data, LabelRankingData):
         return data.X, -data.positions, np.arange(len(data.positions))
     return data.X, RankingTarget(data.y, data.qid), check_queries(data.qid, len(data.y)).codes
 
 
 def _one_repeat(estimators, X, y, place, test, measure, sizes):
-    """Values of shape (n_estimators, n_sizes).
+    """Return the values of one repetition, of shape (n_estimators, n_sizes).
 
-    A sample of size n is the rows whose query stands at a place before n.
+    A sample of size n consists of the rows with `place`, the random number of their query, below n.
     """
     values = np.empty((len(estimators), len(sizes)))
     qid = getattr(test, "qid", None)

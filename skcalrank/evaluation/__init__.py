@@ -1,6 +1,6 @@
-"""Rankers, runs and scores beside each other, with intervals and tests over queries.
+"""Comparison of rankers, runs and scores, with confidence intervals and tests over queries.
 
-Names in ``__all__`` are public; the others are for the rooms of the package.
+Names in ``__all__`` are public; the others are for use inside the package.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compare scores of several systems, or values that were measured elsewhere."""
+"""Comparison of the scores of several systems, or of their values per query."""
 
 from __future__ import annotations
 
@@ -56,69 +56,73 @@ def compare(
         Relevances, higher is better. May be a :class:`~skcalrank.RankingTarget`, or for
         pairwise disagreement a :class:`~skcalrank.PreferenceTarget`.
     scores : dict of array-like, or DataFrame
-        Scores of the rows of `y_true` by the name of the system, higher is better.
+        Scores of the rows of `y_true` for each system, by its name; higher is better.
     measures : list of str or Measure, or dict
-        ``["ndcg@10", "map"]``, or measures by the names they get in the result.
+        Measures, such as ``["ndcg@10", "map"]``; a dict gives them the names of its keys.
     qid : array-like of shape (n_rows,), default=None
-        Query of each row; None = the ones that `y_true` carries, else one query, or one query
-        per row of a matrix.
+        Query of each row. If None, the queries that `y_true` carries; without any, all rows are
+        one query, or each row of a matrix is one.
     baseline : str, default=None
-        The system that the others are compared with; None = the first.
+        Name of the system to which the others are compared. If None, the first one.
     pairs : {"baseline", "all"}, default="baseline"
-        Which differences are tested: those to the baseline, or those of all pairs of systems.
+        Differences to test: those to the baseline, or those of all pairs of systems.
     test : {"t", "wilcoxon", "permutation"}, default="t"
-        Paired two-sided test of a difference: Student's, of means, NaN where all differences are
-        one number other than 0; Wilcoxon's of signed ranks, without the queries on which two
-        systems are equal; or the permutation test of means, which flips the signs of the
-        differences.
+        Two-sided paired test of the differences. "t": Student's t-test of the mean; p is NaN if all
+        differences are the same number other than 0. "wilcoxon": signed-rank test, without the
+        queries on which two systems are equal. "permutation": test of the mean by random sign
+        flips of the differences.
     interval : {"student", "bca"}, default="student"
-        Intervals of means and mean differences: Student's, or the bias-corrected and accelerated
-        bootstrap over queries. NaN where values do not vary.
+        Confidence intervals of means and mean differences: Student's, or the bias-corrected and
+        accelerated bootstrap over queries. NaN if the values do not vary.
     correction : {"holm", "bh", None}, default="holm"
-        How p-values are adjusted for the family of all pairs and measures of the call: Holm's
-        bounds the probability of one false rejection, Benjamini-Hochberg's ("bh") the expected
-        share of false ones among the rejections. A test whose p-value is NaN counts in the family
-        and rejects nothing; one of fewer than two queries does not count.
+        Adjustment of the p-values for the family of all pairs and measures of the call. "holm"
+        bounds the probability of any false rejection, "bh" (Benjamini-Hochberg) the expected share
+        of false ones among the rejections. A test whose p-value is NaN belongs to the family,
+        without a rejection; a test on fewer than two queries does not belong to it.
     confidence_level : float, default=0.95
-        Of the intervals.
+        Confidence level of the intervals.
     n_resamples : int, default=10_000
-        Bootstrap samples, and assignments of signs. All assignments count where there are no
-        more than this many, and the permutation test is exact, as is Wilcoxon's.
-    ties, empty
-        Policies, as in :func:`skcalrank.metrics.measure_score`. A query that is skipped counts
-        for no system.
+        Number of bootstrap samples, and of sign flips. If there are no more than this many
+        assignments of signs, all of them are used, and the permutation test is exact, as is
+        Wilcoxon's.
+    ties, empty : str
+        Treatment of equal scores and of queries on which a measure is undefined, as in
+        :func:`skcalrank.metrics.measure_score`. A query that is skipped is skipped for all systems.
     random_state : int, RandomState instance or None, default=0
-        Of the bootstrap and of the permutation test. Results do not depend on the number of
+        Seed of the bootstrap and of the permutation test. Results do not depend on the number of
         threads.
 
     Returns
     -------
     comparison : Comparison
+        Means, differences, intervals and p-values, with tables and plots.
 
     Raises
     ------
     ValueError
-        If there is no system or no measure, the baseline is none of the systems, scores are not
-        finite or not as many as rows, or Series of scores have their rows in different orders.
+        If there is no system or no measure, the baseline is not one of the systems, the scores are
+        not one finite number for each row, or Series of scores have their rows in different orders.
 
     Warns
     -----
     UserWarning
-        If fewer than six queries count, with which no permutation test can reach p < .05; if two
-        systems are equal on every query; and if they differ by the same number on every query,
-        for which there is no t-test.
+        If there are fewer than six queries, for which no permutation test can reach p < .05; if
+        two systems are equal on every query; or if two systems differ by the same number on every
+        query, so that there is no t-test.
     OneQueryWarning
-        If nothing names the queries of several rows.
+        If there are several rows and no queries.
 
     See Also
     --------
-    cross_compare : Estimators, from cross-validation.
-    compare_values : Values per query that were measured elsewhere, such as those of TREC runs.
+    cross_compare : Compare estimators by cross-validation.
+    compare_values : Compare values per query, such as those of TREC runs.
+    skcalrank.metrics.measure_score : One measure of one system.
+    skcalrank.displays.ComparisonDisplay : Plot of a comparison.
 
     Notes
     -----
-    Queries are the sample: intervals and tests are about the mean over queries like these, each
-    of which counts equally, for systems that are fixed.
+    The queries are the sample: intervals and tests are statements about the mean over the
+    population of queries, with equal weights, for fixed systems.
 
     Examples
     --------
@@ -169,31 +173,36 @@ def compare_values(
     n_resamples: int = 10_000,
     random_state: Seed = 0,
 ) -> Comparison:
-    """Compare values per query that were measured elsewhere.
+    """Compare systems by given values of measures for each query.
 
     Parameters
     ----------
     values : dict of dict
-        By the name of the system, and by the name of the measure: a dict (or pandas Series) of
-        values by query, or an array of values of the same queries in the same order. NaN, or NA
-        of pandas, where a measure is undefined.
+        ``values[system][measure]`` is a dict (or pandas Series) of values by query, or an array of
+        values of the same queries in the same order. NaN, or NA of pandas, means undefined.
     baseline, pairs, test, interval, correction, confidence_level, n_resamples, random_state
         As in :func:`compare`.
 
     Returns
     -------
     comparison : Comparison
+        As returned by :func:`compare`.
 
     Raises
     ------
     ValueError
-        If systems have other measures or other queries than the first one.
+        If a system has other measures or other queries than the first one.
 
     Warns
     -----
     UserWarning
-        As :func:`compare`; and if systems are defined on different queries, so that a mean is over
-        others than a mean difference.
+        As in :func:`compare`; and if measures are defined on different queries for two systems, so
+        that means and mean differences are over different queries.
+
+    See Also
+    --------
+    compare : Compare scores of systems.
+    evaluate_run : Values per query of a TREC run (with ``average=False``).
 
     Examples
     --------
@@ -225,13 +234,13 @@ def compare_values(
 
 
 def named(argument: str, values: Any) -> dict[str, Any]:
-    """Return what has names as a dict, or raise an error that names the argument."""
+    """Return a mapping or a frame as a dict; raise an error that names the argument."""
     if is_frame(values):
         values = {name: values[name] for name in values.columns}
     if not isinstance(values, Mapping):
         raise ValueError(
-            f"{argument} must be a dict such as {{'name': ...}}, got {type(values).__name__}: give "
-            "each of them a name."
+            f"{argument} must be a dict such as {{'name': ...}}, got {type(values).__name__}. Give "
+            "each entry a name."
         )
     found = dict(values)
     if not found:
@@ -245,13 +254,13 @@ def named(argument: str, values: Any) -> dict[str, Any]:
 
 
 def check_baseline(baseline: str | None, systems: Iterable[str]) -> None:
-    """Raise unless the baseline is one of the systems, or None."""
+    """Raise if the baseline is neither None nor one of the systems."""
     if baseline is not None:
         check_option("baseline", baseline, systems)
 
 
 def named_measures(measures: Any) -> dict[str, Measure]:
-    """Return measures by their names."""
+    """Return a dict of measures by their names."""
     if isinstance(measures, str) or not isinstance(measures, Iterable):
         raise ValueError(
             f"measures must be a list or a dict, got {measures!r}: write [{measures!r}]."
@@ -269,7 +278,7 @@ def named_measures(measures: Any) -> dict[str, Measure]:
 
 
 def _queries_and_shape(y_true, qid):
-    """Return the names of the queries, in the order of values, and the shape of the scores."""
+    """Return the names of the queries, in the order of `values`, and the shape of scores."""
     if isinstance(y_true, Target) and y_true.n_items is not None:
         return np.arange(len(y_true)), (len(y_true), y_true.n_items)
     if isinstance(y_true, Target) and not isinstance(y_true, np.ndarray):
@@ -282,7 +291,7 @@ def _queries_and_shape(y_true, qid):
 
 
 def _check_scores(name, found, shape):
-    """Raise for scores that are none, by the name of their system."""
+    """Raise for invalid scores, with the name of their system."""
     try:
         check_scores(found, shape)
     except (ValueError, TypeError) as error:
@@ -291,7 +300,7 @@ def _check_scores(name, found, shape):
 
 
 def _refuse_other_orders(y_true, systems):
-    """Raise for Series that have the rows of another one in another order."""
+    """Raise if two Series have the same index in different orders."""
     named_series = [("y_true", y_true), *((f"scores[{k!r}]", v) for k, v in systems.items())]
     indexed = [
         (name, s.index) for name, s in named_series if hasattr(s, "index") and hasattr(s, "reindex")
@@ -300,20 +309,20 @@ def _refuse_other_orders(y_true, systems):
         one_name_each = a.is_unique and b.is_unique
         if one_name_each and not a.equals(b) and set(a) == set(b):
             raise ValueError(
-                f"{second} has the index of {first} in another order: scores are read by their "
-                f"place, so pass {second}.reindex({first}.index)."
+                f"{second} must have its rows in the order of {first}, got the same index in "
+                f"another order. Pass {second}.reindex({first}.index)."
             )
 
 
 def _queries_of(by_measure) -> Any:
-    """Return the queries that the first system names, or their numbers."""
+    """Return the names of the queries of the first system, or their numbers."""
     found = next(iter(next(iter(by_measure.values())).values()))
     names = list(found.keys()) if hasattr(found, "keys") else list(range(len(found)))
     return qid_array(names)
 
 
 def _in_order(system, found, measure, queries):
-    """Return the values of a system by a measure in the order of the queries."""
+    """Return the values of a measure for a system, in the order of the queries."""
     place = f"values[{system!r}]"
     if measure not in found:
         raise ValueError(
@@ -323,7 +332,7 @@ def _in_order(system, found, measure, queries):
     if hasattr(given, "keys"):
         by_query = dict(given.items())
         if len(by_query) < len(given):
-            raise ValueError(f"{place} must have each query once, got some of them several times.")
+            raise ValueError(f"{place} must have each query once, got some queries several times.")
         _refuse_other_queries(place, by_query.keys(), queries)
         given = [by_query[query] for query in queries.tolist()]
     out = _numbers(place, given)
@@ -337,7 +346,7 @@ def _in_order(system, found, measure, queries):
 
 
 def _numbers(place, given):
-    """Return values as an array; the NA of pandas, which is no number, becomes NaN."""
+    """Return values as an array of floats, in which missing values are NaN."""
     found = np.asarray(given)
     if found.dtype == object:
         undefined = np.array(np.frompyfunc(is_missing, 1, 1)(found), dtype=bool)
@@ -354,9 +363,9 @@ def _refuse_other_queries(place, given, queries):
         if those:
             some = ", ".join(map(repr, sorted(those, key=str)[:3]))
             raise ValueError(
-                f"{place} must be over the queries of the first system, and {sign} {len(those)} "
-                f"({some}{', ...' * (len(those) > 3)}): measure all systems on the same queries "
-                "(of runs: evaluate_run(..., complete=True))."
+                f"{place} must have the queries of the first system, but it {sign} {len(those)} "
+                f"({some}{', ...' * (len(those) > 3)}). Measure all systems on the same queries "
+                "(for runs, with evaluate_run(..., complete=True))."
             )
 
 

@@ -1,4 +1,4 @@
-"""Systems beside each other: values per query, means, differences, tests."""
+"""Result of a comparison of systems: values per query, means, differences, tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS = ("differences", "means", "queries")
 
 
 class Estimate(NamedTuple):
-    """Mean of a measure of a system, its interval, and how many values it is of."""
+    """Mean of a measure for a system, with its interval and the number of values."""
 
     system: str
     measure: str
@@ -28,7 +28,7 @@ class Estimate(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Mean of a system minus that of another one, query by query, and its test."""
+    """Mean difference of two systems over the queries, with its interval and test."""
 
     system: str
     other: str
@@ -50,7 +50,7 @@ _ESTIMATE, _DIFFERENCE = list(Estimate.__annotations__), list(Difference.__annot
 
 _COUNTS = ("wins", "ties", "losses")
 
-# Columns of frames, and where their values stand.
+# Columns of frames, and the fields of Difference that hold their values.
 _OF_DIFFERENCE = {
     "difference": "difference",
     "difference_low": "low",
@@ -61,33 +61,40 @@ _OF_DIFFERENCE = {
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Comparison:
-    """Systems beside each other, as :func:`compare` and its kin return them.
+    """Result of a comparison of systems, as :func:`compare` and similar functions return it.
 
     Parameters
     ----------
     systems, measures : list of str
-        Names.
+        Names of the systems and of the measures.
     queries : ndarray of shape (n_queries,)
         Names of the queries.
     values : ndarray of shape (n_systems, n_measures, n_queries)
         Values of the measures; NaN where a measure is undefined.
     baseline : str
-        The system that the others are compared with.
+        Name of the system to which the others are compared.
     estimates : list of tuple
         One for each system and measure: ``system``, ``measure``, ``mean``, ``low``, ``high``,
         ``n``.
     differences : list of tuple
-        One for each pair of systems and each measure, a system minus an other one: ``system``,
+        One for each pair of systems and each measure, ``system`` minus ``other``: ``system``,
         ``other``, ``measure``, ``difference``, ``low``, ``high``, ``spread`` (standard deviation
-        of the differences), ``effect_size`` (mean in standard deviations, Cohen's d of pairs),
-        ``wins``, ``ties``, ``losses``, ``n`` (queries on which both are defined), ``p``,
-        ``p_adjusted``.
-    confidence_level : float
-        Of the intervals. What has a ``p_adjusted`` below 1 minus this level is marked in tables.
-    interval_title, test_title : str
-        What captions call the methods.
+        of the differences), ``effect_size`` (mean over spread, Cohen's d for pairs), ``wins``,
+        ``ties``, ``losses``, ``n`` (queries on which both are defined), ``p``, ``p_adjusted``.
+    confidence_level : float, default=0.95
+        Confidence level of the intervals. Tables mark differences with a ``p_adjusted`` below 1
+        minus this level.
+    interval_title, test_title : str, default=""
+        Names of the methods in captions.
     fold_values : ndarray of shape (n_systems, n_measures, n_folds), default=None
-        Means of the folds, of which estimates and differences are then computed.
+        Means of the folds of a cross-validation, from which estimates and differences were
+        computed; None if they were computed from `values`.
+
+    See Also
+    --------
+    compare : Compare scores of systems.
+    cross_compare : Compare estimators by cross-validation.
+    compare_values : Compare values per query.
 
     Examples
     --------
@@ -123,20 +130,21 @@ class Comparison:
     # -- frames --------------------------------------------------------------------
 
     def to_frame(self, *, pairs: bool = False) -> Any:
-        """Return a pandas DataFrame.
+        """Return means, differences and tests as a pandas DataFrame.
 
         Parameters
         ----------
         pairs : bool, default=False
-            False: a row for each system and measure, with the difference to the baseline. True: a
-            row for each pair of systems that was tested, and measure.
+            If False, one row for each system and measure, with the difference to the baseline. If
+            True, one row for each measure and pair of systems that was tested.
 
         Returns
         -------
         frame : DataFrame
             With columns ``system``, ``measure``, ``mean``, ``low``, ``high``, ``n``,
             ``difference``, ``difference_low``, ``difference_high``, ``effect_size``, ``wins``,
-            ``ties``, ``losses``, ``p``, ``p_adjusted``. With `pairs` those of `differences`.
+            ``ties``, ``losses``, ``p``, ``p_adjusted``; with ``pairs=True`` the fields of
+            `differences`.
         """
         frame_of = _pandas("to_frame").DataFrame
         if pairs:
@@ -145,13 +153,13 @@ class Comparison:
         return frame_of(self._rows(), columns=[*_ESTIMATE, *_OF_DIFFERENCE]).astype(numbers)
 
     def to_csv(self) -> str:
-        """Return :meth:`to_frame` as text, without pandas.
+        """Return the table of :meth:`to_frame` as CSV text, without pandas.
 
         Returns
         -------
         text : str
-            A header and a line for each system and measure; empty where the baseline has no
-            difference to itself, and where a value is undefined.
+            A header, and a line for each system and measure. Cells are empty if a value is
+            undefined, as the difference of the baseline to itself.
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -160,7 +168,7 @@ class Comparison:
         return text.getvalue()
 
     def _rows(self) -> list[tuple[Any, ...]]:
-        """Return the rows of the frame; None where the baseline has no difference."""
+        """Return the rows of the frame; None for the differences of the baseline."""
         found = {(row.system, row.other, row.measure): row for row in self.differences}
         out: list[tuple[Any, ...]] = []
         for row in self.estimates:
@@ -175,14 +183,14 @@ class Comparison:
         Parameters
         ----------
         measure : str, default=None
-            One of `measures`; None = all of them.
+            One of `measures`. If None, all of them.
 
         Returns
         -------
         frame : DataFrame
-            A row for each query, by which the index ``"qid"`` names them, and a column for each
-            system: ``df.join(result.per_query("map"), on="qid")`` puts them beside rows of your
-            own. With ``measure=None`` columns have two levels, measure and system.
+            One row for each query, with the index ``"qid"``, and one column for each system:
+            ``df.join(result.per_query("map"), on="qid")`` adds them to a frame of your own. With
+            ``measure=None`` the columns have two levels, measure and system.
         """
         pandas = _pandas("per_query")
         index = pandas.Index(self.queries, name="qid")
@@ -200,12 +208,12 @@ class Comparison:
         return self.measures.index(measure)
 
     def query_differences(self, system: str, other: str, *, measure: str) -> Floats:
-        """Return the differences of two systems on each query.
+        """Return the difference of two systems on each query.
 
         Parameters
         ----------
         system, other : str
-            Two of `systems`.
+            Two of `systems`; the values of `other` are subtracted.
         measure : str
             One of `measures`.
 
@@ -222,28 +230,33 @@ class Comparison:
     def queries_needed(
         self, difference: float, *, power: float = 0.8, level: float | None = None
     ) -> Any:
-        """Return how many queries would show a difference of a given size.
+        """Return the number of queries needed to detect a difference of a given size.
 
         Parameters
         ----------
         difference : float
-            Mean difference that a test is to find, such as 0.01.
+            Mean difference to detect, such as 0.01.
         power : float, default=0.8
-            Probability with which it is to find it.
+            Probability of detecting it.
         level : float, default=None
-            Level of a two-sided paired t-test; None = 1 minus the confidence level. Of several
-            tests that are corrected, the level over their number is on the safe side.
+            Level of a two-sided paired t-test. If None, 1 minus the confidence level. For several
+            corrected tests, the level divided by their number is on the safe side.
 
         Returns
         -------
         frame : DataFrame
-            With columns ``system``, ``other``, ``measure``, ``spread`` and ``n_queries``, as many
-            as are needed where differences vary as in this comparison; NaN where they do not.
+            With columns ``system``, ``other``, ``measure``, ``spread`` and ``n_queries``, for
+            differences that vary as in this comparison; NaN if they do not vary.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, or the comparison is over folds.
         """
         if self.fold_values is not None:
             raise ValueError(
-                "queries_needed is for values of queries, and those compared here are of folds: "
-                "call it on compare(...) of scores on a test set."
+                "queries_needed must be called on a comparison over queries, got one over folds. "
+                "Call it on compare(...) of scores on a test set."
             )
         if not isinstance(difference, (int, float, np.number)) or not 0 < abs(difference) < np.inf:
             raise ValueError(
@@ -267,26 +280,26 @@ class Comparison:
         Parameters
         ----------
         digits : int, default=4
-            Decimals.
+            Number of decimals.
         interval : bool, default=True
-            Write the interval behind each mean.
+            Whether to write the interval after each mean.
 
         Returns
         -------
         table : str
-            The largest mean of a column is bold. ``+`` and ``-`` mark systems that are better and
-            worse than the baseline; with ``pairs="all"`` letters name the systems that a system is
-            better than.
+            The largest mean of a column is bold. ``+`` and ``-`` mark systems that are
+            significantly better and worse than the baseline; with ``pairs="all"`` letters name the
+            systems that a system is significantly better than.
         """
         return to_markdown(self._layout(digits, interval))
 
     def to_latex(self, *, digits: int = 4, interval: bool = False) -> str:
-        """Return the table in LaTeX, for the package booktabs.
+        """Return the table in LaTeX, which needs the package booktabs.
 
         Parameters
         ----------
         digits, interval
-            As in :meth:`to_markdown`; without intervals by default, for narrow columns.
+            As in :meth:`to_markdown`; by default without intervals, for narrow columns.
 
         Returns
         -------
@@ -296,7 +309,7 @@ class Comparison:
         return to_latex(self._layout(digits, interval))
 
     def to_html(self, *, digits: int = 4, interval: bool = True) -> str:
-        """Return the table in HTML, as notebooks show it.
+        """Return the table in HTML, the form shown in notebooks.
 
         Parameters
         ----------
@@ -317,11 +330,12 @@ class Comparison:
         return Layout.of(self, digits, interval)
 
     def caption(self) -> str:
-        """Return what a table of the comparison shows, in a few sentences.
+        """Return a caption for a table of the comparison.
 
         Returns
         -------
         caption : str
+            Number of queries, interval, and meaning of the marks, in one or two sentences.
         """
         level = f"{100 * self.confidence_level:g} %"
         unit = "queries" if self.fold_values is None else "folds"
@@ -332,13 +346,13 @@ class Comparison:
             return text
         pairs = {(row.system, row.other) for row in self.differences}
         if len(pairs) < len(self.systems) or len(self.systems) == 2:
-            marks = f"+ and - mark what is better and worse than {self.baseline!r}"
+            marks = f"+ and - mark systems that are better and worse than {self.baseline!r}"
         else:
             marks = "Letters name the systems that a system is better than"
         return f"{text} {marks} at p < {1 - self.confidence_level:.3g} ({self.test_title})."
 
     def _counts(self) -> str:
-        """Return over how many values means are: two numbers where measures differ."""
+        """Return the number of values of the means, as a range if it differs."""
         found = sorted({row.n for row in self.estimates})
         return f"{found[0]}" if len(found) == 1 else f"{found[0]} to {found[-1]}"
 
@@ -353,27 +367,31 @@ class Comparison:
         ax: Any = None,
         **style: Any,
     ) -> Any:
-        """Draw the comparison by one measure.
+        """Plot the comparison for one measure.
 
         Parameters
         ----------
         measure : str, default=None
-            One of `measures`; None = the first.
+            One of `measures`. If None, the first.
         kind : {"differences", "means", "queries"}, default="differences"
-            Mean differences to the baseline with intervals, means with intervals, or the
-            differences of one system to the baseline on every query, in order.
+            "differences": mean differences to the baseline, with intervals. "means": means, with
+            intervals. "queries": differences of one system to the baseline on every query, sorted.
         system : str, default=None
-            Whose differences with ``kind="queries"``; None = the first one that is not the
-            baseline.
+            System for ``kind="queries"``. If None, the first one that is not the baseline.
         ax : matplotlib Axes, default=None
-            Axes to draw on; None = new ones.
+            Axes to plot on. If None, new axes are made.
         **style
-            For the ``plot`` of the display.
+            Passed to the ``plot`` method of the display.
 
         Returns
         -------
         display : ComparisonDisplay or QueryDifferenceDisplay
-            Of :mod:`skcalrank.displays`.
+            A display of :mod:`skcalrank.displays`.
+
+        Raises
+        ------
+        ValueError
+            If `system` is given and `kind` is not "queries", or a name is unknown.
         """
         check_option("kind", kind, _KINDS)
         from ..displays import ComparisonDisplay, QueryDifferenceDisplay
@@ -383,7 +401,9 @@ class Comparison:
                 self, measure=measure, system=system, ax=ax, **style
             )
         if system is not None:
-            raise ValueError(f"system={system!r} is read with kind='queries' only: leave it out.")
+            raise ValueError(
+                f"system must be None unless kind='queries', got {system!r}. Leave it out."
+            )
         return ComparisonDisplay.from_comparison(self, measure=measure, kind=kind, ax=ax, **style)
 
 

@@ -1,4 +1,4 @@
-"""Compare estimators by cross-validation over whole queries."""
+"""Comparison of estimators by cross-validation over whole queries."""
 
 from __future__ import annotations
 
@@ -53,57 +53,61 @@ def cross_compare(
     empty: str = "skip",
     n_jobs: int | None = None,
 ) -> Comparison:
-    r"""Compare estimators by cross-validation, with a test that knows that folds share data.
+    r"""Compare estimators by cross-validation, with a test corrected for overlapping folds.
 
     Every estimator is fitted on the same training parts and measured on the same held-out queries.
 
     Parameters
     ----------
     estimators : dict of estimators
-        Rankers, pipelines and searches of them, or any regressors, by name. They are cloned; a
+        Rankers, pipelines and searches of rankers, or any regressors, by name. They are cloned. A
         ``predict`` that takes ``qid`` gets it.
     X : array-like of shape (n_rows, d)
+        Documents.
     y : array-like of shape (n_rows,) or (n, r)
-        Relevances; may carry the queries.
+        Relevances, higher is better. May carry the queries.
     qid : array-like of shape (n_rows,) or None
-        Query of each row; None = the ones that `y` carries, or one query per row of a matrix.
+        Query of each row. If None, the queries that `y` carries, or one query for each row of a
+        matrix.
     measures : list of str or Measure, or dict
         As in :func:`compare`.
     cv : int, splitter or iterable of (train, test), default=5
-        A number of folds is ``QueryKFold(cv)``. No split may cut a query. Repeated splits, such as
-        ``QueryShuffleSplit(20, test_size=0.2)``, find smaller differences than five folds.
+        A number of folds means ``QueryKFold(cv)``. No split may cut a query. Repeated splits, such
+        as ``QueryShuffleSplit(20, test_size=0.2)``, detect smaller differences than five folds.
     baseline, pairs, correction, confidence_level, ties, empty
         As in :func:`compare`.
     n_jobs : int, default=None
-        Fits that are run side by side, by joblib.
+        Number of fits that joblib runs in parallel. None means 1, -1 one for each core.
 
     Returns
     -------
     comparison : Comparison
-        Of the means of the folds, which are `fold_values`. `values` and ``per_query`` have the
-        held-out value of each query, its mean where a query is held out several times, NaN where
-        it never is.
+        Computed from the means of the folds, `fold_values`. `values` and ``per_query`` hold the
+        value of each query when it was held out, the mean if it was held out several times, NaN if
+        never.
 
     Raises
     ------
     ValueError
-        If there is no estimator, the baseline is none of them, or a split cuts a query, is empty
-        or has a query in both parts.
+        If there is no estimator, the baseline is not one of them, or a split cuts a query, is
+        empty or has a query in both parts.
     MissingQidError
-        If nothing says which row belongs to which query.
+        If neither `qid` nor `y` has the queries of the rows.
 
     See Also
     --------
-    compare : Systems that are fixed, on one test set.
+    compare : Compare fixed systems on one test set.
+    skcalrank.model_selection.QueryKFold : Folds of whole queries.
+    sklearn.model_selection.cross_validate : Cross-validation of one estimator.
 
     Notes
     -----
-    A difference of two *learners* varies with the test queries and with the training set. Values of
-    held-out queries pretend that each came from a training set of its own, while any two of five
-    folds share three quarters of it: a paired test over them rejects too often. Here the sample is
-    the folds, and the variance of the mean of n of them, each tested on m queries after training on
-    M, is taken to be :math:`(1/n + m/M)` times theirs: the corrected resampled t-test [NB03]_, with
-    intervals to match.
+    The difference of two *learners* varies with the test queries and with the training set. A
+    paired test over held-out queries treats their values as independent, although any two of five
+    training sets share three quarters of their queries; it rejects too often. Here the folds are
+    the sample. The variance of the mean of n folds, with m test and M training queries each, is
+    estimated as :math:`(1/n + m/M)` times the variance of the folds: the corrected resampled
+    t-test [NB03]_. Intervals use the same variance.
 
     References
     ----------
@@ -144,12 +148,15 @@ def cross_compare(
 
 
 class _Split(NamedTuple):
-    """Rows to train and to test on, and the queries of the latter in order of appearance."""
+    """Training rows, test rows, test queries in order of appearance.
+
+    `ratio` is the number of test queries over the number of training queries.
+    """
 
     train: Ints
     test: Ints
     queries: Ints
-    ratio: float  # of their number to the number of queries to train on
+    ratio: float
 
 
 class _Data:
@@ -178,13 +185,13 @@ class _Data:
         self.names = np.arange(self.queries.n_queries) if names is None else names
 
     def scaled(self, measure):
-        """Return the measure on the scale of all labels, which a fold need not hold."""
+        """Return the measure scaled to all labels; a single fold may lack the largest one."""
         if isinstance(self.target, PreferenceTarget):
             return measure
         return measure.scaled_to(np.ravel(self.target))
 
     def held_out_values(self, estimator, split, measures, policies):
-        """Return values of shape (n_measures, n_queries) of an estimator fitted on one part."""
+        """Fit an estimator to a split; return test values of shape (n_measures, n_queries)."""
         X, y = _safe_indexing(self.X, split.train), self.target[split.train]
         fitted = clone(estimator).fit(X, y)
         X, y = _safe_indexing(self.X, split.test), self.target[split.test]
@@ -193,15 +200,15 @@ class _Data:
         return np.array(list(values.values()))
 
     def whole_queries(self, rows, part):
-        """Return the queries of rows, in order of appearance, or raise for one that is cut."""
+        """Return the queries of rows, in order of appearance; raise if one is cut."""
         codes = self.queries.codes[rows]
         arrived = np.bincount(codes, minlength=self.queries.n_queries)
         cut = np.flatnonzero((arrived != 0) & (arrived != self.queries.sizes))
         if len(cut) or not len(rows):
             what = f"cuts query {self.queries.name(int(cut[0]))!r}" if len(cut) else "is empty"
             raise ValueError(
-                f"cv: {part} {what}: give a splitter of whole queries, such as QueryKFold or "
-                "QueryShuffleSplit."
+                f"cv must yield parts of whole queries, but {part} {what}. Use a splitter of whole "
+                "queries, such as QueryKFold or QueryShuffleSplit."
             )
         _, first = np.unique(codes, return_index=True)
         return codes[np.sort(first)]
@@ -216,13 +223,13 @@ class _Data:
 
 
 def _means(values):
-    """Return means over the queries that count."""
+    """Return the mean of each row over its defined values."""
     defined = ~np.isnan(values)
     return safe_divide(np.where(defined, values, 0.0).sum(1), defined.sum(1), np.nan)
 
 
 def _splits(cv: Any, data: _Data) -> Iterator[_Split]:
-    """Yield the splits, or raise for one that cuts a query."""
+    """Yield the splits; raise for a split that cuts a query."""
     splitter: Any = cv
     if isinstance(cv, numbers.Integral):
         check_count("cv", cv, "the number of folds", least=2)
@@ -233,7 +240,7 @@ def _splits(cv: Any, data: _Data) -> Iterator[_Split]:
         splitter = splitter.split(data.X, data.target, data.qid)
     pairs = list(splitter)
     if len(pairs) < 2:
-        raise ValueError(f"cv must make two splits or more, to see them vary, got {len(pairs)}.")
+        raise ValueError(f"cv must have at least two splits, got {len(pairs)}.")
     codes = data.queries.codes
     for number, rows in enumerate(pairs):
         train, test = (np.arange(len(codes))[part] for part in rows)
@@ -241,5 +248,8 @@ def _splits(cv: Any, data: _Data) -> Iterator[_Split]:
         held_out = data.whole_queries(test, f"the test part of split {number}")
         if len(both := np.intersect1d(trained_on, held_out)):
             name = data.queries.name(int(both[0]))
-            raise ValueError(f"cv: split {number} has query {name!r} in both parts.")
+            raise ValueError(
+                f"cv must put each query into one part, got query {name!r} in both parts of split "
+                f"{number}."
+            )
         yield _Split(train, test, held_out, len(held_out) / len(trained_on))

@@ -1,4 +1,4 @@
-"""Runs measured against judgments, as trec_eval does."""
+"""Evaluation of runs against judgments, as in trec_eval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._run_files import Scores, load_qrels, load_run
 
 TIES = ("trec", "stable", "average")
 
-#: Measures of runs that also ask which documents are judged.
+#: Measures of runs that depend on which documents are judged.
 JUDGED_MEASURES = ("bpref", "judged@k")
 
 
@@ -34,53 +34,61 @@ def evaluate_run(
     complete: bool = False,
     average: bool = True,
 ) -> dict[Any, Any]:
-    """Measure a run against judgments.
+    """Evaluate a run against judgments.
 
-    As in trec_eval, a document that was retrieved and is not judged is not relevant; one that is
-    judged and was not retrieved counts among the relevant ones and in the ideal ranking, and is
-    never found; negative relevances count 0.
+    As in trec_eval, a retrieved document without a judgment is not relevant. A judged document that
+    was not retrieved counts among the relevant ones and in the ideal ranking, but gains nothing.
+    Negative relevances count as 0.
 
     Parameters
     ----------
-    run, qrels
-        What :func:`load_run` and :func:`load_qrels` read: paths of TREC files or tables, dicts of
-        dicts, frames.
+    run, qrels : str, Path, DataFrame, dict or iterable
+        A source that :func:`load_run` (for `qrels` :func:`load_qrels`) reads: a TREC file or a
+        table, a frame, or a dict of dicts.
     measures : list of str or Measure, or dict
-        Measures that a truncated ranking has: ``"ndcg@10"``, ``"map"``, ``"mrr"``,
-        ``"precision@5"``, ``"recall@100"``, ``"err@10"``, ...; ``"bpref"``, which reads judged
-        documents only, and ``"judged@10"``, the share of judged documents among the first 10 that
-        were retrieved.
+        Measures that are defined for truncated rankings: ``"ndcg@10"``, ``"map"``, ``"mrr"``,
+        ``"precision@5"``, ``"recall@100"``, ``"err@10"``, ...; ``"bpref"``, which ignores
+        documents without a judgment; ``"judged@10"``, the share of judged documents among the
+        first 10 that were retrieved.
     ties : {"trec", "stable", "average"}, default="trec"
-        Documents with equal scores: by name from Z to A, scores compared in single precision, as
-        trec_eval does; in the order of the run; or the exact expectation over all orders.
+        Order of documents with equal scores. "trec": by name from Z to A, with scores compared in
+        single precision, as in trec_eval. "stable": the order of the run. "average": the exact
+        expectation over all orders.
     empty : {"skip", "zero", "one", "nan", "error"}, default="skip"
-        What a query counts on which a measure is 0/0, such as one without a relevant document;
-        trec_eval counts ``"zero"``.
+        Treatment of queries on which a measure is undefined (0/0), such as queries without a
+        relevant document, as in :func:`skcalrank.metrics.measure_score`. trec_eval uses "zero".
     relevance_level : float, default=1.0
-        Documents of at least this relevance are relevant, for binary measures given by name.
+        Documents with at least this relevance are relevant, for binary measures given by name.
     gain : {"exponential", "linear"}, default="exponential"
-        Of DCG and NDCG given by name; trec_eval's is ``"linear"``.
+        Gain of DCG and NDCG given by name; trec_eval uses "linear".
     complete : bool, default=False
-        Whether judged queries that the run lacks count, with 0 (``trec_eval -c``). Without, they
-        are left out, with a warning.
+        If True, judged queries that are not in the run have value 0 (``trec_eval -c``). If False,
+        they are left out, with a warning.
     average : bool, default=True
-        Mean over queries; False = values by query.
+        If True, means over queries are returned; if False, values of each query.
 
     Returns
     -------
     values : dict
-        By measure as it was given: the mean, or a dict of values by query, NaN where the measure
-        is skipped, as :func:`compare_values` takes them.
+        For each measure, as given: the mean, or with ``average=False`` a dict of values by query,
+        which :func:`compare_values` takes; NaN for skipped queries.
 
     Raises
     ------
     ValueError
-        If a measure needs a score for every document, or no query of the run is judged.
+        If a measure needs a score for every document, or no query of the run has judgments.
 
     Warns
     -----
     UserWarning
-        If judged queries that the run lacks are left out.
+        If judged queries are left out because they are not in the run.
+
+    See Also
+    --------
+    load_run : Read a run.
+    load_qrels : Read judgments.
+    compare_values : Compare the values of several runs.
+    skcalrank.metrics.measure_score : Measures of complete rankings, from arrays.
 
     Examples
     --------
@@ -98,8 +106,8 @@ def evaluate_run(
     judged = JudgedRun(load_run(run), load_qrels(qrels), complete=complete, ties=ties)
     if judged.n_missing and not complete:
         warn(
-            f"{judged.n_missing} judged queries have no line in the run and are left out, which "
-            "flatters it: pass complete=True to count them 0."
+            f"{judged.n_missing} judged queries are not in the run and are left out, so that means "
+            "may be too high. Pass complete=True to count them as 0."
         )
     values = {name: values_of(judged, empty) for name, values_of in resolved.items()}
     if average:
@@ -115,9 +123,11 @@ _OfRun = Callable[["JudgedRun", str], Floats]
 def run_measures(
     measures: Any, relevance_level: float, gain: str = "exponential"
 ) -> dict[Any, _OfRun]:
-    """Return what computes the values of measures, by the names that they were given."""
+    """Return a dict of functions of (JudgedRun, empty) that compute the measures."""
     if isinstance(measures, str) or not isinstance(measures, Iterable):
-        raise ValueError(f"measures must be a list or a dict, got {measures!r}.")
+        raise ValueError(
+            f"measures must be a list or a dict, got {measures!r}: write [{measures!r}]."
+        )
     pairs = measures.items() if isinstance(measures, Mapping) else ((m, m) for m in measures)
     return {name: _run_measure(measure, relevance_level, gain) for name, measure in pairs}
 
@@ -132,8 +142,8 @@ def _run_measure(measure, level, gain) -> _OfRun:
     if not found.top_only:
         known = [each for each, cls in MEASURES.items() if cls.top_only]
         raise ValueError(
-            f"{found.name} needs a score for every document; TREC runs are truncated: choose among "
-            f"{', '.join([*known, *JUDGED_MEASURES])}"
+            f"measures must be defined for truncated rankings, got {found.name}, which needs a "
+            f"score for every document. Choose among {', '.join([*known, *JUDGED_MEASURES])}."
         )
     if isinstance(measure, str):
         options: dict[str, Any] = {"relevance_level": level} if found.is_binary else {}
@@ -145,20 +155,24 @@ def _run_measure(measure, level, gain) -> _OfRun:
 
 
 class JudgedRun:
-    """The documents of a run and of its judgments, query by query: those retrieved, best first.
+    """The documents of a run and of its judgments, for each query in the order of the run.
 
     Attributes
     ----------
     names : list of str
-        The queries.
+        Names of the queries.
     n_missing, n_unjudged : int
-        Judged queries that the run lacks, and queries of the run without judgments.
+        Number of judged queries that are not in the run, and of queries of the run without
+        judgments.
     """
 
     def __init__(self, run: Scores, qrels: Scores, *, complete: bool, ties: str) -> None:
         self.names = [name for name in qrels if complete or name in run]
         if not any(name in run for name in self.names):
-            raise ValueError("The run and the qrels have no query in common: compare their names.")
+            raise ValueError(
+                "run and qrels must have a query in common, got different names only. Check how "
+                "queries are named in both."
+            )
         self.n_missing = len(qrels.keys() - run.keys())
         self.n_unjudged = len(run.keys() - qrels.keys())
         self._ties = ties
@@ -176,7 +190,7 @@ class JudgedRun:
         self._number, self._is_retrieved = number, number < self.queries.repeat(self._n_retrieved)
 
     def values_of(self, empty: str, *, measure: Measure) -> Floats:
-        """Return the values of the queries by a measure."""
+        """Return the value of a measure on each query."""
         y = np.maximum(self._relevance, 0.0)
         with np.errstate(invalid="ignore"):
             values = values_per_query(measure.scaled_to(y), y, self._ranked, empty)
@@ -185,13 +199,13 @@ class JudgedRun:
         return values
 
     def bpref(self, empty: str, *, level: float) -> Floats:
-        """Return which share of the judged pairs of every query stand in the right order.
+        """Return bpref of each query: its share of judged pairs in the right order.
 
-        Buckley and Voorhees, SIGIR 2004, as trec_eval computes it.
+        Buckley and Voorhees, SIGIR 2004, as computed by trec_eval.
         """
         self._refuse_shared_positions("bpref")
         queries, relevant = self.queries, self._relevance >= level
-        # Relevances below 0 say that a document was not judged.
+        # In trec_eval a relevance below 0 means that a document was not judged.
         other = (self._is_judged > 0) & (self._relevance >= 0) & ~relevant
         n_relevant, n_other = queries.sum(relevant * 1.0), queries.sum(other * 1.0)
         others = np.cumsum(other * self._is_retrieved)
@@ -205,22 +219,28 @@ class JudgedRun:
         return values
 
     def share_judged(self, empty: str, *, k: int | None) -> Floats:  # noqa: ARG002
-        """Return the share of judged documents among the first k that were retrieved."""
+        """Return the share of judged documents among the first k retrieved, for each query."""
         self._refuse_shared_positions("judged@k")
         first = self._is_retrieved & (self._number < (np.inf if k is None else k))
         return safe_divide(self.queries.sum(first * self._is_judged), self.queries.sum(first * 1.0))
 
     def _refuse_shared_positions(self, name):
         if self._ties == "average":
-            raise ValueError(f"{name} has no expectation over ties: choose ties='trec'.")
+            raise ValueError(
+                f"ties must be 'trec' or 'stable' for {name}, which has no expectation over ties, "
+                "got 'average'."
+            )
 
 
 class _Documents(NamedTuple):
-    """Documents of a query: those retrieved, best first, then the others that are judged."""
+    """Documents of a query: the retrieved ones, best first, then other judged ones.
+
+    `places` are positions from 0; tied documents may share the first of theirs.
+    """
 
     relevance: list[float]
     is_judged: list[bool]
-    places: list[int]  # with shared positions, the first of them
+    places: list[int]
 
 
 def _documents(scores, judged, ties) -> _Documents:
@@ -235,9 +255,9 @@ def _documents(scores, judged, ties) -> _Documents:
 
 
 def _ordered(scores, ties) -> tuple[list[str], list[int]]:
-    """Return documents, best first, and their places, which those of equal score may share."""
+    """Return documents, best first, and their places, shared by ties if ties="average"."""
     if ties == "trec":
-        # trec_eval keeps scores in single precision, which makes more ties.
+        # trec_eval stores scores in single precision, in which more of them are equal.
         with np.errstate(over="ignore"):
             single = np.fromiter(scores.values(), dtype=float).astype(np.float32).tolist()
         documents = [document for _, document in sorted(zip(single, scores), reverse=True)]
@@ -252,13 +272,13 @@ def _ordered(scores, ties) -> tuple[list[str], list[int]]:
 
 
 class _Retrieved(Ranked):
-    """A ranking that ends with the last document that was retrieved."""
+    """A ranking that ends after the last retrieved document."""
 
     def __init__(self, scores, queries, ties, n_retrieved):
         super().__init__(scores, queries, ties=ties)
         self._n_retrieved = n_retrieved
 
     def blocks(self, k=None):
-        # Of a query without a document the value is not read.
+        # The value of a query without a retrieved document is replaced later.
         sizes = np.maximum(self._n_retrieved, 1)
         return [replace(b, sizes=sizes[b.ids][:, None]) for b in super().blocks(k)]

@@ -1,4 +1,4 @@
-"""A comparison, made of values per query."""
+"""Construction of a comparison from values per query."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ._statistics import (
     snapped,
 )
 
-#: Which differences are tested.
+#: Options for the pairs of systems to test.
 PAIRS = ("baseline", "all")
 
-# With one query fewer no assignment of signs is as rare as one in twenty.
+# Five queries have 2 ** 5 = 32 assignments of signs, so that no two-sided p is below 2 / 32.
 _FEWEST_QUERIES = 6
 
 
@@ -48,7 +48,7 @@ def made(
     of_pairs = [snapped(scaled[a], scaled[b]) for a, b in found]
     names = [(systems[a], systems[b]) for a, b in found]
     _warn_of_equal(of_pairs, names)
-    # One set of resamples serves all of them.
+    # All columns share one set of resamples.
     columns = np.concatenate([*scaled, *of_pairs])
     ends = np.transpose(intervals(columns, methods))
     n = len(systems) * len(measures)
@@ -78,7 +78,7 @@ def _corrected(methods, n_tests):
 
 
 def _pairs(systems, baseline, pairs):
-    """Return pairs of numbers of systems, a system and the other one."""
+    """Return pairs (system, other), as numbers, whose differences are tested."""
     first = systems.index(baseline)
     others = [number for number in range(len(systems)) if number != first]
     found = [(number, first) for number in others]
@@ -86,7 +86,7 @@ def _pairs(systems, baseline, pairs):
 
 
 def _scale(values):
-    """Return a power of two for each measure, so that squares and sums stay in range."""
+    """Return a power of two for each measure, to divide by, so that squares stay finite."""
     largest = np.nanmax(np.abs(values), axis=(0, 2), initial=0.0)
     return np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1023))
 
@@ -119,7 +119,7 @@ def _differences(pairs, measures, columns, ends, scale, methods):
 
 
 def _times(values, units):
-    """Return products; the end of an interval may be beyond the largest number."""
+    """Return products, which may overflow to infinity (ends of intervals)."""
     with np.errstate(over="ignore"):
         return values * units
 
@@ -132,7 +132,7 @@ def _warn_of_few(values, measures):
     fewest = int(np.argmin(counts))
     if counts[fewest] < _FEWEST_QUERIES:
         warn(
-            f"Only {counts[fewest]} queries count by {measures[fewest]!r}: with fewer than "
+            f"{measures[fewest]!r} is defined on {counts[fewest]} queries only: with fewer than "
             f"{_FEWEST_QUERIES}, no permutation or Wilcoxon test can reach p < .05, and intervals "
             "are rough. Evaluate on more queries."
         )
@@ -143,8 +143,8 @@ def _warn_of_equal(differences, pairs):
     if any(equal):
         names = ", ".join(f"{a!r} and {b!r}" for (a, b), same in zip(pairs, equal) if same)
         warn(
-            f"Systems are equal on every query by every measure: {names}. Their p-values are 1; "
-            "check that these are not the same scores under two names."
+            f"Systems are equal on every query for every measure: {names}. Their p-values are 1. "
+            "Check that these are not the same scores under two names."
         )
 
 
@@ -153,7 +153,7 @@ def _warn_of_no_spread(differences):
     if those:
         names = ", ".join(f"{d.system!r} and {d.other!r} by {d.measure!r}" for d in those)
         warn(
-            f"Systems differ by the same number on every query or fold: {names}. A t-test and an "
-            "interval need differences that vary, so that p and the interval are NaN; the "
-            "permutation test does not (test='permutation' of compare and compare_values)."
+            f"Systems differ by the same number on every query or fold: {names}. The t-test and "
+            "the interval are NaN, since they need differences that vary. The permutation test "
+            "does not (test='permutation' of compare and compare_values)."
         )

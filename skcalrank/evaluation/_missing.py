@@ -1,4 +1,4 @@
-"""What stands for no value."""
+"""Detection of missing values."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN, or the NA of pandas, which is neither true nor false."""
+    """Return whether a value is None, NaN, NaT or the NA of pandas."""
     try:
         return value is None or bool(value != value)
-    except TypeError:
+    except TypeError:  # the NA of pandas is neither true nor false
         return True

@@ -1,4 +1,4 @@
-"""What a model ranks where, as one table."""
+"""Rankings of any model as a table."""
 
 from __future__ import annotations
 
@@ -18,32 +18,38 @@ def rank_frame(
     k: int | None = None,
     ids: ArrayLike | None = None,
 ) -> Any:
-    """Rank the documents of every query with any model, as a pandas DataFrame.
+    """Return the rankings of a model for every query as a pandas DataFrame.
 
     Parameters
     ----------
-    model : fitted estimator with ``predict``
-        A ranker, a pipeline or search of one, or any regressor; a ``predict`` that takes ``qid``
-        gets it.
+    model : fitted estimator
+        A ranker, a pipeline or search of a ranker, or any regressor. A ``predict`` that takes
+        ``qid`` gets it.
     X : array-like of shape (n_rows, d)
-        A row for each document.
+        One row for each document.
     qid : array-like of shape (n_rows,)
         Query of each row.
     k : int, default=None
-        Keep the first k documents of each query; None = all.
+        Number of documents to keep in each query. If None, all.
     ids : array-like of shape (n_rows,), default=None
-        Name of each document; None = the index of a pandas DataFrame, else the number of the row.
+        Name of each document. If None, the index of a pandas DataFrame, else the row number.
 
     Returns
     -------
     frame : DataFrame
-        With columns ``qid``, ``id``, ``position`` (from 1) and ``score``, the queries in order of
-        appearance and their documents by position; equal scores stand in row order.
+        With columns ``qid``, ``id``, ``position`` (from 1) and ``score``. Queries are in order of
+        appearance, their documents sorted by position; equal scores are in row order.
 
     Raises
     ------
     ValueError
-        If there is not one score, query and name for each row.
+        If there is not one score, one query and one name for each row.
+    ImportError
+        If pandas is not installed.
+
+    See Also
+    --------
+    to_run : The same as a dict of dicts, for other packages.
 
     Examples
     --------
@@ -72,8 +78,8 @@ def rank_frame(
     found = np.asarray(predict_with_queries(model, X, qid))
     if found.ndim != 1:
         raise ValueError(
-            f"model must score one document per row, got predictions of shape {found.shape}: where "
-            "every row ranks the same items (the label-ranking form), use model.rank(X)."
+            f"model must predict one score for each row, got shape {found.shape}. If every row "
+            "ranks the same items (the label-ranking form), use model.rank(X)."
         )
     scores = check_scores(found, (n_rows,))
     names = _names(X, ids, n_rows)

@@ -1,7 +1,7 @@
 """Resampling of queries: the bootstrap of means, and sign flips of differences.
 
-Every block of resamples is one matrix, which meets the values of all systems and measures in one
-product. A block has a random generator of its own, so that results do not depend on the number of
+A block of resamples is one matrix, which is multiplied by the values of all systems and measures at
+once. Every block has its own random generator, so that results do not depend on the number of
 threads.
 """
 
@@ -14,10 +14,10 @@ import numpy as np
 
 from ..data import Floats, Ints, Seed, each, safe_divide
 
-# A block of resamples has about so many cells, one for each resample and query.
+# Approximate number of cells of a block, one for each resample and query.
 _BLOCK_CELLS = 1 << 20
 
-# Two sums of flipped differences are one number up to so much of the sum of their magnitudes.
+# Sums of flipped differences are equal up to this share of the sum of their absolute values.
 _ROUNDING = 1e-10
 
 
@@ -43,9 +43,10 @@ def _seed_sequence(random_state: Seed) -> np.random.SeedSequence:
 
 
 def by_pattern(columns: Floats) -> Iterator[tuple[Ints, Floats]]:
-    """Yield the columns that are defined on the same queries together, without the others.
+    """Yield groups of columns that are defined on the same queries.
 
-    Columns have shape (n_columns, n_queries), and NaN where a value is undefined.
+    Columns have shape (n_columns, n_queries), with NaN for undefined values. A group is the numbers
+    of its columns, and their values without the undefined ones.
     """
     defined = ~np.isnan(columns)
     by_bytes: dict[bytes, list[int]] = {}
@@ -56,10 +57,10 @@ def by_pattern(columns: Floats) -> Iterator[tuple[Ints, Floats]]:
 
 
 def bootstrap_deviations(values: Floats, n_resamples: int, random_state: Seed) -> Floats:
-    """Return by how many standard errors the means of resampled queries differ from the mean.
+    """Return the deviations of bootstrap means from the mean, in standard errors.
 
-    The result has shape (n_columns, n_resamples) and is in single precision, which is far finer
-    than the randomness of the resamples.
+    The result has shape (n_columns, n_resamples), in single precision, whose error is far below the
+    randomness of the resamples.
     """
     residuals = values - values.mean(1)[:, None]
     n_columns, n = residuals.shape
@@ -76,8 +77,8 @@ def bootstrap_deviations(values: Floats, n_resamples: int, random_state: Seed) -
 
 
 def _counts(generator, n_rows, n):
-    """Return how often each query is drawn: rows of a multinomial distribution."""
-    # A small type is drawn several times faster.
+    """Return how often each query is drawn, for `n_rows` resamples of n queries."""
+    # Integers of 16 bits are drawn several times faster.
     drawn = generator.integers(0, n, size=(n_rows, n), dtype=np.uint16 if n <= 1 << 16 else int)
     cells = (drawn + n * np.arange(n_rows)[:, None]).ravel()
     return np.bincount(cells, minlength=n_rows * n).reshape(n_rows, n).astype(np.float32)
@@ -86,11 +87,11 @@ def _counts(generator, n_rows, n):
 def sign_flip_p_values(
     differences: Floats, n_resamples: int, random_state: Seed
 ) -> tuple[Floats, list[bool]]:
-    """Return two-sided p-values of the permutation test, and which of them are exact.
+    """Return two-sided p-values of the permutation test, and whether each is exact.
 
-    Under the null hypothesis the sign of each difference is a fair coin. Where there are at most
-    `n_resamples` assignments of signs to the differences other than 0, all of them count.
-    Undefined differences (NaN) do not.
+    Under the null hypothesis the sign of each difference is a fair coin. A p-value is exact if
+    there are at most `n_resamples` assignments of signs to the differences other than 0: all of
+    them are used then. Undefined differences (NaN) are ignored.
     """
     differences = np.nan_to_num(differences)
     n_signs = np.count_nonzero(differences, axis=1)
@@ -110,10 +111,10 @@ def can_enumerate(n: int, n_resamples: int) -> bool:
 
 
 def _exact(differences):
-    """Return the share of all assignments of signs whose sum is as far from 0."""
+    """Return the share of all assignments of signs whose sum is at least as far from 0."""
     if not len(differences):
         return 1.0
-    # The first sign may be fixed: the others mirror it.
+    # The first sign can be fixed, since the absolute sum is the same with all signs flipped.
     numbers = np.arange(2 ** (len(differences) - 1))[:, None]
     flipped = (numbers >> np.arange(len(differences) - 1)) & 1
     sums = differences[0] + (1 - 2 * flipped) @ differences[1:]
@@ -121,12 +122,12 @@ def _exact(differences):
 
 
 def _least(differences):
-    """Return the magnitude from which a sum counts as at least as far from 0 as the observed."""
+    """Return the absolute value of the observed sum, minus rounding."""
     return np.abs(differences.sum(-1)) - _ROUNDING * np.abs(differences).sum(-1)
 
 
 def _drawn(differences, n_resamples, random_state):
-    """Return p-values from random signs, the observed ones among them."""
+    """Return p-values from random signs; the observed signs count as one more draw."""
     n = differences.shape[1]
     weights, sums = np.ascontiguousarray(2 * differences.T), differences.sum(1)
     least, counts = _least(differences), np.zeros(len(differences), dtype=int)
@@ -143,7 +144,7 @@ def _drawn(differences, n_resamples, random_state):
 
 
 def _coins(generator, n_rows, n):
-    """Return fair coins, 0.0 or 1.0."""
+    """Return a matrix of fair coin flips, 0.0 or 1.0."""
     n_bytes = -(-n_rows * n // 8)
     bits = np.unpackbits(np.frombuffer(generator.bytes(n_bytes), dtype=np.uint8), count=n_rows * n)
     return bits.reshape(n_rows, n).astype(float)

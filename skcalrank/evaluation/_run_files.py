@@ -1,4 +1,4 @@
-"""Runs and judgments as dicts of dicts, from files and from what other packages hold."""
+"""Runs and judgments as dicts of dicts, from files, frames and objects of other packages."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from ..data import (
 from ..datasets import Columns, open_bytes, table_format, to_float
 from ._missing import is_missing
 
-#: By query, then by document.
+#: Values by query and document.
 Scores = dict[str, dict[str, float]]
 
 
 class _Kind(NamedTuple):
-    """What a line of a TREC file holds, and how tables call its columns."""
+    """Format of a kind of file: the line of a TREC file, and names of the columns of a table."""
 
     what: str
     line: str
-    value_at: int  # number of the word
-    values: tuple[str, ...]  # names of the column
+    value_at: int  # number of the word with the value
+    values: tuple[str, ...]  # names of the column with the value
 
 
 _RUN = _Kind("run", "query Q0 document rank score tag", 4, ("score", "sim"))
@@ -43,28 +43,38 @@ _DOCUMENTS = ("docid", "doc_id", "docno", "document", "pid", "id")
 
 
 def load_run(source: Any) -> Scores:
-    """Read a run: the scores of the documents that a system retrieved.
+    r"""Read a run: the scores of the documents that a system retrieved.
 
     Parameters
     ----------
     source : str, Path, DataFrame, dict or iterable
-        A TREC file with lines ``query Q0 document rank score tag``, plain, ``.gz``, ``.bz2`` or
-        ``.xz``, of which the rank is not read; a table ``.csv``, ``.tsv`` or ``.parquet``, or a
-        DataFrame, with columns of queries (``qid``, ``query_id``, ``q_id``), documents (``docid``,
-        ``doc_id``, ``docno``) and ``score``, as in ranx, ir_measures and PyTerrier (NA and null
-        are names); a dict of dicts, or an object with ``to_dict``, such as ``ranx.Run``; tuples
-        with ``query_id``, ``doc_id`` and ``score``, such as ``ir_measures.ScoredDoc``.
+        One of
+
+        * a TREC file with lines ``query Q0 document rank score tag``, plain, ``.gz``, ``.bz2`` or
+          ``.xz``; the rank is ignored;
+        * a table ``.csv``, ``.tsv`` or ``.parquet``, or a DataFrame, with columns of queries
+          (``qid``, ``query_id``, ``q_id``), documents (``docid``, ``doc_id``, ``docno``) and
+          ``score``, as in ranx, ir_measures and PyTerrier (in text, NA and null are names);
+        * a dict of dicts, or an object with ``to_dict``, such as ``ranx.Run``;
+        * tuples with ``query_id``, ``doc_id`` and ``score``, such as ``ir_measures.ScoredDoc``.
 
     Returns
     -------
     run : dict of dict
-        Scores by query and document, both strings: what ``ranx.Run``, ``ir_measures`` and
-        ``pytrec_eval`` take.
+        Scores by query and document, with strings as keys: the form that ``ranx.Run``,
+        ``ir_measures`` and ``pytrec_eval`` take.
 
     Raises
     ------
     ValueError
-        If a line or value cannot be read, which is named, or a document stands twice in a query.
+        If a line, name or value cannot be read, or a document appears twice in a query. The error
+        names the place.
+
+    See Also
+    --------
+    load_qrels : Read judgments.
+    evaluate_run : Evaluate a run against judgments.
+    to_run : Make a run from arrays.
 
     Examples
     --------
@@ -72,7 +82,7 @@ def load_run(source: Any) -> Scores:
     >>> from skcalrank.evaluation import load_run
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "run.txt")
-    ...     _ = file.write_text("7 Q0 a 1 0.5 bm25\\n7 Q0 b 2 0.25 bm25\\n")
+    ...     _ = file.write_text("7 Q0 a 1 0.5 bm25\n7 Q0 b 2 0.25 bm25\n")
     ...     load_run(file)
     {'7': {'a': 0.5, 'b': 0.25}}
     """
@@ -85,18 +95,24 @@ def load_qrels(source: Any) -> Scores:
     Parameters
     ----------
     source : str, Path, DataFrame, dict or iterable
-        As in :func:`load_run`; lines of a TREC file are ``query 0 document relevance``, and the
-        column of values is ``relevance``, ``rel``, ``label`` or ``score``.
+        As in :func:`load_run`. Lines of a TREC file are ``query 0 document relevance``, and the
+        column of values is ``relevance``, ``rel``, ``label``, ``score`` or ``grade``.
 
     Returns
     -------
     qrels : dict of dict
-        Relevances by query and document; whole numbers are ``int``.
+        Relevances by query and document, with strings as keys; whole numbers are ``int``.
 
     Raises
     ------
     ValueError
-        As :func:`load_run`.
+        As in :func:`load_run`.
+
+    See Also
+    --------
+    load_run : Read a run.
+    evaluate_run : Evaluate a run against judgments.
+    to_qrels : Make judgments from arrays.
 
     Examples
     --------
@@ -114,7 +130,7 @@ def load_qrels(source: Any) -> Scores:
 def to_run(
     y_score: ArrayLike, qid: ArrayLike, ids: ArrayLike | None = None, *, k: int | None = None
 ) -> Scores:
-    """Make a run of scores, for the measures of other packages.
+    """Make a run from arrays, for the measures of other packages.
 
     Parameters
     ----------
@@ -123,14 +139,25 @@ def to_run(
     qid : array-like of shape (n_rows,)
         Query of each row.
     ids : array-like of shape (n_rows,), default=None
-        Name of each document; None = the number of the row, from 0.
+        Name of each document. If None, the row number, from 0.
     k : int, default=None
-        Keep the first k documents of each query; None = all.
+        Number of documents to keep in each query. If None, all.
 
     Returns
     -------
     run : dict of dict
-        Scores by query and document, both strings, the best first; equal scores in row order.
+        Scores by query and document, with strings as keys, best document first; equal scores are in
+        row order.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, or a name or value is missing.
+
+    See Also
+    --------
+    to_qrels : Make judgments from arrays.
+    rank_frame : The rankings of a model as a DataFrame.
 
     Examples
     --------
@@ -151,21 +178,30 @@ def to_run(
 def to_qrels(
     y_true: ArrayLike, qid: ArrayLike | None = None, ids: ArrayLike | None = None
 ) -> Scores:
-    """Make judgments of relevances, for the measures of other packages.
+    """Make judgments from arrays, for the measures of other packages.
 
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
         Relevances; may carry the queries.
     qid : array-like of shape (n_rows,), default=None
-        Query of each row; None = the ones that `y_true` carries.
+        Query of each row. If None, the queries that `y_true` carries.
     ids : array-like of shape (n_rows,), default=None
-        Name of each document; None = the number of the row, from 0.
+        Name of each document. If None, the row number, from 0.
 
     Returns
     -------
     qrels : dict of dict
-        Relevances by query and document, both strings; whole numbers are ``int``.
+        Relevances by query and document, with strings as keys; whole numbers are ``int``.
+
+    Raises
+    ------
+    ValueError
+        If there are no queries, lengths differ, or a name or value is missing.
+
+    See Also
+    --------
+    to_run : Make a run from arrays.
 
     Examples
     --------
@@ -208,21 +244,21 @@ def _load(source, kind) -> Scores:
 
 
 def _collect(rows: Iterable[tuple[Any, str, float]], name: str) -> Scores:
-    """Return values by document by query; raise for two queries that are one as text."""
+    """Return values by query and document; raise if two queries are the same as text."""
     out: Scores = {}
     given: dict[str, Any] = {}
     for query, document, value in rows:
         text = str(query)
         if (first := given.setdefault(text, query)) != query:
             raise ValueError(
-                f"{name}: queries {first!r} and {query!r} have one name as text: rename one."
+                f"{name}: queries {first!r} and {query!r} have the same name as text. Rename one."
             )
         documents = out.setdefault(text, {})
         if document in documents:
-            raise ValueError(f"{name}: document {document} stands twice in query {query}.")
+            raise ValueError(f"{name}: document {document} appears twice in query {query}.")
         documents[document] = value
     if not any(out.values()):
-        raise ValueError(f"{name}: it holds no lines.")
+        raise ValueError(f"{name} must hold a document at least, got none.")
     return out
 
 
@@ -235,7 +271,7 @@ def _lines(path, kind) -> Iterator[tuple[str, str, float]]:
                 if not words:
                     continue
                 if len(words) != n_words:
-                    raise ValueError(f"{len(words)} words where {n_words} must be")
+                    raise ValueError(f"it must have {n_words} words, got {len(words)}")
                 value = to_float(words[value_at])
                 if not np.isfinite(value):
                     raise ValueError(f"{words[value_at]} is not finite")
@@ -247,7 +283,10 @@ def _lines(path, kind) -> Iterator[tuple[str, str, float]]:
 
 
 def _of_table(path, kind):
-    """Read a table twice where its names are none of the usual ones: names are text."""
+    """Return the rows of a table, whose names are read as text.
+
+    If the columns of names are not the default ones, the table is read a second time.
+    """
     read, columns = table_format(path).frames, Columns(verbatim=True)
     (frame,) = read(path, columns, None)
     query, document, _ = _columns_of(frame, kind, str(path))
@@ -281,26 +320,36 @@ def _of_frame(frame, kind, name) -> Iterator[tuple[Any, str, float]]:
 
 
 def _of_dict(source, kind) -> Scores:
-    """Return names as strings and values as numbers."""
+    """Return the dict with names as strings and values as numbers."""
     out: Scores = {}
+    _check_keys(source, kind.what, "queries")
     for query, documents in source.items():
         place = f"{kind.what}[{query!r}]"
         if not isinstance(documents, Mapping):
             raise ValueError(f"{place} must be a dict of values by document, got {documents!r}.")
+        _check_keys(documents, place, "documents")
         found = dict(zip(map(str, documents), _numbers(documents, place)))
         if len(found) < len(documents) or str(query) in out:
-            # One by one, for the error.
+            # Collects entry by entry, and raises for the repeated one.
             triples = ((str(q), str(d), 0.0) for q, ds in source.items() for d in ds)
             _collect(triples, kind.what)
-            raise ValueError(f"{kind.what}: query {query} stands twice.")
+            raise ValueError(f"{kind.what}: query {query} appears twice.")
         out[str(query)] = found
     if not any(out.values()):
-        raise ValueError(f"{kind.what}: it holds no lines.")
+        raise ValueError(f"{kind.what} must hold a document at least, got none.")
     return out
 
 
+def _check_keys(given, place, names):
+    if set(map(type, given)) <= {str, int}:
+        return  # fast path of most dicts
+    for key in given:
+        if is_missing(key):
+            raise ValueError(f"The keys of {place} must name {names}, got {key!r}: drop this key.")
+
+
 def _numbers(documents, place) -> list[float]:
-    """Return the values of a query, all at once where they are numbers."""
+    """Return the values of a query as numbers; raise for the first that is not one."""
     try:
         values = np.fromiter(documents.values(), dtype=float, count=len(documents))
         if np.isfinite(values).all():

@@ -17,7 +17,7 @@ INTERVALS = ("student", "bca")
 TESTS = ("t", "wilcoxon", "permutation")
 CORRECTIONS = ("holm", "bh", None)
 
-#: What the methods are called in captions.
+#: Names of the methods in captions.
 TITLES = {
     "student": "Student",
     "bca": "BCa bootstrap",
@@ -29,25 +29,25 @@ TITLES = {
     "bh": "Benjamini-Hochberg",
 }
 
-# Wilcoxon's exact distribution is computed up to so many differences, as scipy does by itself.
+# Largest number of differences for Wilcoxon's exact distribution, as in scipy.
 _MOST_EXACT = 50
 
-# Above this ratio of spread and difference so many pairs are needed that t is normal.
+# Above this ratio of spread to difference, so many pairs are needed that t is nearly normal.
 _MANY = 1e3
 
-# A standard deviation is rounding, and counts as 0, up to so much of the largest value.
+# A standard deviation up to this share of the largest value is rounding, and counts as 0.
 _NO_SPREAD = 1e-12
 
-# Deviations in single precision, in standard errors, count as 0 up to here.
+# Deviations in standard errors that count as 0, in single precision.
 _ROUNDING = 1e-4
 
 
 @dataclass(frozen=True)
 class Methods:
-    """How intervals and p-values are computed.
+    """Options for intervals and p-values.
 
-    With a `shared` variance above 0 the values are those of folds whose training sets overlap: the
-    variance of their mean is ``(1 / n + shared)`` times theirs (Nadeau and Bengio).
+    If `shared` is above 0, values are means of folds whose training sets overlap: the variance of
+    the mean of n folds is ``(1 / n + shared)`` times the variance of the folds (Nadeau and Bengio).
     """
 
     interval: str
@@ -59,7 +59,7 @@ class Methods:
     shared: float = 0.0
 
     def check(self) -> None:
-        """Raise for an option that is none."""
+        """Raise for an invalid option."""
         check_option("interval", self.interval, INTERVALS)
         check_option("test", self.test, TESTS)
         if self.correction is not None:
@@ -69,12 +69,12 @@ class Methods:
 
     @property
     def test_title(self) -> str:
-        """What captions call the test."""
+        """Name of the test in captions."""
         return TITLES["corrected t" if self.shared else self.test]
 
 
 def check_share(name: str, value: Any) -> None:
-    """Raise unless a value lies between 0 and 1."""
+    """Raise if a value is not a number between 0 and 1."""
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not is_number or not 0 < value < 1:
         raise ValueError(f"{name} must be a number between 0 and 1, such as 0.95, got {value!r}.")
@@ -90,7 +90,7 @@ class Moments:
 
     @classmethod
     def of(cls, columns: Floats) -> Moments:
-        """Return those of columns of shape (n_columns, n_queries), NaN where undefined."""
+        """Return the moments of columns of shape (n_columns, n_queries), with NaN for undefined."""
         defined = ~np.isnan(columns)
         n = defined.sum(1)
         mean = safe_divide(np.where(defined, columns, 0.0).sum(1), n, np.nan)
@@ -108,7 +108,7 @@ class Moments:
 
 
 def intervals(columns: Floats, methods: Methods) -> tuple[Floats, Floats]:
-    """Return both ends of the interval of each mean; NaN where values do not vary, or are one."""
+    """Return both ends of the interval of each mean; NaN if values do not vary."""
     moments = Moments.of(columns)
     varies = np.where(moments.spread > 0, 1.0, np.nan)
     if methods.interval == "student":
@@ -126,11 +126,11 @@ def _bca(values, methods):
     """Return both ends of bias-corrected and accelerated intervals, of shape (2, n_columns)."""
     moments = Moments.of(values)
     deviations = bootstrap_deviations(values, methods.n_resamples, methods.random_state)
-    # The jackknife of a mean leaves what the values leave.
+    # For a mean, the jackknife deviations are proportional to the deviations of the values.
     units = safe_divide(values - moments.mean[:, None], moments.spread[:, None])
     squares = values.shape[1] - 1.0
     acceleration = (units**3).sum(1) / (6 * squares**1.5)
-    # Half of the resamples whose mean is the mean lie below it.
+    # Resamples whose mean equals the observed mean count half as below it.
     below = (deviations < -_ROUNDING).mean(1) + (np.abs(deviations) <= _ROUNDING).mean(1) / 2
     half_a_resample = 0.5 / methods.n_resamples
     bias = ndtri(np.clip(below, half_a_resample, 1 - half_a_resample))
@@ -143,7 +143,7 @@ def _bca(values, methods):
 
 
 def _quantiles(ordered, levels):
-    """Return a quantile of each ordered row, each at a level of its own, by interpolation."""
+    """Return one quantile of each sorted row, at the level of that row, by interpolation."""
     place = levels * (ordered.shape[1] - 1)
     rows, lower = np.arange(len(ordered)), np.floor(place).astype(int)
     upper = np.minimum(lower + 1, ordered.shape[1] - 1)
@@ -155,10 +155,10 @@ def _quantiles(ordered, levels):
 
 
 def p_values(differences: Floats, methods: Methods) -> Floats:
-    """Return two-sided p-values of mean differences; NaN where fewer than two count.
+    """Return two-sided p-values of mean differences; NaN for fewer than two differences.
 
-    Where all differences are 0 the p-value is 1. Where they are one other number the t-test, which
-    has no spread to divide by, is NaN.
+    If all differences are 0, the p-value is 1. If all are the same other number, the t-test is NaN,
+    since it would divide by a spread of 0.
     """
     moments = Moments.of(differences)
     if methods.test == "t":
@@ -177,9 +177,9 @@ def _t_test(moments, shared):
 
 
 def _wilcoxon(differences, n_resamples):
-    """Return the p-value of the signed-rank test without the differences that are 0."""
+    """Return the p-value of the signed-rank test of the differences other than 0."""
     differences = differences[differences != 0]
-    # What is equal but for rounding shares its rank.
+    # Differences that are equal up to rounding share a rank.
     largest = np.abs(differences).max(initial=0.0)
     magnitudes = np.round(safe_divide(np.abs(differences), largest), 10)
     ranks = np.sign(differences) * stats.rankdata(magnitudes)
@@ -191,10 +191,10 @@ def _wilcoxon(differences, n_resamples):
 
 
 def adjusted(p: Floats, n: Ints, correction: str | None) -> Floats:
-    """Return p-values for their family, to which belong the tests of two values or more.
+    """Return p-values adjusted for the family of all tests on at least two values.
 
-    One whose differences do not vary has no p-value (NaN) and counts as 1, so that the number of
-    tests does not depend on what was measured.
+    A test whose p-value is NaN, since its differences do not vary, counts as p = 1, so that the
+    size of the family does not depend on the values.
     """
     if correction is None:
         return p.copy()
@@ -214,13 +214,13 @@ def adjusted(p: Floats, n: Ints, correction: str | None) -> Floats:
 
 
 def effect_sizes(moments: Moments) -> Floats:
-    """Return means in standard deviations: 0 where both are 0."""
+    """Return means divided by standard deviations; 0 if the mean is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(moments.mean == 0, 0.0 * moments.n, moments.mean / moments.spread)
 
 
 def n_needed(spread: float, difference: float, power: float, level: float) -> float:
-    """Return the number of pairs with which a t-test finds a difference with some probability."""
+    """Return the number of pairs for which a paired t-test has the given power."""
     if not spread > 0:
         return math.nan
     ratio = spread / difference
@@ -237,17 +237,18 @@ def n_needed(spread: float, difference: float, power: float, level: float) -> fl
 
 
 def _power(n, spread, difference, level):
-    """Return the probability that a paired t-test of n pairs rejects at a level."""
+    """Return the power of a two-sided paired t-test of n pairs."""
     shift, bound = math.sqrt(n) * difference / spread, stats.t.isf(level / 2, n - 1)
     found = 1 - nctdtr(n - 1, shift, bound) + nctdtr(n - 1, shift, -bound)
-    # Where the noncentral distribution is beyond scipy, the normal one is exact enough.
+    # scipy returns NaN far in the tails, where the normal distribution is close enough.
     return found if found == found else float(ndtr(shift - bound))
 
 
 def snapped(a: Floats, b: Floats) -> Floats:
-    """Return a - b, exactly 0 where the two differ by rounding.
+    """Return a - b, with rounding errors removed.
 
-    Rows of differences that differ from each other by rounding become one number.
+    Differences that are 0 up to rounding become 0; rows of differences that are equal up to
+    rounding become constant.
     """
     difference: Array = a - b
     magnitudes = np.maximum(np.abs(a), np.abs(b))

@@ -1,4 +1,4 @@
-"""Tables of a comparison in Markdown, LaTeX and HTML: systems by measures."""
+"""Tables of a comparison (systems by measures) in Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..data import check_count
 
 
 class Cell(NamedTuple):
-    """A mean as text, with its interval and its marks; the best one of its column is bold."""
+    """A mean as text, with its interval and marks; bold if it is the best of its column."""
 
     mean: str
     interval: str = ""
@@ -21,7 +21,7 @@ class Cell(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A table, and what it shows."""
+    """Rows and caption of a table, as text without a format."""
 
     measures: list[str]
     rows: list[tuple[str, list[Cell]]]
@@ -29,7 +29,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, comparison: Any, digits: int, interval: bool) -> Layout:
-        """Lay a comparison out."""
+        """Return the layout of a comparison."""
         check_count("digits", digits, least=0)
         marks = _letters(comparison) if _has_other_pairs(comparison) else _signs(comparison)
         best = _best(comparison, digits)
@@ -67,7 +67,7 @@ def _row_names(comparison) -> dict[str, str]:
 
 
 def _significant(comparison):
-    """Yield the differences that are, with the better and the worse system of each."""
+    """Yield the significant differences, with the better and the worse system of each."""
     for row in comparison.differences:
         if row.p_adjusted < 1 - comparison.confidence_level:
             better = row.difference > 0
@@ -89,7 +89,7 @@ def _letters(comparison) -> dict[tuple[str, str], str]:
 
 
 def _best(comparison, digits) -> dict[str, str]:
-    """Return the largest mean of each measure as text; what looks like it is bold, too."""
+    """Return the largest mean of each measure as text; equal texts are all set in bold."""
     means: dict[str, float] = {}
     for row in comparison.estimates:
         if not math.isnan(row.mean) and len(comparison.systems) > 1:
@@ -105,7 +105,7 @@ def _number(value, digits) -> str:
 
 
 def to_markdown(layout: Layout) -> str:
-    """Return a table in Markdown, with columns of one width, and the caption below."""
+    """Return a Markdown table with aligned columns, and the caption below."""
     rows = [["system", *layout.measures]]
     rows += [[name, *map(_markdown_cell, cells)] for name, cells in layout.rows]
     rows = [[re.sub(r"([|\\`*_])", r"\\\1", row[0]), *row[1:]] for row in rows]
@@ -140,7 +140,7 @@ def _latex_text(text) -> str:
 
 
 def to_latex(layout: Layout) -> str:
-    """Return a tabular in a table with a caption."""
+    """Return a LaTeX ``tabular`` inside a ``table`` with a caption."""
     heads = " & ".join(["System", *map(_latex_text, layout.measures)])
     lines = [
         " & ".join([_latex_text(name), *map(_latex_cell, cells)]) + r" \\"
@@ -165,13 +165,13 @@ def to_latex(layout: Layout) -> str:
 
 def _latex_cell(cell) -> str:
     mean = rf"\textbf{{{cell.mean}}}" if cell.bold else cell.mean
-    # A minus of its own would be a hyphen.
+    # Outside of math mode a minus would be a hyphen.
     marks = rf"$^{{{cell.marks}}}$" if cell.marks else ""
     return " ".join(filter(None, [mean + marks, cell.interval]))
 
 
 def to_html(layout: Layout) -> str:
-    """Return a table element, which needs no style sheet."""
+    """Return an HTML ``table`` element, which does not need a style sheet."""
     heads = "".join(f"<th>{html.escape(name)}</th>" for name in ["system", *layout.measures])
     rows = "".join(
         f"<tr><th>{html.escape(name)}</th>{''.join(map(_html_cell, cells))}</tr>\n"

@@ -1,4 +1,4 @@
-"""Rankers that add up others."""
+"""Rankers that combine the scores of other rankers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rankers of a stack, fitted along a plan of what is held out of each."""
+"""Fits of the rankers of a stack, with scores of held-out rows."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from ._mixing import Plan
 
 
 class Fitted(NamedTuple):
-    """A ranker of a stack.
+    """A fitted ranker of a stack.
 
     Attributes
     ----------
     ranker : ranker
-        Fitted to all rows.
+        The ranker for predictions.
     held : ndarray of shape (n_rows,)
-        Scaled scores of rows by rankers that were not trained on them; NaN of others.
+        Scaled scores of the held-out rows, by fits that were not trained on them; NaN elsewhere.
     scale : Scale
+        Scale of the scores.
     """
 
     ranker: Any
@@ -32,13 +33,13 @@ class Fitted(NamedTuple):
 
 
 class Fitting(NamedTuple):
-    """How rankers are fitted.
+    """Settings for the fits of all rankers.
 
     Attributes
     ----------
     plan : Plan
     by_query : bool
-        Whether scores are scaled query by query.
+        Whether scores are scaled within each query.
     n_jobs : int or None
     verbose : bool
     """
@@ -49,7 +50,7 @@ class Fitting(NamedTuple):
     verbose: bool
 
     def all_of(self, members: list) -> list[Fitted]:
-        """Return the fitted rankers of (name, ranker) pairs."""
+        """Return the fitted rankers, in the order of the (name, ranker) pairs."""
         stops = dict(zip((name for name, _ in members), self.plan.of_member))
         found = self._refitted([each for each in members if not stops[each[0]][1]])
         stopped = [each for each in members if stops[each[0]][1]]
@@ -57,7 +58,7 @@ class Fitting(NamedTuple):
         return [found[name] for name, _ in members]
 
     def _refitted(self, members) -> dict[str, Fitted]:
-        """Fit rankers to the training rows of each split, and to all rows."""
+        """Fit rankers to the training rows of each split, and again to all rows."""
         tasks = ((*each, self.plan.rows, self.plan.splits) for each in members)
         return {
             name: self._scaled(ranker, scores)
@@ -65,7 +66,7 @@ class Fitting(NamedTuple):
         }
 
     def _stopped(self, members, stops) -> dict[str, Fitted]:
-        """Fit rankers that stop early on folds of their own."""
+        """Fit rankers that stop early, each on its own folds; they are not fitted again."""
         tasks = ((*each, self.plan, stops[each[0]]) for each in members)
         fits = self._run(_timed_stop, tasks)
         return {

@@ -1,4 +1,4 @@
-"""Rankers of any library, fitted to rows whose queries stand together."""
+"""Fits of rankers of any library, and the scale of their scores."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ._views import fit_in_two, fits_in_two
 
 
 class Rows(NamedTuple):
-    """Rows of fit, the queries one after the other.
+    """Rows of fit, sorted so that each query is contiguous.
 
     Attributes
     ----------
     X : array-like, sparse matrix or data frame of shape (n_rows, d)
     y : ndarray of shape (n_rows,)
     codes : ndarray of int of shape (n_rows,)
-        Number of the query of each row, ascending.
+        Query of each row, numbered from 0 in ascending order.
     weight : ndarray of shape (n_rows,) or None
     """
 
@@ -34,24 +34,24 @@ class Rows(NamedTuple):
     weight: Floats | None
 
     def take(self, kept: np.ndarray) -> Rows:
-        """Return the rows of a mask."""
+        """Return the rows for which the mask `kept` is true."""
         weight = None if self.weight is None else self.weight[kept]
         X = _safe_indexing(self.X, np.flatnonzero(kept))
         return Rows(X, self.y[kept], self.codes[kept], weight)
 
 
-# Spreads below this share of the scores are rounding.
+# Spreads below this share of the largest score are rounding errors.
 _ROUNDING = 1e-9
 
 
 def stops_early(ranker: Any) -> bool:
-    """Return whether trees of a ranker are stopped on queries that it holds out."""
+    """Return whether a ranker holds out queries to stop its trees early."""
     by_itself = isinstance(ranker, BoostedRanker) and ranker.eval_set is None
     return by_itself and bool(ranker.validation_fraction)
 
 
 def fit_member(name: str, ranker: Any, rows: Rows) -> Any:
-    """Return a clone of a ranker or regressor that is fitted to rows."""
+    """Return a clone of a ranker or regressor, fitted to rows with their queries and weights."""
     with config_context(enable_metadata_routing=True):
         ranker = clone(ranker)
         given = _queries_for(ranker, rows.codes) | _weights_for(name, ranker, rows)
@@ -59,9 +59,9 @@ def fit_member(name: str, ranker: Any, rows: Rows) -> Any:
 
 
 def fit_in_parts(name: str, ranker: Any, rows: Rows, splits: list) -> tuple[Any, Floats]:
-    """Return a ranker fitted to all rows, and scores of rows by fits that have not seen them.
+    """Return a ranker fitted to all rows, and out-of-fold scores.
 
-    Scores are NaN where every fit has seen the row.
+    Scores are NaN for rows that no split holds out.
     """
     scores = np.full(len(rows.y), np.nan)
     in_two = len(splits) == 1 and _is_cut_between_queries(rows.codes, *splits[0])
@@ -74,19 +74,19 @@ def fit_in_parts(name: str, ranker: Any, rows: Rows, splits: list) -> tuple[Any,
         held = rows.take(test)
         scores[test] = scores_of(fitted, held.X, Queries.from_qid(held.codes), held.codes)
     if in_two and hasattr(ranker, "merge"):
-        # The moments of the other rows are added, not those of all taken again.
+        # Adds the moments of the held-out rows, instead of computing those of all rows again.
         return fits[0].merge(fit_member(name, ranker, held)), scores
     return fit_member(name, ranker, rows), scores
 
 
 def _is_cut_between_queries(codes, train, test):
-    """Return whether a split has every row once, and whole queries."""
+    """Return whether a split puts each row into one part, and cuts no query."""
     apart = len(np.intersect1d(codes[train], codes[test])) == 0
     return apart and bool((train != test).all())
 
 
 def _queries_for(ranker, codes):
-    """Return the queries as the library of a ranker takes them; nothing for regressors."""
+    """Return the keyword argument with the queries for a ranker; none for regressors."""
     taken = handed_to(ranker, "fit", qid=codes)
     named = signature(ranker.fit).parameters.keys()
     if not taken and "group" in named:
@@ -100,11 +100,11 @@ def _weights_for(name, ranker, rows):
     taken = handed_to(ranker, "fit", sample_weight=rows.weight)
     if not taken:
         raise TypeError(
-            f"sample_weight was passed, and {name!r} ({type(ranker).__name__}) takes none in fit: "
-            "leave sample_weight=None, or choose rankers that do."
+            f"sample_weight must be None with {name!r}: {type(ranker).__name__}.fit does not take "
+            "weights. Leave it out, or choose rankers that take them."
         )
     if any(cls.__name__ == "XGBRanker" for cls in type(ranker).__mro__):
-        # It takes a weight for each query.
+        # XGBRanker takes one weight for each query.
         heads = np.flatnonzero(np.diff(rows.codes, prepend=-1))
         sums = np.add.reduceat(rows.weight, heads)
         return {"sample_weight": sums / np.diff(np.append(heads, len(rows.codes)))}
@@ -112,7 +112,7 @@ def _weights_for(name, ranker, rows):
 
 
 def scores_of(ranker: Any, X: Any, queries: Queries, qid: Any) -> Floats:
-    """Return the scores of rows by a fitted ranker or regressor, with the qid if it takes one."""
+    """Return the scores by a fitted ranker or regressor, which gets the qid if it takes one."""
     codes = None if qid is None else queries.codes
     with config_context(enable_metadata_routing=True):
         scores = ranker.predict(X, **handed_to(ranker, "predict", qid=codes))
@@ -120,21 +120,22 @@ def scores_of(ranker: Any, X: Any, queries: Queries, qid: Any) -> Floats:
 
 
 class Scale(NamedTuple):
-    """What scores are divided by before they are added.
+    """Scale of the scores of a ranker before they are added to others.
 
     Attributes
     ----------
     by_query : bool
-        Whether the scores of each query get mean 0 and standard deviation 1.
+        If True, the scores of each query are scaled to mean 0 and standard deviation 1; if False,
+        they are divided by `spread`.
     spread : float
-        Root mean square of scores within queries, which divides them otherwise.
+        Root mean square of held-out scores around their query means.
     """
 
     by_query: bool
     spread: float
 
     def of(self, scores: Floats, queries: Queries) -> Floats:
-        """Return scores in the order of the rows."""
+        """Return the scaled scores, in the order of the rows."""
         if not self.by_query:
             return scores / self.spread
         away = within(scores, queries)
@@ -146,7 +147,7 @@ class Scale(NamedTuple):
 
 
 def within(values: Floats, queries: Queries, weight: Floats | None = None) -> Floats:
-    """Return values of rows minus their (weighted) means in the queries."""
+    """Return values of rows minus the (weighted) mean of their query."""
     weight = np.ones(len(values)) if weight is None else weight
     sums = queries.sum(queries.group(weight * values))
     total = queries.sum(queries.group(weight))
@@ -157,7 +158,7 @@ def within(values: Floats, queries: Queries, weight: Floats | None = None) -> Fl
 def scale_of_scores(
     scores: Floats, queries: Queries, weight: Floats | None, by_query: bool
 ) -> Scale:
-    """Return the scale of held-out scores, 1 where they do not vary."""
+    """Return the scale of held-out scores; its spread is 1 if they do not vary."""
     away = within(scores, queries, weight)
     found = float(np.sqrt(np.average(away**2, weights=weight)))
     spread = found if found > _ROUNDING * np.abs(scores).max(initial=0.0) else 1.0

@@ -1,4 +1,4 @@
-"""Fits of rankers that tell their scores of rows that they have not seen, and how to add these."""
+"""Choice of the held-out rows of a stack, and the weights of its rankers."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from ..data import Floats, Queries, rows_as_numbers
 from ..rankers import make_splits
 from ._members import Rows, stops_early, within
 
-# Share of the queries that is held out for each model that stops early, and for all of them.
+# Share of the queries held out of each model that stops early, and its maximum over all models.
 _FRACTION, _MOST = 0.2, 0.5
 
 
 class Plan(NamedTuple):
-    """Rows in an order of their own, and which of them are held out of what.
+    """Rows in an order that depends on their contents only, and the rows held out of each ranker.
 
     Attributes
     ----------
     rows : Rows
     targets : ndarray of shape (n_rows,)
+        Targets of the mixture.
     folds : ndarray of int of shape (n_rows,), or None
-        Of one split: -1 for rows that train everything, else the fold that they are in.
+        Held-out fold of each row, -1 for rows that train every ranker; None if `cv` is given.
     of_member : list of (int, int)
-        Of one split: the first fold of each ranker that stops early, and how many it has; (0, 0)
-        of others.
+        For each ranker that stops early, its first fold and the number of its folds; (0, 0) for
+        other rankers.
     splits : list of (ndarray of bool, ndarray of bool)
-        Rows to train on and rows to score, of each split.
+        Masks of the rows to train on and of the rows to score, for each split.
     """
 
     rows: Rows
@@ -42,7 +43,7 @@ class Plan(NamedTuple):
 
 
 def make_plan(members: list, problem, X, targets: Floats, cv, qid, rng) -> Plan:
-    """Return rows and folds, for members of (name, ranker) and targets in grouped order."""
+    """Return the plan for (name, ranker) pairs, and targets in grouped order."""
     numbers = rows_as_numbers(X)
     part = part_of(problem._replace(X=numbers), numbers)
     given = part.X if numbers is X else _safe_indexing(X, part.rows)
@@ -63,9 +64,9 @@ def make_plan(members: list, problem, X, targets: Floats, cv, qid, rng) -> Plan:
         folds[held] = number
     if (folds >= 0).all() or (folds < 0).all():
         raise ValueError(
-            f"n_samples={len(folds)} rows of n_queries={part.queries.n_queries} leave none to "
-            "learn from when some are held out to learn how to mix: pass more queries, or one "
-            "ranker alone."
+            f"n_samples={len(folds)} rows of n_queries={part.queries.n_queries} are too few to "
+            "hold some out for the weights of the mixture. Pass more queries, or fit one ranker "
+            "alone."
         )
     starts = np.cumsum([0, *counts[:-1]])
     of_member = [(int(start), n) for start, n in zip(starts, counts)]
@@ -73,7 +74,7 @@ def make_plan(members: list, problem, X, targets: Floats, cv, qid, rng) -> Plan:
 
 
 def _masks(split, place):
-    """Return the rows to train on and to score of a split, in another order."""
+    """Return the two masks of a split, in the order of the plan."""
     test = np.zeros(len(place), dtype=bool)
     test[place[split.test]] = True
     if split.train is None:
@@ -84,15 +85,20 @@ def _masks(split, place):
 
 
 def weights_of(scores: Floats, plan: Plan) -> Floats:
-    """Return non-negative weights under which held-out scores add up to the targets.
+    """Return the non-negative weights of the rankers, by least squares on held-out scores.
 
-    Each fold of held-out rows has least squares of its own over the rankers that were not trained
-    on it, whose weights are averaged over the folds. Where none is positive, all count alike.
+    Weights are fitted for each fold of held-out rows, over the rankers not trained on it, and
+    averaged over the folds. If none is positive, all rankers get the same weight.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_members)
-        NaN where a ranker was trained on the row.
+        Scaled scores; NaN if the ranker was trained on the row.
+    plan : Plan
+
+    Returns
+    -------
+    weights : ndarray of shape (n_members,)
     """
     found = [_least_squares(*each, plan) for each in _folds(scores, plan)]
     weights = np.mean(found, axis=0)
@@ -100,7 +106,7 @@ def weights_of(scores: Floats, plan: Plan) -> Floats:
 
 
 def _folds(scores, plan) -> Iterator[tuple[np.ndarray, np.ndarray, Floats]]:
-    """Yield rows, and the rankers that were not trained on them."""
+    """Yield masks of the rows of a fold and of the rankers not trained on them, and `scores`."""
     if plan.folds is None:
         folds = [~np.isnan(scores).any(axis=1)]
     else:
@@ -116,7 +122,7 @@ def _least_squares(rows, there, scores, plan):
     weight = np.ones(int(rows.sum())) if weight is None else weight[rows]
     columns = [plan.targets[rows], *scores[np.ix_(rows, there)].T]
     centered = np.column_stack([within(each, queries, weight) for each in columns])
-    # The triangle has the same least squares, and as few rows as there are rankers.
+    # The triangular factor gives the same solution, with one row for each ranker.
     triangle = np.linalg.qr(np.sqrt(weight)[:, None] * centered, mode="r")
     out = np.zeros(scores.shape[1])
     out[there] = nnls(triangle[:, 1:], triangle[:, 0])[0]

@@ -1,4 +1,4 @@
-"""A ranker that adds up the scores of others."""
+"""A ranker that adds the scores of other rankers."""
 
 from __future__ import annotations
 
@@ -36,76 +36,81 @@ if TYPE_CHECKING:
 
 
 class StackingRanker(BaseRanker, _BaseComposition):
-    r"""Scores of several rankers, mixed by least squares on queries that they have not seen.
+    r"""Weighted sum of the scores of several rankers, with weights fitted on held-out queries.
 
-    The mixture is :math:`\sum_m w_m s_m` of the scores of the rankers, each in units of its spread
-    within queries, with the weights :math:`w \ge 0` under which it is closest to the targets of the
-    measure in the centered squared loss (CUG13, section 3) on held-out queries: a closed form of as
-    many numbers as there are rankers.
+    The score is :math:`\sum_m w_m s_m`, where :math:`s_m` are the scores of ranker m divided by
+    their spread within queries. The weights :math:`w \ge 0` minimize the centered squared loss
+    (CUG13, section 3) of the targets of the measure on queries that were held out of the rankers:
+    a non-negative least squares problem with one unknown for each ranker.
 
     The squared loss over *all* functions is calibrated (Fisher-consistent) for the measure. Here it
-    is minimized over mixtures of given scores only. With ``normalize="pooled"`` the order is the
-    best one for the measure, as queries come, where some mixture is the conditional mean of the
-    targets up to a constant of each query, as when one of the rankers estimates this mean.
-    Otherwise it is the mixture that is closest to the mean, and no theorem says that its value of
-    the measure is the best of all mixtures: a ranker may be consistent and its scores be
-    another function of the mean, as those of a logistic loss are. With ``normalize="query"`` the
-    level of scores in a query is lost too, and even a ranker that knows the mean may be mixed with
-    others.
+    is minimized over weighted sums of given scores only. With ``normalize="pooled"`` the order is
+    optimal for the measure, as the number of queries grows, if some weighted sum is the conditional
+    mean of the targets up to a constant of each query, for example because one of the rankers
+    estimates this mean. Otherwise the weighted sum closest to the mean is found, and no theorem
+    says that its value of the measure is the best among weighted sums: the scores of a consistent
+    ranker may be another function of the mean, as those of a logistic loss are. With
+    ``normalize="query"`` the level and the spread of the scores of a query are lost, so that even
+    a ranker that estimates the mean may be mixed with others.
 
     Parameters
     ----------
     rankers : list of (str, ranker), default=None
         Rankers of this package, pipelines and searches around them, regressors, and the classes
-        LGBMRanker, XGBRanker and CatBoostRanker; "drop" in place of one leaves it out. None is the
-        three closed forms of :func:`tabular_ranker`: features scaled within the query, their signed
-        logarithms, and hinges at their quantiles.
+        LGBMRanker, XGBRanker and CatBoostRanker. "drop" in place of a ranker leaves it out. None
+        means the three linear rankers of :func:`tabular_ranker`, on features scaled within the
+        query, on their signed logarithms, and on hinges at their quantiles.
     measure : str or Measure, default="ndcg@10"
-        Whose targets the mixture estimates, and which :meth:`score` computes.
+        Measure whose targets the weighted sum estimates, and which :meth:`score` computes.
     cv : int, splitter, iterable or None, default=None
-        Which queries are held out. None: one split. A :class:`BoostedRanker` that stops early
-        stops on queries of its own of this split, is mixed by its scores there, and is not fitted
-        again; others are fitted without the held-out queries, and again with all. (Scalers,
-        encoders and imputers that read no labels are fitted once, with all.) A number of folds,
-        a splitter or an iterable of (train, test): everything is fitted to each training part,
-        and again to all queries.
+        Choice of the held-out queries. None: one split. A :class:`BoostedRanker` that stops early
+        is stopped on its own share of the held-out queries, gets its weight from its scores there,
+        and is not fitted again; other rankers are fitted without the held-out queries, and again
+        to all queries. (Scalers, encoders and imputers that do not read labels are fitted once,
+        to all queries.) A number of folds, a splitter or an iterable of (train, test): every
+        ranker is fitted to each training part, and again to all queries.
     normalize : {"pooled", "query"}, default="pooled"
-        "pooled": scores are divided by their spread within queries, learned in fit, and `predict`
-        needs no qid. "query": scores of each query get mean 0 and standard deviation 1.
+        "pooled": scores are divided by a spread that is learned in `fit`, and `predict` does not
+        need the qid. "query": scores of each query are scaled to mean 0 and standard deviation 1.
     targets : {"measure", "grades"}, default="measure"
-        What the mixture estimates: the targets of the measure, or the labels as it reads them,
-        of which no theorem speaks, and which are less noisy.
+        Targets of the least squares: those of the measure, or the labels as the measure reads
+        them, which are less noisy, but for which we know of no theorem.
     random_state : int, RandomState instance or None, default=None
-        Draws the held-out queries of ``cv=None``. None draws them by the values in X, y and
-        `sample_weight`. Neither depends on the order of the rows.
+        Seed for the draw of the held-out queries if ``cv=None``. If None, the draw depends on the
+        values in X, y and `sample_weight`, and is the same in every fit. In no case does it
+        depend on the order of the rows.
     n_jobs : int, default=None
-        Number of rankers that are fitted at a time; None is 1, -1 one for each core.
+        Number of rankers to fit at a time. None means 1, -1 one for each core.
     verbose : int, default=0
-        Whether to print the time that each fit takes.
+        If not 0, the time of each fit is printed.
 
     Attributes
     ----------
     rankers_ : list of rankers
-        The fitted ones.
+        The fitted rankers.
     names_ : list of str
-        Their names.
+        Names of the fitted rankers.
     named_rankers_ : Bunch
         The fitted rankers by name.
     weights_ : ndarray of shape (n_rankers,)
-        What the score of each counts, in units of its spread within queries.
+        Weights of the scores, each in units of its spread within queries.
     spreads_ : ndarray of shape (n_rankers,)
-        Root mean square within queries of the scores of each, on held-out queries.
+        Root mean square of the scores of each ranker around their query means, on held-out
+        queries.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of str of shape (d,)
+        Names of the features, if X has names.
 
     See Also
     --------
-    tabular_ranker : Linear views and boosted trees of a table, stacked.
-    BoostedRanker : Trees that stop early by the measure.
+    tabular_ranker : Stack of linear rankers and boosted trees, in one call.
+    BoostedRanker : Boosted trees with early stopping on the measure.
+    sklearn.ensemble.StackingRegressor : Stacking of regressors, without queries.
 
     Notes
     -----
-    With a single query its documents are held out.
+    If all rows are one query, some of its documents are held out.
 
     Examples
     --------
@@ -153,32 +158,33 @@ class StackingRanker(BaseRanker, _BaseComposition):
     # -- parameters -----------------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, those of the rankers by their names among them.
+        """Return the parameters, including those of the rankers by their names.
 
         Parameters
         ----------
         deep : bool, default=True
-            Whether to return those of the rankers.
+            Whether to include the parameters of the rankers.
 
         Returns
         -------
         params : dict
+            Values by name.
         """
         if self.rankers is None:
             return super().get_params(deep=deep)
         return self._get_params("rankers", deep=deep)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of a ranker by its name, or a ranker itself.
+        """Set parameters, a ranker, or parameters of a ranker by its name.
 
         Parameters
         ----------
         **params
-            Such as ``trees__learning_rate=0.05`` or ``trees="drop"``.
+            Values by name, such as ``trees__learning_rate=0.05`` or ``trees="drop"``.
 
         Returns
         -------
-        self
+        self : StackingRanker
         """
         if self.rankers is None and "rankers" not in params:
             super().set_params(**params)
@@ -206,7 +212,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         return get_measure(self.measure)
 
     def _x_checks(self):
-        # Rankers that cannot read missing values say so.
+        # Rankers that do not take missing values raise themselves.
         return super()._x_checks() | {"as_it_is": True, "ensure_all_finite": "allow-nan"}
 
     def _check_params(self):
@@ -215,7 +221,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         return self._checked_members()
 
     def _checked_members(self):
-        """Return (name, ranker) pairs but for those that are dropped, or raise for others."""
+        """Return the (name, ranker) pairs that are not dropped; raise for an invalid list."""
         try:
             members = [(name, ranker) for name, ranker in self._members()]
         except (TypeError, ValueError):
@@ -223,12 +229,13 @@ class StackingRanker(BaseRanker, _BaseComposition):
         if not members or not all(isinstance(name, str) for name, _ in members):
             raise ValueError(
                 "rankers must be a list of (name, ranker), such as [('linear', NDCGRanker()), "
-                "('trees', BoostedRanker())], or None for three linear views."
+                "('trees', BoostedRanker())], or None for three linear views, got "
+                f"{self.rankers!r}."
             )
         self._validate_names([name for name, _ in members])
         members = [(name, ranker) for name, ranker in members if not _is_dropped(ranker)]
         if not members:
-            raise ValueError("rankers must hold one at least that is not dropped.")
+            raise ValueError("rankers must have at least one that is not 'drop', got 'drop' only.")
         for name, ranker in members:
             if isclass(ranker) or not (hasattr(ranker, "fit") and hasattr(ranker, "predict")):
                 raise ValueError(f"rankers must have fit and predict, got {ranker!r} for {name!r}.")
@@ -244,31 +251,32 @@ class StackingRanker(BaseRanker, _BaseComposition):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Fit the rankers, and learn how to mix them.
+        """Fit the rankers, and their weights on held-out queries.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
-            Documents, handed to the rankers as they are.
+            Documents, passed to the rankers as they are.
         y : array-like of shape (n_rows,)
             Relevances, higher is better. May carry its queries, as in
             :meth:`LeastSquaresRanker.fit`.
         qid : array-like of shape (n_rows,), default=None
-            Query of each row, of any hashable type, in any order. None: all rows are one query.
+            Query of each row, of any hashable type, in any order. If None, all rows are one query.
         sample_weight : array-like of shape (n_rows,), default=None
-            Goes to every ranker, and weighs the squared error of the mixture.
+            Passed to every ranker, and weight of each row in the least squares of the mixture.
 
         Returns
         -------
-        self
+        self : StackingRanker
+            The fitted ranker.
 
         Raises
         ------
         ValueError
-            If parameters contradict each other, the input is not a ranking problem, or too few
-            queries remain to learn from.
+            If a parameter is invalid, the input is not a ranking problem, or there are too few
+            queries to hold some out.
         TypeError
-            If there are weights and a ranker takes none.
+            If `sample_weight` is given and a ranker does not take weights.
 
         Warns
         -----
@@ -291,9 +299,9 @@ class StackingRanker(BaseRanker, _BaseComposition):
         problem = super()._check_problem(X, y, qid, sample_weight, reset=reset)
         if problem.n_items is not None:
             raise ValueError(
-                f"y has {problem.n_items} columns, the label-ranking form, and StackingRanker "
-                "mixes one score for each row: pass documents with their qid, or choose another "
-                "ranker, such as SpearmanRanker()."
+                f"y must be one relevance for each row, got {problem.n_items} columns (the "
+                "label-ranking form). Pass one row for each document with its qid, or choose "
+                "another ranker, such as SpearmanRanker()."
             )
         return problem
 
@@ -303,7 +311,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         return super()._targets(problem)
 
     def _fit_members(self, members, plan):
-        """Fit the rankers, and set what was learned."""
+        """Fit the rankers, and set the fitted attributes."""
         by_query = self.normalize == "query"
         fit = Fitting(plan, by_query, self.n_jobs, bool(self.verbose))
         found = fit.all_of(members)
@@ -319,28 +327,29 @@ class StackingRanker(BaseRanker, _BaseComposition):
         return Bunch(**dict(zip(self.names_, self.rankers_)))
 
     def _why_weights_do_not_repeat(self):
-        return "queries are held out, and rankers weigh as they do"
+        return "queries are held out, and each ranker uses weights in its own way"
 
     # -- what was fitted --------------------------------------------------------------
 
     @lazy_aware
     def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
-        """Return the mixture of the scores of the rankers.
+        """Return the weighted sum of the scores of the rankers.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
         qid : array-like of shape (n_rows,), default=None
-            Query of each row, needed with ``normalize="query"`` and where a ranker needs it.
+            Query of each row; needed if ``normalize="query"``, or if a ranker needs it.
 
         Returns
         -------
         u : ndarray of shape (n_rows,)
+            Higher is better.
 
         Raises
         ------
         MissingQidError
-            If the qid is needed and there is none.
+            If the qid is needed and not given.
         """
         X, queries = self._check_rows(X, qid)
         by_query = self.normalize == "query"
@@ -348,7 +357,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
             self._require_qid(qid, "predict")
         if not self.record_.has_qid:
             qid = queries.codes
-        # Rankers of weight 0 are not asked.
+        # Rankers of weight 0 need not predict.
         parts = [
             weight * Scale(by_query, spread).of(scores_of(ranker, X, queries, qid), queries)
             for ranker, spread, weight in zip(self.rankers_, self.spreads_, self.weights_)

@@ -1,4 +1,4 @@
-"""The ranker of a table in one call."""
+"""The ranker to begin with on a table."""
 
 from __future__ import annotations
 
@@ -21,53 +21,60 @@ def tabular_ranker(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> StackingRanker:
-    """Make the ranker to begin with on a table: linear views and boosted trees, stacked.
+    """Make the ranker to begin with on a table: a stack of linear rankers and boosted trees.
 
-    Takes a data frame as it is, of pandas or polars: numbers, categories, text and missing values,
-    with queries of any type. Nothing is to be tuned. Its parts are
+    The ranker takes a data frame of pandas or polars as it is, with numbers, categories, text and
+    missing values, and queries of any type. There is nothing to tune. It consists of
 
-    * three closed forms, :class:`LeastSquaresRanker` with its automatic penalty: of numbers scaled
-      within the query, of their signed logarithms, and of
-      :class:`~skcalrank.preprocessing.QuantileHinges`. Missing numbers are the mean of their
-      column, and categories indicators;
-    * two :class:`BoostedRanker`, which read the table as it is, with the logistic loss of the
-      targets of the measure: one weighs queries by their documents, the other by their pairs;
+    * three linear rankers in closed form, :class:`LeastSquaresRanker` with its automatic penalty,
+      on numbers scaled within the query, on their signed logarithms, and on
+      :class:`~skcalrank.preprocessing.QuantileHinges`. Missing numbers are replaced by the mean of
+      their column, and categories by indicators;
+    * two :class:`BoostedRanker`, which read the table as it is, with the pairwise logistic loss of
+      the targets of the measure: one weights queries by their documents, the other by their pairs;
     * a :class:`StackingRanker`, which normalizes scores within the query and mixes them by
-      least squares of the grades. Each boosted ranker is stopped on a fifth of the queries
-      of its own, which the weights are learned from, and trained on all others.
+      least squares on the grades. Each boosted ranker is stopped early on its own fifth of the
+      queries, which also determines its weight, and is trained on all other queries.
 
-    Each part minimizes a loss that is calibrated for the measure, over what it can represent; of
-    their mixture no theorem is known.
+    Each part minimizes a loss that is calibrated for the measure, over the functions that it can
+    represent; we know of no theorem about their mixture.
 
-    The closed forms alone (``trees=None``) take a tenth to a third of the time, and are level with
-    trees or ahead where features act by themselves or data are few. Where features act together
-    they are far behind; :doc:`/benchmarks` says by how much.
+    The linear rankers alone (``trees=None``) take a tenth to a third of the time. They are level
+    with trees or ahead if the effects of the features add up or data are few, and far behind if
+    features interact; :doc:`/benchmarks` has the figures.
 
     Parameters
     ----------
     measure : str or Measure, default="ndcg@10"
-        What is estimated, stops the trees, and is computed by `score`: a positional measure, such
-        as "ndcg@10", "dcg", "precision@5", "recall@10", "rbp", "eru", "auc" or "spearman".
+        Measure whose targets are estimated, on which the trees stop early, and which `score`
+        computes. It must be positional, such as "ndcg@10", "dcg", "precision@5", "recall@10",
+        "rbp", "eru", "auc" or "spearman".
     trees : {"auto", "lightgbm", "xgboost", "sklearn"} or None, default="auto"
-        Library of the boosted rankers. "auto" is LightGBM where it is installed, else XGBoost, else
-        the histogram trees of scikit-learn. None leaves them out.
+        Library of the boosted rankers. "auto" is LightGBM if it is installed, else XGBoost, else
+        the histogram trees of scikit-learn. None leaves the boosted rankers out.
     random_state : int or None, default=None
-        Draws the queries that are held out, and seeds the trees. None draws them by the
-        values in the table.
+        Seed for the draw of the held-out queries and for the trees. If None, the draw depends on
+        the values in the table, and is the same in every fit.
     n_jobs : int, default=None
-        Number of threads of the trees.
+        Number of threads of the trees. None means the default of the library, -1 one for each core.
     verbose : int, default=0
-        Whether to print the time that each fit takes.
+        If not 0, the time of each fit is printed.
 
     Returns
     -------
     ranker : StackingRanker
-        `predict`, `rank`, `top_k` and `score` need the qid where `fit` had one.
+        Not fitted. `predict`, `rank`, `top_k` and `score` need the qid if `fit` got one.
 
     Raises
     ------
     ValueError
-        If `trees` is unknown, or the measure is not positional, for which there is no closed form.
+        If `trees` is unknown, or the measure is not positional and has no closed form.
+
+    See Also
+    --------
+    StackingRanker : The same with rankers of your choice.
+    BoostedRanker : Boosted trees alone.
+    NDCGRanker : One linear ranker, in milliseconds.
 
     Examples
     --------
@@ -79,9 +86,9 @@ def tabular_ranker(
     """
     if get_measure(measure).shape != "documents":
         raise ValueError(
-            f"measure={measure!r} is not positional, so that there is no closed form to mix: "
-            "choose a measure such as 'ndcg@10', BoostedRanker, or rankers of your own in a "
-            "StackingRanker."
+            f"measure must be positional for the closed forms of tabular_ranker, got {measure!r}. "
+            "Choose a measure such as 'ndcg@10', a BoostedRanker, or a StackingRanker of your own "
+            "rankers."
         )
     rankers = linear_views(measure)
     if trees is not None:
@@ -98,7 +105,7 @@ def tabular_ranker(
 
 
 def _boosted(measure, trees, random_state, n_jobs) -> list[tuple[str, Any]]:
-    """Return the boosted rankers by name."""
+    """Return the two boosted rankers, as (name, ranker) pairs."""
     engine = None if trees == "auto" else trees
     return [
         (

@@ -1,10 +1,11 @@
-"""Linear views of a table: what a closed form is given of each column."""
+"""Linear views of a table: transformed columns and a linear ranker in closed form."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -20,24 +21,28 @@ from sklearn.preprocessing import (
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ..data import category_columns, refuse_dates
+from ..data import category_columns, refuse_constant, refuse_dates, refuse_mixed_types
 from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import QuantileHinges, QueryContext, QueryScaler, signed_log1p
 from ..rankers import LeastSquaresRanker, is_ranker
 
-# More categories of a column are one, the rare ones together.
+# Maximum number of indicators of a column; rarer categories share one.
 _MOST_CATEGORIES = 100
 
 
 def categories_in(X: Any) -> list[int]:
-    """Return the numbers of the columns of categories and text."""
+    """Return the numbers of the columns of categories and text; raise for unusable columns."""
     refuse_dates(X)
-    return category_columns(X)
+    columns = category_columns(X)
+    refuse_mixed_types(X, columns)
+    if not (columns or issparse(X)):
+        refuse_constant(X)
+    return columns
 
 
 def linear_views(measure: str | Measure) -> list[tuple[str, Any]]:
-    """Return closed forms of three views of a table, by name."""
+    """Return three linear views of a table, as (name, ranker) pairs."""
     curves = {
         "scaled": QueryScaler(),
         "logs": FunctionTransformer(signed_log1p, feature_names_out="one-to-one"),
@@ -46,7 +51,7 @@ def linear_views(measure: str | Measure) -> list[tuple[str, Any]]:
     return [(name, _view(curve, measure)) for name, curve in curves.items()]
 
 
-#: Transformers that read no labels. A ColumnTransformer or pipeline of them reads none either.
+#: Transformers that do not read labels; a ColumnTransformer or pipeline of them does not either.
 _READ_NO_LABELS = (
     *(FunctionTransformer, OneHotEncoder, OrdinalEncoder, SimpleImputer, StandardScaler),
     *(QuantileHinges, QueryContext, QueryScaler, QuantileTransformer, SplineTransformer),
@@ -54,18 +59,18 @@ _READ_NO_LABELS = (
 
 
 def fits_in_two(pipe: Any) -> bool:
-    """Return whether transformers of a pipeline read no labels, and its ranker has `merge`."""
+    """Return whether a pipeline has a ranker with `merge`, after steps that ignore labels."""
     if not isinstance(pipe, QueryPipeline) or not is_ranker(pipe.steps[-1][1]):
         return False
     if not hasattr(pipe.steps[-1][1], "merge"):
         return False
     if len(pipe.steps) > 1 and isinstance(pipe.steps[-2][1], str):
-        return False  # the steps before the ranker alone would end in no transformer
+        return False  # the steps before the ranker would not end in a transformer
     return pipe.memory is None and all(_reads_no_labels(step) for _, step in pipe.steps[:-1])
 
 
 def _reads_no_labels(step) -> bool:
-    """Return whether a step learns from X alone, neither from labels nor from weights."""
+    """Return whether a step learns from X alone, not from labels or weights."""
     if isinstance(step, str):
         return True
     if isinstance(step, ColumnTransformer):
@@ -79,15 +84,17 @@ def _reads_no_labels(step) -> bool:
 
 
 def fit_in_two(pipe: Any, X: Any, y: Any, qid: Any, sample_weight: Any, kept: Any) -> Any:
-    """Return a pipeline fitted to all rows, and scores of some by a fit to the kept others.
+    """Return a pipeline fitted to all rows, and scores of held-out rows.
 
-    Rows go through the transformers once, which are fitted to all of them, and read no labels.
+    The transformers, which do not read labels, are fitted once, to all rows. The ranker is fitted
+    to the rows of the mask `kept`, scores the others, and is merged with a fit to these.
 
     Returns
     -------
     fitted : QueryPipeline
-    scores : ndarray
-        Of the rows that are not kept.
+        Fitted to all rows.
+    scores : ndarray of shape (n_held_out,)
+        Scores of the rows that are not kept, by the fit to the kept rows.
     """
     before, (name, last) = clone(pipe[:-1]), pipe.steps[-1]
     X = before.fit_transform(X, None, qid) if len(before) else X
@@ -103,11 +110,11 @@ def fit_in_two(pipe: Any, X: Any, y: Any, qid: Any, sample_weight: Any, kept: An
 
 
 class LinearView(QueryPipeline):
-    """A closed form of categories as indicators, and of numbers along a curve."""
+    """A linear ranker of categories, as indicators, and of transformed numbers."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # Which its first step imputes.
+        # The first step imputes missing values.
         tags.input_tags.allow_nan = True
         return tags
 

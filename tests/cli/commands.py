@@ -21,7 +21,7 @@ def write_letor(folder):
 
 
 def run(capsys, *argv):
-    """Output of a command that works, and says nothing on stderr."""
+    """Output of a command that succeeds without a message on stderr."""
     assert main(list(argv)) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -29,7 +29,7 @@ def run(capsys, *argv):
 
 
 def fail(capsys, *argv):
-    """Message of a command that does not."""
+    """Error message of a command that fails."""
     assert main(list(argv)) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -38,7 +38,7 @@ def fail(capsys, *argv):
 
 
 def table(out):
-    """Heads, and cells by the label of the row."""
+    """Column heads of a printed table, and its cells by the label of the row."""
     lines = out.split("\n")
     rule = next(i for i, line in enumerate(lines) if line and not line.strip("-"))
     blank = lines.index("", rule)

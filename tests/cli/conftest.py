@@ -11,7 +11,7 @@ from skcalrank.persistence import save_model
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Small data wait for threads, mostly."""
+    """One BLAS thread: for small data, more threads mostly wait."""
     with threadpool_limits(1):
         yield
 
@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def frames(folder):
-    """The same as tables, with a column of words, and documents that have names."""
+    """The data of the LETOR files as tables, with a column of text and names of documents."""
     pandas = pytest.importorskip("pandas")
     frames = {}
     for name in ("train", "test"):

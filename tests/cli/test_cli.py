@@ -35,13 +35,13 @@ SMALL = ["demo", "--queries", "20", "--documents", "12", "--folds", "2"]
 
 @pytest.fixture(autouse=True)
 def surroundings(monkeypatch):
-    """A terminal that takes every table in one block."""
+    """A terminal wide enough for every table in one block."""
     monkeypatch.setenv("COLUMNS", "500")
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Names of both files, the test compressed."""
+    """Names of the training file and of the test file, which is compressed."""
     folder = write_letor(tmp_path_factory.mktemp("letor"))
     zipped = folder / "test.txt.gz"
     zipped.write_bytes(gzip.compress((folder / "test.txt").read_bytes()))
@@ -392,7 +392,7 @@ def test_every_ranker_is_calibrated_for_a_measure_and_no_reference_is():
             )
             for measure in ALL_MEASURES
         ]
-        # Of these two one order is best for both.
+        # For these two measures, the same order is optimal.
         assert sum(map(bool, marks)) == 1 + (name in ("precision", "rbp"))
     assert calibration_mark(None, make_measure("auc")) == ""
     assert isinstance(make_ranker("kendall"), PairwiseDisagreementRanker)

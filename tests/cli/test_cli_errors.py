@@ -1,4 +1,4 @@
-"""Commands on files say what is wrong with them, and how it ends."""
+"""Errors of commands on bad files: message and exit code."""
 
 import gzip
 import importlib.util
@@ -53,7 +53,7 @@ pytest.importorskip("skops")
         (["fit", "TRAIN", "--model", "NEW", "--chunk-rows", "0"], "integer from 1"),
         (["fit", "TRAIN", "--model", "NEW", "--alphas", "1", "--chunk-rows", "9"], "all rows"),
         (["fit", "TRAIN", "--model", "NEW", "--n-features", "2"], "cannot read"),
-        (["predict", "TRAIN", "TEST"], "no model file"),
+        (["predict", "TRAIN", "TEST"], "not a model file"),
         (["predict", "MISSING", "TEST"], "No such file"),
         (["predict", "MODEL", "MISSING"], "No such file"),
         (["predict", "MODEL", "TEST", "--top-k", "3"], "--format trec"),
@@ -65,7 +65,7 @@ pytest.importorskip("skops")
         (["evaluate", "--run", "TEST", "--qrels", "TEST", "--measures", "auc"], "every document"),
         (["evaluate", "--scores", "TRAIN", "TEST"], "one score per line"),
         (["evaluate", "MODEL", "TEST", "--measures", "ndgc"], "Unknown measure"),
-        (["info", "TEST"], "no model file"),
+        (["info", "TEST"], "not a model file"),
     ],
 )
 def test_bad_input(capsys, path, model, new, tmp_path, argv, words):

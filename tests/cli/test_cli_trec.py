@@ -68,7 +68,7 @@ def test_a_measure_that_is_registered_reads_runs(capsys, trec, monkeypatch):
     assert 0 < float(values["rbp"][0]) < 1
     monkeypatch.setattr(RankBiased, "top_only", False)
     message = fail(capsys, "evaluate", *trec[2], "--measures", "rbp")
-    assert "rbp needs a score for every document; TREC runs are truncated: choose " in message
+    assert "got rbp, which needs a score for every document. Choose " in message
 
 
 @pytest.mark.parametrize("level", [1, 2])
@@ -125,10 +125,10 @@ def test_byte_order_marks(capsys, tmp_path):
     [
         ("1 Q0 a 1 x tag\n", "1 0 a 1\n", "line 1"),
         ("1 Q0 a 1 nan tag\n", "1 0 a 1\n", "line 1: nan is not finite"),
-        ("\n1 Q0 a 1\n", "1 0 a 1\n", "line 2: 4 words where 6"),
-        ("1 Q0 a 1 2 t\n1 Q0 a 2 3 t\n", "1 0 a 1\n", "document a stands twice in query 1"),
-        ("1 Q0 a 1 2 t\n", "2 0 a 1\n", "no query in common"),
-        ("1 Q0 a 1 2 t\n", "", "holds no lines"),
+        ("\n1 Q0 a 1\n", "1 0 a 1\n", "line 2: it must have 6 words, got 4"),
+        ("1 Q0 a 1 2 t\n1 Q0 a 2 3 t\n", "1 0 a 1\n", "document a appears twice in query 1"),
+        ("1 Q0 a 1 2 t\n", "2 0 a 1\n", "must have a query in common"),
+        ("1 Q0 a 1 2 t\n", "", "must hold a document at least"),
         ("1 Q0 a 1 2 t\n", "1 0 a\n", "lines must be 'query 0 document relevance'"),
     ],
 )

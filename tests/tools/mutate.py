@@ -1,4 +1,4 @@
-"""Change the package at random places, one at a time, and see whether its tests notice.
+"""Change the package at random places, one at a time, and check whether tests detect it.
 
 A mutant is a copy of the package with one change: another constant or operator, a condition that is
 negated, arguments that change places, a statement that is dropped, a value that is not returned. Of
@@ -105,7 +105,7 @@ def name_of(function):
 
 
 def replacements(node, parent):
-    """Nodes to put in the place of this one."""
+    """Replacements of a node."""
     match node:
         case ast.Constant():
             yield from (ast.Constant(value) for value in other_constants(node.value))
@@ -134,7 +134,7 @@ def replacements(node, parent):
 
 
 def stays(node, parent):
-    """Whether nothing below may change: annotations, messages, the names of the module."""
+    """Whether a node is skipped: annotations, messages, names of the module."""
     return (
         node in (getattr(parent, "annotation", None), getattr(parent, "returns", None))
         or isinstance(node, ast.JoinedStr)
@@ -146,7 +146,7 @@ def stays(node, parent):
 
 
 def places(node, parent=None, lines=range(0), scopes=()):
-    """What can be replaced: a node, the new ones, the lines of its statement and its scopes."""
+    """A node with its replacements, the lines of its statement and its scopes."""
     if isinstance(node, ast.stmt):
         first = min(each.lineno for each in [node, *getattr(node, "decorator_list", ())])
         body = getattr(node, "body", None)
@@ -213,7 +213,7 @@ def every(text):
 
 
 def equivalents():
-    """Keys of the mutants that no test can tell from the package."""
+    """Keys of the mutants that are equivalent to the package."""
     text = (Path(__file__).parent / "equivalent.txt").read_text()
     return {tuple(map(str.strip, part.splitlines()[:2])) for part in text.split("\n\n")}
 
@@ -308,7 +308,7 @@ def stages(tests):
 
 
 def run_tests(tree, tests):
-    """What becomes of a mutant, and why."""
+    """The outcome of a mutant, with the reason."""
     for part in filter(None, stages(tests)):
         chosen = tree.parent / "chosen.json"
         chosen.write_text(json.dumps(part))
@@ -337,7 +337,7 @@ def try_mutant(mutant, tree, tests):
 
 
 def work(todo, counts, known):
-    """Try mutants of the common iterator, in a tree of one's own."""
+    """Try mutants from a shared iterator, in the tree of this job."""
     with copied() as tree:
         for mutant, tests in todo:
             start = time.perf_counter()
