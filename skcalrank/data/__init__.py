@@ -24,6 +24,7 @@ from ._hash import first_equal_rows as first_equal_rows
 from ._hash import hash_cells as hash_cells
 from ._hash import hash_keys as hash_keys
 from ._hash import hash_rows as hash_rows
+from ._lazily import available_if as available_if
 from ._lazily import lazy_property as lazy_property
 from ._lazy import in_memory as in_memory
 from ._lazy import is_lazy as is_lazy

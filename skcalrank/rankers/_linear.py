@@ -73,6 +73,11 @@ class LinearScorer(BaseRanker):
         The units that ``alpha_`` is counted in; ones for a number.
     """
 
+    coef_: Floats
+    intercept_: float | Any
+    n_iter_: int
+    penalty_scale_: Floats
+
     _parameter_constraints: ClassVar[dict] = {
         "alpha": ALPHA,
         "fit_intercept": ["boolean"],
