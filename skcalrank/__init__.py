@@ -7,6 +7,7 @@ are probabilities.
 
 from __future__ import annotations
 
+from ._show_versions import show_versions
 from .boosting import BoostedRanker
 from .data import (
     ClickSessions,
@@ -59,7 +60,7 @@ from .rankers import (
 )
 from .stacking import StackingRanker, tabular_ranker
 
-__version__ = "0.1.0"
+__version__ = "0.2.0rc1"
 
 __all__ = [
     "AUCRanker",
@@ -110,6 +111,7 @@ __all__ = [
     "make_subset_ranking",
     "sample_comparisons",
     "sample_sessions",
+    "show_versions",
     "tabular_ranker",
     "train_test_query_split",
 ]

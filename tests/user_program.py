@@ -532,3 +532,4 @@ def pictures() -> None:
 
 if __name__ == "__main__":
     assert_type(skcalrank.__version__, str)
+    skcalrank.show_versions()

@@ -18,6 +18,8 @@ from ._arrays import safe_divide as safe_divide
 from ._arrays import scale_of as scale_of
 from ._atomic import all_or_nothing as all_or_nothing
 from ._clicks import ClickSessions
+from ._deprecation import renamed as renamed
+from ._deprecation import renamed_parameter as renamed_parameter
 from ._exceptions import CutQueriesWarning, MissingQidError, NotAMeanWarning, OneQueryWarning
 from ._exceptions import warn as warn
 from ._hash import first_equal_rows as first_equal_rows
