@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from sklearn.linear_model import Ridge
 
 import skcalrank
