@@ -111,6 +111,9 @@ NEEDS = {
 }
 
 
+ARRAYS = {np.ndarray, get_origin(user_program.Ints)}
+
+
 def fits(value, kind):
     """Whether a value is of a type, as far as it can be seen in the value."""
     origin, inner = get_origin(kind), get_args(kind)
@@ -118,11 +121,13 @@ def fits(value, kind):
         return True
     if origin in (Union, UnionType):
         return any(fits(value, each) for each in inner)
+    if origin in ARRAYS:
+        # Newer versions of numpy keep the name NDArray in what it stands for.
+        of_dtype = get_args(inner[-1])[0] if origin is np.ndarray else inner[0]
+        dtype = get_origin(of_dtype) or of_dtype
+        return isinstance(value, np.ndarray) and (dtype is Any or np.issubdtype(value.dtype, dtype))
     if not isinstance(value, origin or kind):
         return False
-    if origin is np.ndarray:
-        (dtype,) = get_args(inner[1])
-        return dtype is Any or np.issubdtype(value.dtype, get_origin(dtype) or dtype)
     if origin is list:
         return all(fits(each, inner[0]) for each in value)
     if origin is dict:
