@@ -1,6 +1,6 @@
 """Learning to rank with surrogate losses proved consistent for the measure you name.
 
-"Calibrated" is meant here as in learning theory: Fisher-consistent, i.e. minimising the
+"Calibrated" is meant here as in learning theory: Fisher-consistent, i.e. minimizing the
 surrogate leads to the best possible value of the measure. It does not mean that scores
 are probabilities.
 """
