@@ -76,6 +76,7 @@ for place, (name, curve) in enumerate(curves.items()):
     half = 1.96 * gain.std(ddof=1) / np.sqrt(len(gain))
     right.errorbar(gain.mean(), place, xerr=half, fmt="o", capsize=4)
     print(f"{name:32} NDCG@10 {values[name].mean():.4f}, gain {gain.mean():+.4f} ± {half:.4f}")
+fig.suptitle("NDCG@10 of boosted trees, by loss")
 left.set(xlabel="rounds", ylabel="NDCG@10, validation queries")
 left.legend(loc="lower right")
 left.grid(alpha=0.3)

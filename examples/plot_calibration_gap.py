@@ -56,7 +56,10 @@ for surrogate, name in SURROGATES.items():
     ax.plot(weights, gaps[surrogate], label=name)
 ax.axvline(0.15, color="0.7", linestyle=":", label="Lemma 10")
 ax.set(
-    xlabel="weight of the preference for 2 over 3", ylabel="calibration gap", ylim=(-0.015, 0.37)
+    title="Calibration gaps of three surrogates",
+    xlabel="weight of the preference for 2 over 3",
+    ylabel="calibration gap",
+    ylim=(-0.015, 0.37),
 )
 ax.legend()
 plt.show()

@@ -122,6 +122,7 @@ for name, found in regrets.items():
     ax.errorbar(sizes, mean, yerr=error, marker="o", capsize=3, label=name)
     print(f"{name:26}", *(f"{m:.4f}" for m in mean))
 ax.set(xscale="log", yscale="log", xlabel="sessions", ylabel="regret of ERR")
+ax.set_title("Regret of rankers that learn from clicks")
 ax.legend()
 ax.grid(alpha=0.3, which="both")
 plt.show()

@@ -52,6 +52,7 @@ print(result.to_markdown(digits=3))
 # reference, each with an interval of its own.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 3.5), layout="constrained")
+fig.suptitle("NDCG@10 of rankers: means, and differences to the reference")
 result.plot("ndcg@10", kind="means", ax=left)
 result.plot("ndcg@10", kind="differences", ax=right)
 plt.show()

@@ -89,6 +89,7 @@ def show(ax, image, color):
 
 
 fig = plt.figure(figsize=(10.5, 5.2), layout="constrained")
+fig.suptitle("The first eight documents of seven queries")
 blocks = fig.subfigures(1, 3, width_ratios=[1, 8, 8], wspace=0.03)
 queries = test_queries[:7]
 blocks[0].suptitle("query")
@@ -114,5 +115,6 @@ for shift, name in ((-0.17, "Euclidean distance"), (0.17, "PrecisionRanker(trees
     errors = [v.std(ddof=1) / np.sqrt(len(v)) for v in of_digit]
     ax.bar(np.arange(10) + shift, heights, width=0.32, yerr=errors, label=name)
 ax.set(xlabel="digit of the query", ylabel="precision@8", xticks=range(10), ylim=(0, 1.03))
+fig.suptitle("Precision at 8, by digit")
 ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
 plt.show()

@@ -99,6 +99,7 @@ for marker, (name, found) in zip("os^", regrets.items()):
     ax.errorbar(SIZES, mean, yerr=error, marker=marker, capsize=3, label=name, alpha=0.8)
     print(f"{name:28}", *(f"{m:.4f}" for m in mean))
 ax.set(xscale="log", xlabel="queries", ylabel="regret of average precision", ylim=-0.001)
+ax.set_title("Regret of scores and of pairs")
 ax.legend()
 ax.grid(alpha=0.3)
 plt.show()

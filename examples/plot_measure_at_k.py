@@ -35,6 +35,7 @@ scores = {
 # and ties count with their exact expectation.
 
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
+fig.suptitle("Precision, recall and NDCG at k")
 displays = {}
 for ax, measure in zip(axes, ("precision", "recall", "ndcg")):
     for name, s in scores.items():

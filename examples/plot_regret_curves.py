@@ -43,6 +43,7 @@ display = RegretCurveDisplay.from_estimators(
     random_state=0,
     ax=ax,
 )
+ax.set_title("Regret of four losses by the number of queries")
 plt.show()
 for name, values in display.values.items():
     print(f"{name:18}", *(f"{v:.4f}" for v in values.mean(axis=1)))
@@ -85,7 +86,7 @@ values = {
 }
 fig, ax = plt.subplots(figsize=(8, 5), layout="constrained")
 RegretCurveDisplay.from_results(SIZES, values, measure_name="disagreement", ax=ax)
-ax.set_xlabel("comparisons")
+ax.set(xlabel="comparisons", title="Regret of four rankers by the number of comparisons")
 plt.show()
 for name, found in values.items():
     print(f"{name:18}", *(f"{v:.4f}" for v in found.mean(axis=1)))

@@ -1,12 +1,12 @@
-"""Learning to rank with surrogate losses proved consistent for the measure you name.
+"""Learning to rank with surrogate losses that are proved consistent for the measure you name.
 
-"Calibrated" is meant here as in learning theory: Fisher-consistent, i.e. minimising the
-surrogate leads to the best possible value of the measure. It does not mean that scores
-are probabilities.
+"Calibrated" has the meaning of learning theory, Fisher-consistent: minimizing the surrogate loss
+leads to the best possible value of the measure. It does not mean that scores are probabilities.
 """
 
 from __future__ import annotations
 
+from ._show_versions import show_versions
 from .boosting import BoostedRanker
 from .data import (
     ClickSessions,
@@ -59,7 +59,7 @@ from .rankers import (
 )
 from .stacking import StackingRanker, tabular_ranker
 
-__version__ = "0.1.0"
+__version__ = "0.2.0rc1"
 
 __all__ = [
     "AUCRanker",
@@ -110,6 +110,7 @@ __all__ = [
     "make_subset_ranking",
     "sample_comparisons",
     "sample_sessions",
+    "show_versions",
     "tabular_ranker",
     "train_test_query_split",
 ]

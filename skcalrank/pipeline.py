@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from inspect import signature
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn import config_context
@@ -14,7 +14,6 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_memory
 
 from .data import (
@@ -24,6 +23,7 @@ from .data import (
     Labels,
     Matrix,
     MissingQidError,
+    available_if,
     carried_qid,
     with_index_of,
 )
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["QueryPipeline", "make_query_pipeline"]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def handed_to(step: Any, method: str, **given: Any) -> dict[str, Any]:
@@ -62,7 +64,7 @@ def _call_step(step, method, *args, **taken):
         return getattr(step, method)(*args, **taken)
 
 
-def _of_last(method):
+def _of_last(method: str) -> Callable[[Method], Method]:
     """Return a decorator that makes a method available if the last step has it."""
     return available_if(lambda self: hasattr(self.steps[-1][1], method))
 

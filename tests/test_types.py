@@ -1,11 +1,19 @@
 """Type annotations of the public API."""
 
+import ast
 import importlib
 import inspect
+import os
 import pkgutil
+import subprocess
+import sys
 from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
+import numpy as np
 import pytest
+import user_program
 
 import skcalrank
 
@@ -86,3 +94,92 @@ def test_missing_annotations_are_seen():
     assert list(not_annotated(Example.__init__)) == ["b"]
     assert list(not_annotated(Example.method)) == ["c", "options"]
     assert list(not_annotated(Example.value.fget)) == ["return"]
+
+
+# -- a program of a user -------------------------------------------------------------------
+
+PROGRAM = Path(user_program.__file__)
+TREE = ast.parse(PROGRAM.read_text())
+PARTS = {
+    name: part
+    for name, part in inspect.getmembers(user_program, inspect.isfunction)
+    if part.__module__ == "user_program" and name != "assert_type"
+}
+NEEDS = {
+    **{"comparisons": "pandas", "data_sets": "pandas", "runs": "pandas", "files": "skops"},
+    **{"pictures": "matplotlib", "rankers_of_several_labels": "matplotlib"},
+}
+
+
+ARRAYS = {np.ndarray, get_origin(user_program.Ints)}
+
+
+def fits(value, kind):
+    """Whether a value is of a type, as far as it can be seen in the value."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if origin in (Union, UnionType):
+        return any(fits(value, each) for each in inner)
+    if origin in ARRAYS:
+        # Newer versions of numpy keep the name NDArray in what it stands for.
+        of_dtype = get_args(inner[-1])[0] if origin is np.ndarray else inner[0]
+        dtype = get_origin(of_dtype) or of_dtype
+        return isinstance(value, np.ndarray) and (dtype is Any or np.issubdtype(value.dtype, dtype))
+    if not isinstance(value, origin or kind):
+        return False
+    if origin is list:
+        return all(fits(each, inner[0]) for each in value)
+    if origin is dict:
+        return fits(list(value), list[inner[0]]) and fits(list(value.values()), list[inner[1]])
+    return True
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_values_have_the_types_that_are_announced(name, tmp_path, monkeypatch):
+    pytest.importorskip(NEEDS.get(name, "numpy"))
+
+    def check(value, kind):
+        assert fits(value, kind), f"{value!r} is not of type {kind}"
+
+    monkeypatch.setattr(user_program, "assert_type", check)
+    PARTS[name](*([tmp_path] if "folder" in inspect.signature(PARTS[name]).parameters else []))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (1, str),
+        (np.zeros(2), user_program.Ints),
+        (None, int | str),
+        ([1, "a"], list[int]),
+        ({"a": 1}, dict[str, str]),
+    ],
+)
+def test_values_of_another_type_are_seen(value, kind):
+    assert not fits(value, kind)
+
+
+def test_the_program_uses_every_public_name():
+    used = {getattr(node, "attr", getattr(node, "id", None)) for node in ast.walk(TREE)}
+    for module in MODULES:
+        missing = set(importlib.import_module(module).__all__) - used
+        assert not missing, f"{module}: {missing}"
+
+
+@pytest.mark.slow
+def test_mypy_sees_no_untyped_call_in_the_program(tmp_path):
+    pytest.importorskip("mypy")
+    # A package that is not installed among others is found by its path, and only the program is
+    # to be read strictly.
+    package = Path(skcalrank.__file__).parents[1]
+    installed = package.name in ("site-packages", "dist-packages")
+    command = ["mypy", "--strict", "--config-file=", "--follow-imports=silent", str(PROGRAM)]
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        env=os.environ | ({} if installed else {"MYPYPATH": str(package)}),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -30,9 +30,17 @@ class CascadeEstimate(NamedTuple):
     standard_error: np.ndarray
 
 
+@overload
+def cascade(
+    sessions: ClickSessions, *, unexamined: float | None = ..., return_counts: Literal[False] = ...
+) -> Floats: ...
+@overload
+def cascade(
+    sessions: ClickSessions, *, unexamined: float | None = ..., return_counts: Literal[True]
+) -> CascadeEstimate: ...
 def cascade(
     sessions: ClickSessions, *, unexamined: float | None = None, return_counts: bool = False
-) -> Floats | Any:
+) -> Floats | CascadeEstimate:
     r"""Estimate the probability that a document satisfies a user who examines it.
 
     In the cascade model (DMJ13, section 5.2) a user reads from the top, clicks the first satisfying

@@ -18,12 +18,15 @@ from ._arrays import safe_divide as safe_divide
 from ._arrays import scale_of as scale_of
 from ._atomic import all_or_nothing as all_or_nothing
 from ._clicks import ClickSessions
+from ._deprecation import renamed as renamed
+from ._deprecation import renamed_parameter as renamed_parameter
 from ._exceptions import CutQueriesWarning, MissingQidError, NotAMeanWarning, OneQueryWarning
 from ._exceptions import warn as warn
 from ._hash import first_equal_rows as first_equal_rows
 from ._hash import hash_cells as hash_cells
 from ._hash import hash_keys as hash_keys
 from ._hash import hash_rows as hash_rows
+from ._lazily import available_if as available_if
 from ._lazily import lazy_property as lazy_property
 from ._lazy import in_memory as in_memory
 from ._lazy import is_lazy as is_lazy

@@ -6,8 +6,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    Method = TypeVar("Method", bound=Callable[..., Any])
+
     lazy_property = cached_property
+
+    # Methods have their own types, where scikit-learn's decorator leaves Any.
+    def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]: ...
 else:
+    from sklearn.utils.metaestimators import available_if as available_if
 
     class lazy_property(cached_property):
         """A ``cached_property`` without a lock.

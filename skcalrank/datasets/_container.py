@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 class _Triple(NamedTuple):
     X: Any
-    y: np.ndarray
-    qid: np.ndarray
+    y: Array
+    qid: Array
 
 
 class RankingData(_Triple):
@@ -35,7 +35,7 @@ class RankingData(_Triple):
     """
 
     description: str
-    feature_names: list | None
+    feature_names: list[str] | None
     law: Any
 
     def __new__(
@@ -63,7 +63,7 @@ class RankingData(_Triple):
 
 class _Pair(NamedTuple):
     X: Any
-    positions: np.ndarray
+    positions: Floats
 
 
 class LabelRankingData(_Pair):
@@ -96,9 +96,9 @@ class LabelRankingData(_Pair):
     """
 
     description: str
-    item_names: list
-    feature_names: list | None
-    weights: np.ndarray | None
+    item_names: list[str]
+    feature_names: list[str] | None
+    weights: Array | None
     law: Any
 
     def __new__(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import overload
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -22,6 +23,24 @@ from ._letor_lines import (
 )
 
 
+@overload
+def load_letor(
+    path: str | Path,
+    *,
+    n_features: int | None = ...,
+    dtype: DTypeLike = ...,
+    sparse: bool = ...,
+    chunk_rows: None = ...,
+) -> RankingData: ...
+@overload
+def load_letor(
+    path: str | Path,
+    *,
+    n_features: int | None = ...,
+    dtype: DTypeLike = ...,
+    sparse: bool = ...,
+    chunk_rows: int,
+) -> Iterator[RankingData]: ...
 def load_letor(
     path: str | Path,
     *,
@@ -29,7 +48,7 @@ def load_letor(
     dtype: DTypeLike = np.float64,
     sparse: bool = False,
     chunk_rows: int | None = None,
-) -> RankingData | Any:
+) -> RankingData | Iterator[RankingData]:
     """Read lines ``relevance qid:Q feature:value # comment``, with any number of features.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -23,6 +23,26 @@ from ._tabular import (
 )
 
 
+@overload
+def load_table(
+    source: Any,
+    *,
+    qid: str = ...,
+    label: str | None = ...,
+    document: str = ...,
+    features: Iterable[str] | None = ...,
+    chunk_rows: None = ...,
+) -> RankingData: ...
+@overload
+def load_table(
+    source: Any,
+    *,
+    qid: str = ...,
+    label: str | None = ...,
+    document: str = ...,
+    features: Iterable[str] | None = ...,
+    chunk_rows: int,
+) -> Iterator[RankingData]: ...
 def load_table(
     source: Any,
     *,
@@ -31,7 +51,7 @@ def load_table(
     document: str = "docid",
     features: Iterable[str] | None = None,
     chunk_rows: int | None = None,
-) -> RankingData | Any:
+) -> RankingData | Iterator[RankingData]:
     """Read a table with a row for each document: CSV, TSV, Parquet or a DataFrame.
 
     Parameters

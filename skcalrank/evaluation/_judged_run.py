@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, overload
 
 import numpy as np
 
@@ -16,12 +16,52 @@ from ..measures import MEASURES, Measure, get_measure
 from ..metrics import EMPTY, fill_undefined, mean_of_queries, values_per_query
 from ._run_files import Scores, load_qrels, load_run
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 TIES = ("trec", "stable", "average")
 
 #: Measures of runs that depend on which documents are judged.
 JUDGED_MEASURES = ("bpref", "judged@k")
 
 
+class _Options(TypedDict, total=False):
+    """What the overloads of evaluate_run have in common, for type checkers."""
+
+    ties: str
+    empty: str
+    relevance_level: float
+    gain: str
+    complete: bool
+
+
+@overload
+def evaluate_run(
+    run: Any,
+    qrels: Any,
+    measures: Iterable[str | Measure] | Mapping[str, str | Measure],
+    *,
+    average: Literal[True] = ...,
+    **options: Unpack[_Options],
+) -> dict[Any, float]: ...
+@overload
+def evaluate_run(
+    run: Any,
+    qrels: Any,
+    measures: Iterable[str | Measure] | Mapping[str, str | Measure],
+    *,
+    average: Literal[False],
+    **options: Unpack[_Options],
+) -> dict[Any, dict[str, float]]: ...
+@overload
+def evaluate_run(
+    run: Any,
+    qrels: Any,
+    measures: Iterable[str | Measure] | Mapping[str, str | Measure],
+    *,
+    average: bool,
+    **options: Unpack[_Options],
+) -> dict[Any, Any]: ...
 def evaluate_run(
     run: Any,
     qrels: Any,

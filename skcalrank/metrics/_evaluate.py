@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -11,6 +11,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from ..data import (
     TIES,
     ArrayLike,
+    Floats,
     Labels,
     PreferenceTarget,
     Queries,
@@ -29,6 +30,9 @@ from ..data import (
 )
 from ..measures import Measure, get_convention, get_measure
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 # Approximate number of rows that are evaluated at a time.
 _PART_ROWS = 1 << 17
 
@@ -44,6 +48,43 @@ class _Default(str):
 _TIES, _EMPTY = _Default("average"), _Default("skip")
 
 
+class Policies(TypedDict, total=False):
+    """What overloads of the functions below have in common, for type checkers."""
+
+    qid: ArrayLike | None
+    ties: str
+    empty: str
+    sample_weight: ArrayLike | None
+    convention: str | None
+
+
+@overload
+def measure_score(
+    measure: str | Measure,
+    y_true: Labels,
+    y_score: ArrayLike,
+    *,
+    average: Literal[True] = ...,
+    **policies: Unpack[Policies],
+) -> float: ...
+@overload
+def measure_score(
+    measure: str | Measure,
+    y_true: Labels,
+    y_score: ArrayLike,
+    *,
+    average: Literal[False],
+    **policies: Unpack[Policies],
+) -> Floats: ...
+@overload
+def measure_score(
+    measure: str | Measure,
+    y_true: Labels,
+    y_score: ArrayLike,
+    *,
+    average: bool,
+    **policies: Unpack[Policies],
+) -> float | Floats: ...
 def measure_score(
     measure: str | Measure,
     y_true: Labels,
@@ -55,7 +96,7 @@ def measure_score(
     sample_weight: ArrayLike | None = None,
     average: bool = True,
     convention: str | None = None,
-) -> float | Any:
+) -> float | Floats:
     """Compute any measure.
 
     Parameters
@@ -120,6 +161,33 @@ def measure_score(
     return value
 
 
+@overload
+def evaluate(
+    y_true: Labels,
+    y_score: ArrayLike,
+    measures: Iterable[str | Measure] | Mapping[Any, str | Measure],
+    *,
+    average: Literal[True] = ...,
+    **policies: Unpack[Policies],
+) -> dict[Any, float]: ...
+@overload
+def evaluate(
+    y_true: Labels,
+    y_score: ArrayLike,
+    measures: Iterable[str | Measure] | Mapping[Any, str | Measure],
+    *,
+    average: Literal[False],
+    **policies: Unpack[Policies],
+) -> dict[Any, Floats]: ...
+@overload
+def evaluate(
+    y_true: Labels,
+    y_score: ArrayLike,
+    measures: Iterable[str | Measure] | Mapping[Any, str | Measure],
+    *,
+    average: bool,
+    **policies: Unpack[Policies],
+) -> dict[Any, Any]: ...
 def evaluate(
     y_true: Labels,
     y_score: ArrayLike,

@@ -4,13 +4,54 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
 from dataclasses import fields
 from inspect import Parameter
-from typing import Any
+from typing import Any, Literal, Protocol, cast, overload
 
+from ..data import ArrayLike, Floats, Labels
 from ..measures import Measure, get_convention
 from ._evaluate import evaluate, measure_score
+
+
+class Metric(Protocol):
+    """A metric function: every one has these parameters, and options of its own."""
+
+    measure: type[Measure]
+
+    @overload
+    def __call__(
+        self,
+        y_true: Labels,
+        y_score: ArrayLike,
+        *,
+        qid: ArrayLike | None = ...,
+        k: int | None = ...,
+        average: Literal[True] = ...,
+        **options: Any,
+    ) -> float: ...
+    @overload
+    def __call__(
+        self,
+        y_true: Labels,
+        y_score: ArrayLike,
+        *,
+        qid: ArrayLike | None = ...,
+        k: int | None = ...,
+        average: Literal[False],
+        **options: Any,
+    ) -> Floats: ...
+    @overload
+    def __call__(
+        self,
+        y_true: Labels,
+        y_score: ArrayLike,
+        *,
+        qid: ArrayLike | None = ...,
+        k: int | None = ...,
+        average: bool,
+        **options: Any,
+    ) -> float | Floats: ...
+
 
 _LABELS = "array-like of shape (n_rows,) or (n, r)"
 _CUTOFF = {
@@ -81,7 +122,7 @@ def metric_function(
     y_true: str = _LABELS,
     loss: bool = False,
     module: str = "skcalrank.metrics._functions",
-) -> Callable[..., Any]:
+) -> Metric:
     """Make the metric function of a measure.
 
     Parameters
@@ -131,7 +172,7 @@ def metric_function(
     }
     for attribute, value in attributes.items():
         setattr(metric, attribute, value)
-    return metric
+    return cast(Metric, metric)
 
 
 def _options(measure):

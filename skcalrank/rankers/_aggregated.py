@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from numbers import Integral
-from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -195,11 +194,20 @@ class AggregatedRanker(JudgmentRanker):
         check_is_fitted(self)
         return self.ranker_.decision_function(X, qid)
 
-    coef_ = property(attrgetter("ranker_.coef_"), doc="Coefficients of `ranker_`, if any.")
-    intercept_ = property(attrgetter("ranker_.intercept_"), doc="Intercept of `ranker_`, if any.")
-    feature_importances_ = property(
-        attrgetter("ranker_.feature_importances_"), doc="Feature importances of `ranker_`, if any."
-    )
+    @property
+    def coef_(self) -> Floats:
+        """Coefficients of `ranker_`, if any."""
+        return self.ranker_.coef_
+
+    @property
+    def intercept_(self) -> float | Any:
+        """Intercept of `ranker_`, if any."""
+        return self.ranker_.intercept_
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Feature importances of `ranker_`, if any."""
+        return self.ranker_.feature_importances_
 
 
 def _weighted(problem, counts):

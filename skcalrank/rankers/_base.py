@@ -12,6 +12,7 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import (
+    Array,
     ArrayLike,
     Floats,
     Ints,
@@ -87,6 +88,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     _takes_targets = False
 
     record_: FitRecord
+    n_features_in_: int
+    feature_names_in_: Array
 
     @abstractmethod
     def _measure(self) -> Measure:

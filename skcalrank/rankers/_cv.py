@@ -140,6 +140,8 @@ class LeastSquaresRankerCV(PositionalRanker):
     ['auc', 'ndcg@10', 'precision@5']
     """
 
+    cv_results_: dict[str, Any]
+
     _takes_targets = False
     _parameter_constraints: ClassVar = {
         "measure": OWN_ERROR,

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from ..aggregation import STRUCTURES, structure_scores
 from ..data import (
@@ -18,6 +17,7 @@ from ..data import (
     Matrix,
     PreferenceTarget,
     all_or_nothing,
+    available_if,
     check_params,
     one_of,
 )

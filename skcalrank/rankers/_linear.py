@@ -78,6 +78,11 @@ class LinearScorer(BaseRanker):
     ValueRegularizedRanker : Linear scorer of preferences.
     """
 
+    coef_: Floats
+    intercept_: float | Any
+    n_iter_: int
+    penalty_scale_: Floats
+
     _parameter_constraints: ClassVar[dict] = {
         "alpha": ALPHA,
         "fit_intercept": ["boolean"],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 from numbers import Number
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,6 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.neural_network import MLPRegressor
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import (
@@ -35,6 +33,7 @@ from ..data import (
     Matrix,
     NotAMeanWarning,
     all_or_nothing,
+    available_if,
     check_params,
     check_regressor,
     one_of,
@@ -452,11 +451,17 @@ class ScoreRanker(BaseRanker):
         scale: Floats = self.estimator_.penalty_scale_
         return scale
 
-    coef_ = property(attrgetter("estimator_.coef_"), doc="Coefficients of `estimator_`, if any.")
-    intercept_ = property(
-        attrgetter("estimator_.intercept_"), doc="Intercept of `estimator_`, if any."
-    )
-    feature_importances_ = property(
-        attrgetter("estimator_.feature_importances_"),
-        doc="Feature importances of `estimator_`, if any.",
-    )
+    @property
+    def coef_(self) -> Floats:
+        """Coefficients of `estimator_`, if any."""
+        return self.estimator_.coef_
+
+    @property
+    def intercept_(self) -> float | Any:
+        """Intercept of `estimator_`, if any."""
+        return self.estimator_.intercept_
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Feature importances of `estimator_`, if any."""
+        return self.estimator_.feature_importances_

@@ -1,0 +1,41 @@
+"""What a report of a bug should say about the machine."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+import sklearn
+
+# Of the extras, what scikit-learn does not print; xgboost goes by two names.
+_OPTIONAL = (
+    *("polars", "pyarrow", "skops", "dask", "distributed", "lightgbm", "xgboost", "xgboost-cpu"),
+    *("shap", "skl2onnx", "onnxruntime"),
+)
+
+
+def show_versions() -> None:
+    """Print the versions of skcalrank, Python, its dependencies and BLAS, for bug reports.
+
+    Optional dependencies that are not installed are None. The rest is what
+    :func:`sklearn.show_versions` prints.
+
+    Examples
+    --------
+    >>> import skcalrank
+    >>> skcalrank.show_versions()  # doctest: +ELLIPSIS
+    <BLANKLINE>
+    skcalrank: ...
+    """
+    from . import __version__
+
+    print(f"\nskcalrank: {__version__}\n\nOptional dependencies:")
+    for name in _OPTIONAL:
+        print(f"{name:>13}: {_installed(name)}")
+    sklearn.show_versions()
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

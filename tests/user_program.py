@@ -1,0 +1,535 @@
+"""A program of a user: ``mypy --strict`` reads it, and the tests run it.
+
+Every public name is used here. ``assert_type`` states what a type checker must see, and the tests
+check that values are of this type when the program runs: tests/test_types.py.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import Ridge  # type: ignore[import-untyped]
+
+import skcalrank
+from skcalrank import (
+    MissingQidError,
+    aggregation,
+    boosting,
+    calibration,
+    data,
+    datasets,
+    displays,
+    evaluation,
+    export,
+    inspection,
+    linear_model,
+    losses,
+    measures,
+    metrics,
+    model_selection,
+    persistence,
+    pipeline,
+    preds,
+    preprocessing,
+    rankers,
+    stacking,
+    testing,
+)
+from skcalrank.dask import partition_by_query
+
+if TYPE_CHECKING:
+    from typing_extensions import assert_type
+else:
+
+    def assert_type(value, _):
+        return value
+
+
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.integer[Any]]
+
+
+def made() -> datasets.RankingData:
+    return skcalrank.make_subset_ranking(30, 6, 3, n_grades=2, random_state=0)
+
+
+def judged() -> skcalrank.PreferenceTarget:
+    _, y, qid = made()
+    return skcalrank.sample_comparisons(y, qid, n_comparisons=3000, random_state=0)
+
+
+# -- rankers ---------------------------------------------------------------------------------
+
+
+def rankers_of_one_measure() -> None:
+    X, y, qid = made()
+    every: list[rankers.ScoreRanker] = [
+        skcalrank.AUCRanker(targets="separable"),
+        skcalrank.AveragePrecisionRanker(targets="separable", random_state=0),
+        skcalrank.DCGRanker(k=5, gain="linear", discount=lambda p: 1 / p),
+        skcalrank.ERRRanker(max_grade=4.0),
+        skcalrank.ExpectedRankUtilityRanker(neutral=0.5, half_life=3.0),
+        skcalrank.LeastSquaresRanker("recall@5", alpha=1.0),
+        skcalrank.LeastSquaresRankerCV(alphas=[0.1, 1.0], cv=2),
+        skcalrank.NDCGRanker(Ridge(alpha=2.0), k=5),
+        skcalrank.NDCGRanker(alpha="auto", loss="pairwise_squared", query_weight="equal"),
+        skcalrank.PairwiseDisagreementRanker(weights="unit"),
+        skcalrank.PrecisionRanker(k=3, relevance_level=1.0),
+        skcalrank.RBPRanker(p=0.5),
+        skcalrank.RecallRanker(k=3),
+        skcalrank.SpearmanRanker(),
+    ]
+    for ranker in every:
+        assert_type(ranker.fit(X, y, qid), rankers.ScoreRanker)
+        assert_type(ranker.predict(X, qid), Floats)
+        assert_type(ranker.decision_function(X), Floats)
+        assert_type(ranker.top_k(X, qid, k=2), Ints)
+        assert_type(ranker.score(X, y, qid), float)
+        assert_type(ranker.n_items_, int | None)
+    ndcg = skcalrank.NDCGRanker().fit(X, y, qid)
+    assert_type(ndcg, skcalrank.NDCGRanker)
+    assert_type(ndcg.alpha_, float)
+    assert_type(ndcg.penalty_scale_, Floats)
+    assert_type(ndcg.coef_, Floats)
+    assert_type(ndcg.intercept_, float | Any)
+    assert_type(ndcg.n_features_in_, int)
+    assert_type(ndcg.partial_fit(X, y, qid + 100), skcalrank.NDCGRanker)
+    assert_type(ndcg.merge(skcalrank.NDCGRanker().fit(X, y, qid + 200)), skcalrank.NDCGRanker)
+    searched = skcalrank.LeastSquaresRankerCV().fit(X, y, qid)
+    assert_type(searched, skcalrank.LeastSquaresRankerCV)
+    assert_type(searched.best_score_, float)
+    assert_type(searched.cv_results_, dict[str, Any])
+
+
+def rankers_of_any_loss() -> None:
+    X, y, qid = made()
+    linear: list[rankers.LinearScorer] = [
+        skcalrank.DifferenceGraphRanker(edge_loss="hinge"),
+        skcalrank.OrderPreservingRanker("dcg@5", loss=losses.Logistic(), alpha=0.1),
+        skcalrank.PairwiseHingeRanker(margin=True),
+        skcalrank.PairwiseLogisticRanker(warm_start=True),
+        skcalrank.ValueRegularizedRanker(regularizer="cosh", nu=0.5),
+    ]
+    for ranker in linear:
+        assert_type(ranker.fit(X, y, qid).predict(X), Floats)
+        assert_type(ranker.alpha_, float)
+        assert_type(ranker.coef_, Floats)
+        assert_type(ranker.intercept_, float | Any)
+        assert_type(ranker.n_iter_, int)
+
+
+def rankers_of_judgments() -> None:
+    X, y, qid = made()
+    comparisons = judged()
+    aggregated = skcalrank.AggregatedRanker("borda", skcalrank.NDCGRanker(k=3), random_state=0)
+    assert_type(aggregated.fit(X, comparisons), skcalrank.AggregatedRanker)
+    assert_type(aggregated.predict(X), Floats)
+    stochastic = skcalrank.StochasticAggregatedRanker(n_updates=50, random_state=0)
+    assert_type(stochastic.fit(X, comparisons).predict(X), Floats)
+    assert_type(stochastic.partial_fit(X, comparisons), skcalrank.StochasticAggregatedRanker)
+    pairs: rankers.PairRanker = skcalrank.PairwiseDisagreementRanker(surrogate="pairwise")
+    solved = pairs.fit(X, y, qid).solve(X, qid)
+    assert_type(solved, list[preds.PredResult])
+    assert_type(solved[0].positions, Ints)
+    assert_type(solved[0].gap, Any)
+
+
+def rankers_of_several_labels() -> None:
+    X, y, qid = made()
+    labels = np.column_stack([y > 0, X[:, 0] > 0])
+    target = skcalrank.MultiLabelTarget(labels, qid, names=["relevance", "margin"])
+    ranker = skcalrank.MultiLabelRanker("ndcg@5", weights={"relevance": 1.0, "margin": 0.5})
+    assert_type(ranker.fit(X, target), skcalrank.MultiLabelRanker)
+    assert_type(ranker.coef_, Floats)
+    front = ranker.front(X, target, mixes=5)
+    assert_type(front, rankers.Front)
+    chosen = front.choose("margin", lose={"relevance": 0.5})
+    assert_type(chosen, int)
+    assert_type(ranker.mix(front.weights[chosen]), skcalrank.MultiLabelRanker)
+    assert_type(displays.FrontDisplay.from_front(front), displays.FrontDisplay)
+
+
+def classifiers() -> None:
+    X, y, _ = made()
+    classifier = skcalrank.LowRankLossClassifier([[0.0, 1.0], [2.0, 0.0]]).fit(X, y)
+    assert_type(classifier, skcalrank.LowRankLossClassifier)
+    assert_type(classifier.expected_loss(X), Floats)
+    assert_type(classifier.predict(X), NDArray[Any])
+
+
+def rankers_of_tables() -> None:
+    X, y, qid = made()
+    stack = skcalrank.StackingRanker(
+        [("ndcg", skcalrank.NDCGRanker()), ("auc", skcalrank.AUCRanker())], cv=2, random_state=0
+    )
+    assert_type(stack.fit(X, y, qid), skcalrank.StackingRanker)
+    assert_type(stack.weights_, Floats)
+    assert_type(stacking.tabular_ranker("ndcg@5", trees=None), stacking.StackingRanker)
+    boosted = skcalrank.BoostedRanker(engine="sklearn", n_estimators=3, random_state=0)
+    assert_type(boosted.fit(X, y, qid), skcalrank.BoostedRanker)
+    assert_type(boosted.predict(X), Floats)
+    assert_type(boosted.feature_importances_, Floats)
+
+
+def every_ranker() -> None:
+    for name, cls in testing.all_rankers():
+        ranker: rankers.BaseRanker = cls()
+        assert name
+        assert_type(ranker.n_items_ if hasattr(ranker, "items_") else None, int | None)
+    failed = testing.expected_failed_checks(skcalrank.NDCGRanker())
+    assert_type(failed, dict[str, str])
+
+
+# -- data ------------------------------------------------------------------------------------
+
+
+def targets() -> None:
+    X, y, qid = made()
+    relevance = skcalrank.RankingTarget(y, qid)
+    assert_type(relevance, data.RankingTarget)
+    assert_type(skcalrank.NDCGRanker().fit(X, relevance), skcalrank.NDCGRanker)
+    sessions = skcalrank.sample_sessions((1 + y) / 4, qid, n_sessions=60, random_state=0)
+    assert_type(sessions, skcalrank.ClickSessions)
+    assert_type(skcalrank.ERRRanker().fit(X, sessions).predict(X), Floats)
+    assert_type(skcalrank.PreferenceTarget.from_relevance(y, qid), skcalrank.PreferenceTarget)
+    assert_type(judged().net_preference(), Floats)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", skcalrank.OneQueryWarning)
+        warnings.simplefilter("error", skcalrank.CutQueriesWarning)
+        warnings.simplefilter("error", skcalrank.NotAMeanWarning)
+        skcalrank.NDCGRanker().fit(X, relevance)
+    try:
+        skcalrank.SpearmanRanker().fit(X, y, qid).rank(X)
+    except MissingQidError as error:
+        assert_type(str(error), str)
+
+
+def data_sets(folder: Path) -> None:
+    found = made()
+    assert_type(found, datasets.RankingData)
+    assert_type(found.law.bayes_value("ndcg@5"), Any)
+    X, y, qid = found
+    assert_type((X, y, qid), tuple[Any, NDArray[Any], NDArray[Any]])
+    assert_type(skcalrank.load_digits_queries(3, 5), datasets.RankingData)
+    orders = skcalrank.make_label_ranking(20, 4, 3, random_state=0)
+    assert_type(orders, datasets.LabelRankingData)
+    assert_type(orders.item_names, list[str])
+    assert isinstance(found.law, datasets.LabelMixture)
+    assert isinstance(orders.law, datasets.OrderMixture)
+    assert_type(found.law.bayes_value("dcg"), float)
+    assert_type(orders.law.bayes_positions(), Ints)
+    path = folder / "letor.txt"
+    path.write_text("1 qid:1 1:0.5 2:1\n0 qid:1 1:0.2 2:0\n2 qid:2 1:0.1 2:3\n")
+    assert_type(skcalrank.load_letor(path), datasets.RankingData)
+    for chunk in skcalrank.load_letor(path, chunk_rows=2):
+        assert_type(chunk, datasets.RankingData)
+    table = folder / "table.csv"
+    table.write_text("qid,label,a\n1,0,2\n1,1,3\n")
+    assert_type(skcalrank.load_table(table), datasets.RankingData)
+    for chunk in skcalrank.load_table(table, chunk_rows=2):
+        assert_type(chunk, datasets.RankingData)
+    readers: list[Callable[[str], datasets.LabelRankingData]] = [
+        skcalrank.load_label_ranking,
+        skcalrank.load_preflib,
+        skcalrank.load_sushi,
+    ]
+    films: list[Callable[[str], datasets.MovieLensData]] = [skcalrank.load_movielens]
+    assert readers + films
+
+
+def splits() -> None:
+    X, y, qid = made()
+    assert_type(skcalrank.train_test_query_split(X, y, qid=qid, random_state=0), list[Any])
+    for splitter in (skcalrank.QueryKFold(3), model_selection.QueryShuffleSplit(2)):
+        for train, test in splitter.split(X, y, qid):
+            assert_type(train, Ints)
+            assert_type(test, Ints)
+        assert_type(splitter.get_n_splits(), int)
+
+
+# -- measures and comparisons ----------------------------------------------------------------
+
+
+def functions() -> None:
+    X, y, qid = made()
+    for metric in (
+        metrics.auc_score,
+        metrics.average_precision_score,
+        metrics.f1_at_k_score,
+        metrics.hit_at_k_score,
+        metrics.precision_at_k_score,
+        metrics.r_precision_score,
+        metrics.rbp_score,
+        metrics.recall_at_k_score,
+        metrics.reciprocal_rank_score,
+    ):
+        assert_type(metric(y, X[:, 0], qid=qid, relevance_level=1.0), float)
+    for other in (
+        metrics.dcg_score,
+        metrics.err_score,
+        metrics.eru_score,
+        metrics.kendall_score,
+        metrics.ndcg_score,
+        metrics.pairwise_disagreement_loss,
+        metrics.spearman_score,
+    ):
+        assert_type(other(y, X[:, 0], qid=qid), float)
+    assert_type(metrics.ndcg_score(y, X[:, 0], qid=qid, k=5, average=False), Floats)
+    assert_type(metrics.measure_score("map", y, X[:, 0], qid=qid), float)
+    assert_type(metrics.measure_score("map", y, X[:, 0], qid=qid, average=False), Floats)
+    several = metrics.evaluate(y, X[:, 0], ["ndcg@5", "map"], qid=qid)
+    assert_type(several, dict[Any, float])
+    each = metrics.evaluate(y, X[:, 0], {"a": "ndcg@5"}, qid=qid, average=False)
+    assert_type(each, dict[Any, Floats])
+
+
+def scorers() -> None:
+    X, y, qid = made()
+    scorer = skcalrank.get_scorer("ndcg@5")
+    assert_type(scorer, metrics.RankingScorer)
+    assert_type(scorer(skcalrank.NDCGRanker().fit(X, y, qid), X, y, qid=qid), float)
+    assert_type(skcalrank.get_scorer_names(), list[str])
+
+
+def comparisons() -> None:
+    X, y, qid = made()
+    systems = {"a": X[:, 0], "b": -X[:, 0]}
+    found = evaluation.compare(y, systems, ["ndcg@5", "map"], qid=qid, baseline="a")
+    assert_type(found, evaluation.Comparison)
+    assert_type(found.to_frame()["p"].min(), Any)
+    assert_type(found.to_markdown(), str)
+    assert_type(found.to_latex() + found.to_html() + found.to_csv() + found.caption(), str)
+    assert_type(found.query_differences("a", "b", measure="map"), Floats)
+    assert_type(found.systems, list[str])
+    assert_type(found.values, Floats)
+    assert_type(found.differences[0].difference, float)
+    values = evaluation.compare_values(
+        {"a": {"map": [0.1, 0.4, 0.3, 0.5, 0.2, 0.6]}, "b": {"map": [0.5, 0.2, 0.3, 0.1, 0.4, 0.2]}}
+    )
+    assert_type(values, evaluation.Comparison)
+    estimators = {"a": skcalrank.NDCGRanker(), "b": skcalrank.PairwiseHingeRanker()}
+    crossed = evaluation.cross_compare(estimators, X, y, qid, ["map"], cv=3)
+    assert_type(crossed, evaluation.Comparison)
+
+
+def runs() -> None:
+    X, y, qid = made()
+    run = evaluation.load_run(evaluation.to_run(X[:, 0], qid))
+    qrels = evaluation.load_qrels(evaluation.to_qrels(y, qid))
+    assert_type(run, dict[str, dict[str, float]])
+    assert_type(evaluation.evaluate_run(run, qrels, ["map"]), dict[Any, float])
+    each = evaluation.evaluate_run(run, qrels, ["map"], average=False)
+    assert_type(each, dict[Any, dict[str, float]])
+    frame = evaluation.rank_frame(skcalrank.NDCGRanker().fit(X, y, qid), X, qid, k=2)
+    assert len(frame) == 60
+
+
+class Reciprocal(measures.PositionalMeasure):
+    """A measure of one's own."""
+
+    name = "reciprocal"
+
+    def targets(self, y: Any, queries: Any) -> Floats:
+        return np.asarray(y, dtype=float)
+
+    def basis(self, positions: Any, queries: Any) -> Floats:
+        found: Floats = 1.0 / np.asarray(positions)
+        return found
+
+
+def objects() -> None:
+    every: list[measures.Measure] = [
+        *(measures.AUC(), measures.DCG(5), measures.ERR(5), measures.ERU(), measures.F1(5)),
+        *(measures.NDCG(5), measures.RBP(p=0.5), measures.AveragePrecision(), measures.Kendall()),
+        *(measures.HitRate(3), measures.PairwiseDisagreement(), measures.Precision(3)),
+        *(measures.RPrecision(), measures.Recall(3), measures.ReciprocalRank()),
+        *(measures.Spearman(), measures.get_measure("ndcg@5", convention="sklearn")),
+        Reciprocal(),
+    ]
+    pairs = [each for each in every if isinstance(each, measures.PairMeasure)]
+    assert_type(pairs, list[measures.PairMeasure])
+    assert_type(every[0].full_name, str)
+    assert_type(measures.MEASURES, dict[str, type[measures.Measure]])
+
+
+def surrogates() -> None:
+    twice: Callable[[Any], Any] = lambda v: 2.0 * np.ones_like(v)  # noqa: E731
+    every: list[losses.Loss] = [
+        *(losses.BregmanKL(), losses.BregmanLogistic(), losses.DifferentiableHinge()),
+        *(losses.Exponential(), losses.Logistic(), losses.Squared(), losses.SquaredHinge()),
+        *(losses.PairwiseExponential(), losses.PairwiseLogistic(), losses.PairwiseSquared()),
+        losses.PairwiseTemplate(
+            lambda x: np.exp(-x), lambda x: -np.exp(-x), lambda x: np.exp(-x), name="steps"
+        ),
+        losses.BregmanTemplate((np.square, lambda v: 2.0 * v, twice), (np.exp, np.exp, np.log)),
+        losses.get_loss("logistic", eta=2.0),
+    ]
+    of_preferences: list[losses.PreferenceLoss] = [
+        *(losses.PreferenceExponential(), losses.PreferenceHinge()),
+        *(losses.PreferenceLogistic(), losses.PreferenceSquaredHinge()),
+    ]
+    points = [each for each in every if isinstance(each, losses.PointwiseLoss)]
+    assert_type(points, list[losses.PointwiseLoss])
+    assert_type(losses.LOSSES, dict[str, type[losses.Loss]])
+    assert_type(losses.PREFERENCE_LOSSES, dict[str, type[losses.PreferenceLoss]])
+    assert of_preferences
+
+
+def prediction_maps() -> None:
+    U = np.array([[0.0, 3.0, 0.0], [0.0, 0.0, 2.0], [1.0, 0.0, 0.0]])
+    assert_type(preds.sort_positions(U[0]), Ints)
+    assert_type(preds.topological_positions(U), Ints)
+    assert_type(preds.feedback_arc_positions(U), preds.PredResult)
+    assert_type(preds.map_positions(U, method="beam").positions, Ints)
+    assert_type(preds.get_pred("beam", "map"), preds.Pred)
+    assert_type(preds.preds_for("map"), dict[str, preds.Pred])
+    assert preds.PREDS
+
+
+def structures() -> None:
+    comparisons = judged()
+    for structure in (
+        aggregation.borda,
+        aggregation.bradley_terry,
+        aggregation.mean_log_odds,
+        aggregation.principal_eigenvector,
+        aggregation.thurstone_mosteller,
+        aggregation.win_rate,
+    ):
+        assert_type(structure(comparisons), Floats)
+    assert_type(aggregation.log_odds(comparisons), list[Any])
+    assert_type(aggregation.mean_adjacency(comparisons), list[Any])
+    _, y, qid = made()
+    sessions = skcalrank.sample_sessions((1 + y) / 4, qid, n_sessions=60, random_state=0)
+    assert_type(aggregation.cascade(sessions), Floats)
+
+
+def theory() -> None:
+    law = calibration.LabelDistribution([[0, 1, 1], [1, 0, 0]], [0.75, 0.25])
+    assert_type(law.bayes_value("ndcg"), float)
+    gap = calibration.calibration_gap("squared", "sort", "ndcg", law)
+    assert_type(gap, calibration.CalibrationGap)
+    assert_type(gap.calibrated, bool | None)
+    assert_type(calibration.c_phi("ndcg", 3), float)
+    found = calibration.find_counterexample("logistic", "sort", "map", n_tries=1, random_state=0)
+    assert_type(found, calibration.LabelDistribution | calibration.SharedRows | None)
+    assert_type(calibration.inconsistency_level("squared", "sort", "precision@1", 3), float)
+    value = calibration.calibration_function("squared", "sort", "precision@1", 3, 0.1)
+    assert_type(value, float | Any)
+    bound = calibration.regret_bound("ndcg", "squared", 0.1, r=3, max_target=1.0)
+    assert_type(bound, float | Any)
+    EY = np.array([[0.0, 0.8], [0.2, 0.0]])
+    for condition in (calibration.dag_condition, calibration.low_noise_condition):
+        assert_type(condition(EY), calibration.Condition)
+    assert_type(calibration.reinforce_condition(EY).holds, bool)
+    assert_type(calibration.score_condition(EY, [0.8, 0.2]).margin, float)
+    X, y, qid = made()
+    ranker = skcalrank.PairwiseDisagreementRanker(surrogate="pairwise").fit(X, y, qid)
+    report = calibration.noise_report(ranker, X, qid)
+    assert_type(report, calibration.NoiseReport)
+    assert_type(report.equal_share, float)
+    assert calibration.CONDITIONS
+    assert calibration.SURROGATES
+
+
+# -- tools -----------------------------------------------------------------------------------
+
+
+def steps() -> None:
+    X, y, qid = made()
+    steps = pipeline.make_query_pipeline(
+        preprocessing.QueryScaler(),
+        preprocessing.QueryContext(["mean"]),
+        preprocessing.QuantileHinges(3),
+        skcalrank.NDCGRanker(),
+    )
+    assert_type(steps, pipeline.QueryPipeline)
+    assert_type(steps.fit(X, y, qid), pipeline.QueryPipeline)
+    assert_type(steps.predict(X, qid), Floats)
+    assert_type(steps.score(X, y, qid), float)
+    assert_type(steps.top_k(X, qid), Ints)
+    assert_type(preprocessing.signed_log1p(X), Floats)
+    ridge = linear_model.GramRidge([1.0, 2.0]).fit(X, np.column_stack([y, y]))
+    assert_type(ridge, linear_model.GramRidge)
+    assert_type(ridge.predict(X), Floats)
+
+
+def explanations() -> None:
+    X, y, qid = made()
+    ranker = skcalrank.NDCGRanker().fit(X, y, qid)
+    found = inspection.explain_order(ranker, X, 0, 1)
+    assert_type(found, inspection.Explanation)
+    assert_type(found.total, float)
+    assert_type(found.contributions, Floats)
+    assert_type(found.to_string(), str)
+
+
+def files(folder: Path) -> None:
+    X, y, qid = made()
+    ranker = skcalrank.NDCGRanker().fit(X, y, qid)
+    persistence.save_model(ranker, folder / "ranker.skops", author="me")
+    assert_type(persistence.read_header(folder / "ranker.skops"), dict[str, Any])
+    again: skcalrank.NDCGRanker = persistence.load_model(folder / "ranker.skops")
+    assert_type(again.predict(X), Floats)
+
+
+def exports() -> None:
+    X, y, qid = made()
+    ranker = skcalrank.NDCGRanker().fit(X, y, qid)
+    names = ["a", "b", "c"]
+    assert_type(export.to_json(ranker, feature_names=names), str)
+    assert_type(export.to_sql(ranker, feature_names=names), str)
+    assert_type(export.to_elasticsearch(ranker, "ranker", feature_names=names), str)
+    assert_type(export.to_opensearch(ranker, "ranker", feature_names=names), str)
+    # With libraries that may not be there.
+    trees: list[Callable[[Any], str]] = [export.to_engine]
+    graphs: list[Callable[[Any], Any]] = [export.to_onnx]
+    registers: list[Callable[[], None]] = [export.register_converters]
+    assert len(trees) + len(graphs) + len(registers) == 3
+
+
+def engines() -> None:
+    assert_type(boosting.group_sizes(made().qid), Ints)
+    callbacks: list[Callable[..., Any]] = [
+        *(boosting.lightgbm_metric("ndcg@5"), boosting.lightgbm_objective("ndcg@5")),
+        *(boosting.xgboost_metric("map"), boosting.xgboost_objective("map", eta=None)),
+    ]
+    partitions: list[Callable[[Any, Any, Any], tuple[Any, ...]]] = [partition_by_query]
+    assert callbacks + partitions
+
+
+def pictures() -> None:
+    X, y, qid = made()
+    ranker = skcalrank.NDCGRanker().fit(X, y, qid)
+    found = evaluation.compare(y, {"a": X[:, 0], "b": -X[:, 0]}, ["map"], qid=qid)
+    at_k = displays.MeasureAtKDisplay.from_estimator(ranker, X, y, qid=qid, k=3)
+    assert_type(at_k, displays.MeasureAtKDisplay)
+    assert_type(at_k.plot(), displays.MeasureAtKDisplay)
+    assert_type(
+        displays.ComparisonDisplay.from_comparison(found, kind="means"), displays.ComparisonDisplay
+    )
+    assert_type(
+        displays.QueryDifferenceDisplay.from_comparison(found), displays.QueryDifferenceDisplay
+    )
+    assert_type(
+        displays.ContributionDisplay.from_estimator(ranker, X, 0, 1), displays.ContributionDisplay
+    )
+    values: Mapping[str, list[list[float]]] = {"a": [[0.2, 0.1], [0.1, 0.1]]}
+    curve = displays.RegretCurveDisplay.from_results([10, 100], values)
+    assert_type(curve.slopes, dict[str, float])
+    bound = displays.RegretBoundDisplay.from_regrets([0.0, 0.1], [0.0, 0.1], bound=np.sqrt)
+    assert_type(bound.largest_ratio, float)
+    pairs = displays.PairMatrixDisplay.from_predictions([[0.0, 1.0], [0.0, 0.0]])
+    assert_type(pairs.n_against, int)
+    regret = displays.CalibrationFunctionDisplay.from_values([0.0, 0.1], [0.0, 0.01])
+    assert_type(regret, displays.CalibrationFunctionDisplay)
+
+
+if __name__ == "__main__":
+    assert_type(skcalrank.__version__, str)
+    skcalrank.show_versions()
