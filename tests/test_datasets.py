@@ -370,12 +370,12 @@ def test_what_is_no_group_size(sizes, bad, chunk_rows, tmp_path):
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_chunks_take_the_memory_of_one(suffix, tmp_path):
     row = " ".join(f"{j}:0.25" for j in range(1, 21))
-    lines = "".join(f"{i % 3} qid:{i // 10} {row}\n" for i in range(6000))
+    lines = "".join(f"{i % 3} qid:{i // 10} {row}\n" for i in range(12_000))
     path = write(tmp_path / f"long.txt{suffix}", lines)
     peaks = {}
     for chunk_rows in (100, 10**9):
         tracemalloc.start()
-        assert sum(len(y) for _, y, _ in load_letor(path, chunk_rows=chunk_rows)) == 6000
+        assert sum(len(y) for _, y, _ in load_letor(path, chunk_rows=chunk_rows)) == 12_000
         peaks[chunk_rows] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peaks[100] < peaks[10**9] / 10

@@ -11,15 +11,9 @@ from numpy.typing import DTypeLike
 from ..data import check_count
 from ._container import RankingData
 from ._files import read_bytes
-from ._letor_lines import (
-    Form,
-    check_dtype,
-    group_sizes,
-    line_numbers,
-    matrix,
-    parse_whole,
-    read_chunks,
-)
+from ._letor_chunks import read_chunks
+from ._letor_groups import group_sizes
+from ._letor_lines import Form, check_dtype, line_numbers, matrix, parse_whole
 
 
 def load_letor(
@@ -89,6 +83,8 @@ def load_letor(
     [RankingData(2 rows, 2 features, 1 queries), RankingData(1 rows, 2 features, 1 queries)]
     """
     check_dtype(dtype)
+    if n_features is not None:
+        check_count("n_features", n_features, "or None for the largest feature that occurs")
     path, form = Path(path), Form(n_features, dtype, sparse)
     if chunk_rows is not None:
         check_count("chunk_rows", chunk_rows, "or None to read the whole file")
