@@ -123,15 +123,17 @@ def needs(package) -> Any:
 def _csv_frames(path, columns, chunk_rows, separator=","):
     refuse_pipe(path)
     pandas = needs("pandas")
-    missing = {"keep_default_na": False, "na_values": [""]} if columns.verbatim else {}
-    read_csv = partial(pandas.read_csv, path, sep=separator, index_col=False, **missing)
+    options = {"keep_default_na": False, "na_values": [""]} if columns.verbatim else {}
+    if _version(pandas) < (3, 1):  # would change the last bit of numbers
+        options["float_precision"] = "round_trip"
+    read_csv = partial(pandas.read_csv, path, sep=separator, index_col=False, **options)
     # pandas gives columns of one name different ones.
     names = read_csv(header=None, nrows=1, dtype=str)
     _refuse_twins(path, names.iloc[0].dropna())
     # Names are text: what one chunk takes for numbers another might not.
     text = {columns.qid: str, columns.document: str}
     widths = _Widths(path, separator)
-    if pandas.__version__ < "3":  # cuts off the first row of a chunk without a word
+    if _version(pandas) < (3, 0):  # cuts off the first row of a chunk without a word
         widths.check()
     if chunk_rows is None:
         yield widths.checked(lambda: read_csv(dtype=text))
@@ -139,6 +141,10 @@ def _csv_frames(path, columns, chunk_rows, separator=","):
     with read_csv(dtype=text, chunksize=chunk_rows) as frames:
         while (frame := widths.checked(lambda: next(frames, None))) is not None:
             yield frame
+
+
+def _version(package) -> tuple[int, ...]:
+    return tuple(map(int, package.__version__.split(".")[:2]))
 
 
 class _Widths:
