@@ -14,9 +14,10 @@ __all__ = ["all_rankers", "expected_failed_checks"]
 
 
 def all_rankers() -> list[tuple[str, type]]:
-    """Every ranker class but BoostedRanker, by name.
+    """Return every ranker class but BoostedRanker and MultiLabelRanker, by name.
 
-    Its trees do not split the few rows of a test: give it small leaves, and check it by itself.
+    The trees of BoostedRanker do not split the few rows of a test: give it small leaves, and check
+    it by itself. MultiLabelRanker takes a MultiLabelTarget, and not one label of each document.
 
     Returns
     -------

@@ -309,9 +309,9 @@ def refused():
     nested = ColumnTransformer([("one", QueryScaler(), [0])])
     yield "nested", [nested], "ColumnTransformer reads all documents of the query"
     yield "stack", tabular_ranker(trees=None), "fit with normalize='pooled'"
-    yield "link", NDCGRanker(PoissonRegressor()), "function of what is linear .* to_onnx"
+    yield "link", NDCGRanker(PoissonRegressor()), "function of a sum that is linear .* to_onnx"
     yield "trees", NDCGRanker(HistGradientBoostingRegressor()), r"no coef_.* to_onnx"
-    yield "step", [PCA()], "PCA is no step .* replace it by one of StandardScaler"
+    yield "step", [PCA()], "PCA is not a step .* replace it by one of StandardScaler"
     yield "function", [FunctionTransformer(np.log1p)], "use signed_log1p"
     yield "late logs", [MinMaxScaler(), logs()], "before any other step"
     yield "cubic", [SplineTransformer()], "set degree=1"
@@ -343,7 +343,7 @@ def test_what_cannot_be_written_says_why(ranker, match, write, problem):
 def test_equal_knots_are_refused(problem):
     X, y, qid = problem
     X[20:] = 0.0
-    with pytest.raises(ValueError, match="use QuantileHinges"):
+    with pytest.raises(ValueError, match="Use QuantileHinges"):
         to_json(fitted([splines()], (X, y, qid)), feature_names=NAMES)
 
 

@@ -1,6 +1,6 @@
-"""Ranking data: made with a known law, embedded, or read from files.
+"""Ranking data: made with a known distribution, embedded, or read from files.
 
-Names in ``__all__`` are public; the others are for the rooms of the package.
+Names in ``__all__`` are public; the others are for other modules of the package.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _N_AHEAD = 3
 
 
 def plain_or_compressed(path: Path) -> Path | None:
-    """Return the file of that name, plain or with a suffix of ``OPENERS``; None without one."""
+    """Return the file of a name, plain or with a suffix of ``OPENERS``; None if there is none."""
     candidates = (path.with_name(path.name + suffix) for suffix in ("", *OPENERS))
     return next((file for file in candidates if file.exists()), None)
 
@@ -46,7 +46,7 @@ def without_packing(path: Path) -> Path:
 
 
 def refuse_pipe(path: Path):
-    """Raise for what cannot be read a second time."""
+    """Raise for a pipe or a device, which cannot be read a second time."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ValueError(
             f"{path} is a pipe or a device, and a file is read more than once: save it first."
@@ -55,9 +55,9 @@ def refuse_pipe(path: Path):
 
 @contextmanager
 def reading(path: Path):
-    """Turn whatever a damaged file makes of its readers into a ValueError that names it.
+    """Turn the errors that readers raise for a damaged file into a ValueError that names it.
 
-    What the system says of a file, such as that there is none, stays as it is.
+    Errors of the system, such as that there is no such file, stay as they are.
     """
     try:
         yield

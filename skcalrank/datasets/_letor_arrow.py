@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-# Of these, Arrow and Python take the same texts for the same numbers, or Arrow refuses them.
+# Arrow and Python read the same numbers from texts of these characters, or Arrow refuses them.
 _DECIMALS = b"0123456789.-+eE"
 _ROWS = bytes.maketrans(b": ", b",\n")
 _LARGEST = 1 << 30

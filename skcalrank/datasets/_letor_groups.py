@@ -20,13 +20,13 @@ def group_sizes(path: Path, n_rows: int | None = None) -> np.ndarray:
     if found is None:
         raise ValueError(
             f"{path} has lines without qid:..., and there is no {without_packing(path).name}.query "
-            "with group sizes beside it: nothing says which rows are a query."
+            "with group sizes beside it: add one, or a qid to each line."
         )
     words = read_bytes(found).split()
     bad = [word for word in words if not word.isdigit() or len(word) > 18]
     if bad:
         raise ValueError(
-            f"{found} holds {bad[0].decode(errors='replace')!r}, which is no group size."
+            f"{found} holds {bad[0].decode(errors='replace')!r}, which is not a group size."
         )
     sizes = np.array(words, dtype=np.intp)
     if n_rows is not None and sizes.sum() != n_rows:

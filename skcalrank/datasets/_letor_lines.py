@@ -16,12 +16,12 @@ from ..data import each
 from ._files import LARGE_BYTES, Block, line_blocks
 from ._letor_arrow import parse_plain
 
-# What Python takes for a part of a number, before the comment of a line.
+# Python takes an underscore for a part of a number; this finds one before the comment of a line.
 _UNDERSCORE = re.compile(rb"^[^#\n_]*_[^\s#]*", re.MULTILINE)
 
 
 class Form(NamedTuple):
-    """How the rows are wanted; see :func:`~skcalrank.datasets.load_letor`."""
+    """Options of reading rows; see :func:`~skcalrank.datasets.load_letor`."""
 
     n_features: int | None = None
     dtype: Any = np.float64
@@ -56,7 +56,7 @@ def check_dtype(dtype):
 
 
 def _parse_numbers(content, form):
-    # Most users never read such a file, and the import takes a while.
+    # The import takes a while, and most users never read such a file.
     from sklearn.datasets import load_svmlight_file
 
     with io.BytesIO(content) as file:
@@ -79,7 +79,7 @@ def _converted(X, dtype):
     values = X.data if issparse(X) else X
     with np.errstate(invalid="ignore"):
         data = values.astype(dtype)
-    # Above 2^53 a double may stand for other integers, too.
+    # From 2^53 on, several integers have the same double.
     lost = (data != values) | (np.abs(values) >= 2.0**53)
     if lost.any():
         feature = (X.indices[lost] if issparse(X) else np.nonzero(lost)[1])[0] + 1
@@ -169,7 +169,7 @@ def _stacked(parts):
 
 
 def _as_scikit_learn_has_it(X, form):
-    """Return a CSR matrix of the class and the types that its version and settings tell."""
+    """Return a CSR matrix of the class and the types that scikit-learn returns."""
     like, _, _ = _parse_numbers(b"0\n", form)
     X = type(like)(X)
     X.indices = X.indices.astype(np.promote_types(X.indices.dtype, like.indices.dtype), copy=False)
@@ -189,7 +189,7 @@ def _as_csr(part, width):
 
 
 def matrix(path: Path, X, form: Form, numbers: Iterable[int]):
-    """Return X as wanted; raise where one large feature would fill the memory with zeros."""
+    """Return X as `form` asks for; raise if one large feature fills the memory with zeros."""
     if form.sparse or isinstance(X, np.ndarray):
         return X
     n_bytes = X.shape[0] * X.shape[1] * X.dtype.itemsize

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Value(NamedTuple):
-    """What a curve is a function of: a feature, or its signed logarithm.
+    """Argument of a curve: a feature, or its signed logarithm.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class Additive(NamedTuple):
     ----------
     constant : float
     slopes : dict
-        What each value is multiplied by.
+        Weight of each value.
     hinges : dict
-        What each hinge is multiplied by.
+        Weight of each hinge.
     """
 
     constant: float
@@ -51,7 +51,7 @@ class Additive(NamedTuple):
     hinges: dict[Hinge, float]
 
     def line(self) -> tuple[Value, float] | None:
-        """Return the value and the slope of a straight line of one feature; None of others."""
+        """Return the value and the slope of a straight line of one feature; None for other sums."""
         if self.hinges or len(self.slopes) != 1:
             return None
         [(value, slope)] = self.slopes.items()
@@ -62,7 +62,7 @@ class Additive(NamedTuple):
         return combined([(scale, self)], shift)
 
     def log(self) -> Additive | None:
-        """Return the signed logarithm; None where it is no sum of this kind."""
+        """Return the signed logarithm; None where it is not a sum of this kind."""
         if self.line() is None or self.constant != 0:
             return None
         [(value, slope)] = self.slopes.items()
@@ -71,7 +71,7 @@ class Additive(NamedTuple):
         return Additive(0.0, {Value(value.feature, True): 1.0}, {})
 
     def hinge(self, start: float, end: float) -> Additive | None:
-        """Return a hinge of the sum; None where it is no sum of this kind."""
+        """Return a hinge of the sum; None where it is not a sum of this kind."""
         found = self.line()
         if found is None:
             return None

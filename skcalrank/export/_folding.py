@@ -39,7 +39,7 @@ _STEPS = (
 )
 _OTHERWISE = "to_onnx exports it"
 
-# Predictions are linear where they are so up to this, relative to the largest of them.
+# Tolerance of the check that predictions are linear, relative to the largest prediction.
 _TOLERANCE = 1e-6
 
 
@@ -90,13 +90,13 @@ def _check_linear(model, coef, intercept):
     """Raise for a link, such as the exponential function of PoissonRegressor."""
     points = np.random.default_rng(0).normal(size=(8, len(coef)))
     with warnings.catch_warnings():
-        # Of names that rows made here have not.
+        # A model that was fitted to a data frame warns of rows without names.
         warnings.simplefilter("ignore")
         found = np.ravel(model.predict(points))
     expected = points @ coef + intercept
     if not np.allclose(found, expected, rtol=0.0, atol=_TOLERANCE * np.abs(expected).max()):
         raise ValueError(
-            f"{type(model).__name__} predicts a function of what is linear in the features: "
+            f"{type(model).__name__} predicts a function of a sum that is linear in the features: "
             f"{_OTHERWISE}."
         )
 
@@ -110,20 +110,20 @@ def _columns(step, columns) -> list[Additive]:
         if isinstance(step, kinds):
             return fold(step, columns)
     raise ValueError(
-        f"{type(step).__name__} is no step that can be written with a linear ranker: {_OTHERWISE}, "
-        f"or replace it by one of {_STEPS}."
+        f"{type(step).__name__} is not a step that can be written with a linear ranker: "
+        f"{_OTHERWISE}, or replace it by one of {_STEPS}."
     )
 
 
 def _of_parts(step, columns):
-    """Columns of a pipeline of transformers."""
+    """Return the columns of a pipeline of transformers."""
     for part in steps_of(step):
         columns = _columns(part, columns)
     return columns
 
 
 def _beside(step, columns):
-    """Columns of a FeatureUnion."""
+    """Return the columns of a FeatureUnion."""
     if step.transformer_weights:
         raise ValueError("FeatureUnion has transformer_weights: scale the columns in its parts.")
     parts = [part for _, part in step.transformer_list if part != "drop"]
@@ -131,7 +131,7 @@ def _beside(step, columns):
 
 
 def _by_columns(step, columns):
-    """Columns of a ColumnTransformer."""
+    """Return the columns of a ColumnTransformer."""
     if step.transformer_weights:
         raise ValueError(
             "ColumnTransformer has transformer_weights: scale the columns in its parts."
@@ -199,14 +199,14 @@ def _hinge(step, column, start, end) -> Additive:
     found = column.hinge(float(start), float(end))
     if found is None:
         raise ValueError(
-            f"{type(step).__name__} bends columns that are no straight lines of single features: "
+            f"{type(step).__name__} bends columns that are not straight lines of single features: "
             f"{_OTHERWISE}, or put it before the other steps."
         )
     return found
 
 
 def _splines(step, columns):
-    """Columns of a SplineTransformer: curves that are straight between the knots."""
+    """Return the columns of a SplineTransformer, curves that are straight between the knots."""
     found = []
     for column, knots in zip(columns, knots_of(step)):
         pieces = [_hinge(step, column, *ends) for ends in pairwise(knots)]
@@ -226,8 +226,8 @@ def knots_of(step: SplineTransformer) -> list[Any]:
     found = [spline.t[1:-1] for spline in step.bsplines_]
     if any((np.diff(knots) <= 0).any() for knots in found):
         raise ValueError(
-            "SplineTransformer has equal knots, as of features with many equal values: use "
-            "QuantileHinges, which has one knot of them."
+            "SplineTransformer has equal knots, as features with many equal values give: its "
+            "curves jump there, and hinges do not. Use QuantileHinges, which keeps one of them."
         )
     return found
 
@@ -235,7 +235,7 @@ def knots_of(step: SplineTransformer) -> list[Any]:
 def rises_of(step: SplineTransformer, knots: Any) -> Any:
     """Return by how much each function of a feature rises from each knot to the next.
 
-    It is 1 at its knot, and 0 at the others.
+    A function is 1 at its knot, and 0 at the others.
     """
     heights = np.eye(len(knots))[: None if step.include_bias else -1]
     return np.diff(heights, axis=1)

@@ -20,7 +20,7 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
         (:func:`~skcalrank.preprocessing.signed_log1p`), hinges, splines of degree 1 and feature
         selection before it are written with it, as functions of the features of the pipeline.
     feature_names : list of str, default=None
-        Names of the features; None are those of the data frame of `fit`.
+        Names of the features; None takes the names of the data frame of `fit`.
 
     Returns
     -------
@@ -78,14 +78,14 @@ def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
     ranker, feature_names
         As in :func:`to_json`; the names of the features are those of the columns.
     quote : str, default='"'
-        What names of columns are put in: ``"`` by the standard, a backtick in MySQL, BigQuery and
-        Spark.
+        Character around names of columns: ``"`` in the standard, a backtick in MySQL, BigQuery
+        and Spark.
 
     Returns
     -------
     expression : str
-        To be ordered by, descending. It is made of numbers, columns, ``+``, ``-``, ``*``, ``/``,
-        ``CASE`` and, for logarithms, ``LN``. NULL where a column is NULL.
+        Expression to order by, descending. It consists of numbers, columns, ``+``, ``-``, ``*``,
+        ``/``, ``CASE`` and, for logarithms, ``LN``; it is NULL where a column is NULL.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
 
 
 def _number(value: float) -> str:
-    # With an exponent it is a number in floating point, and no decimal.
+    # An exponent makes a number one in floating point, and not a decimal.
     text = repr(float(value))
     text = text if "e" in text else f"{text}e0"
     return f"({text})" if text.startswith("-") else text

@@ -1,4 +1,4 @@
-"""Boosted trees as nested splits, whatever library grew them."""
+"""Boosted trees of every library as nested splits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from ..rankers import is_ranker
 from ._reasons import check_exportable, part_of, unwrapped
 
-# Sums of trees are those of the library up to this, relative to the largest of them.
+# Tolerance of the check that trees add up to the scores of the library, relative to the largest.
 _TOLERANCE = 1e-5
 
 # LightGBM reads numbers up to this size as zero.
@@ -22,17 +22,17 @@ _ZERO = float(np.float32(1e-35))
 
 
 class Split(NamedTuple):
-    """Rows whose feature is below a threshold, and the others.
+    """Split of rows into those whose feature is below a threshold, and the others.
 
     Attributes
     ----------
     feature : int
     threshold : float
-        In single precision, as the features are.
+        In single precision, as the features.
     below, above : Split or float
-        Float is the value of a leaf.
+        The next split, or the value of a leaf.
     missing_below : bool
-        Where missing values go.
+        Whether missing values go below.
     """
 
     feature: int
@@ -59,7 +59,7 @@ def ensemble_of(model: Any) -> Ensemble | None:
     Raises
     ------
     ValueError
-        If they are trees of a kind that cannot be written as splits of numbers.
+        If the trees cannot be written as splits of numbers.
     """
     model = unwrapped(model)
     if is_ranker(model) and part_of(model) is not None:
@@ -80,7 +80,7 @@ def ensemble_of(model: Any) -> Ensemble | None:
 
 
 def _boosters(model) -> Iterator[tuple[Any, float]]:
-    """Yield the parts of a model that are trees, and what they are multiplied by."""
+    """Yield the parts of a model that are trees, and their weights."""
     if isinstance(model, Pipeline) or not hasattr(model, "predict"):
         return
     if hasattr(model, "model_weights_"):
@@ -174,14 +174,14 @@ def _of_lightgbm(node) -> Tree:
 
 
 def _apart_from_zero(threshold: float) -> float:
-    """Return a threshold that has on one side what LightGBM reads as zero."""
+    """Return a threshold with all numbers that LightGBM reads as zero on one side."""
     if abs(threshold) > _ZERO:
         return threshold
     return _ZERO if threshold >= 0 else float(np.nextafter(-_ZERO, -np.inf))
 
 
 def _above(threshold: float) -> float:
-    """Return the number that x is below where x is at most a threshold, in single precision."""
+    """Return the single b for which x < b where a single x is at most a threshold."""
     largest = np.finfo(np.float32).max
     near = np.float32(np.clip(threshold, -largest, largest))
     # Next to zero, and to the largest number, numpy warns.
@@ -209,7 +209,7 @@ def value_of(tree: Tree, row: Any) -> float:
 
 
 def _constant(found, trees, n_features) -> float:
-    """Return what the library adds to the trees, or raise if it adds up something else."""
+    """Return the constant that the library adds to the trees; raise unless it adds up the trees."""
     rows = np.random.default_rng(0).normal(size=(4, n_features)).astype(np.float32)
     rows[1:] *= _sizes(trees, n_features)
     expected = np.sum([weight * _predicted(booster, rows) for booster, weight in found], axis=0)
@@ -229,7 +229,7 @@ def _sizes(trees, n_features):
     while waiting:
         tree = waiting.pop()
         if isinstance(tree, Split):
-            # Of infinite ones nothing would be a number.
+            # Infinite values would give NaN.
             size = min(abs(tree.threshold), 1e18)
             sizes[tree.feature] = max(sizes[tree.feature], size)
             waiting += [tree.below, tree.above]
@@ -242,7 +242,7 @@ def _predicted(booster, rows):
         return found.astype(float)
     if isinstance(booster, HistGradientBoostingRegressor):
         with warnings.catch_warnings():
-            # Of names that rows made here have not.
+            # A model that was fitted to a data frame warns of rows without names.
             warnings.simplefilter("ignore")
             return booster.predict(rows)
     return booster.predict(rows, raw_score=True)
