@@ -1,10 +1,10 @@
-"""Scores that are sums of curves of single features."""
+"""Scores that are sums of curves of single features, and of trees."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Value(NamedTuple):
@@ -35,7 +35,7 @@ class Hinge(NamedTuple):
 
 
 class Additive(NamedTuple):
-    """A constant, plus numbers times values of features, plus numbers times hinges.
+    """A constant, plus numbers times values of features, times hinges, and times trees.
 
     Attributes
     ----------
@@ -44,15 +44,18 @@ class Additive(NamedTuple):
         Weight of each value.
     hinges : dict
         Weight of each hinge.
+    trees : tuple of (float, Split or Kinds or float)
+        Trees whose features and categories have names, and their weights.
     """
 
     constant: float
     slopes: dict[Value, float]
     hinges: dict[Hinge, float]
+    trees: tuple[tuple[float, Any], ...] = ()
 
     def line(self) -> tuple[Value, float] | None:
         """Return the value and the slope of a straight line of one feature; None for other sums."""
-        if self.hinges or len(self.slopes) != 1:
+        if self.hinges or self.trees or len(self.slopes) != 1:
             return None
         [(value, slope)] = self.slopes.items()
         return (value, slope) if slope else None
@@ -86,13 +89,15 @@ def combined(parts: Iterable[tuple[float, Additive]], constant: float = 0.0) -> 
     """Return a constant plus numbers times sums."""
     slopes: dict[Value, float] = {}
     hinges: dict[Hinge, float] = {}
+    trees: list[tuple[float, Any]] = []
     for weight, part in parts:
         constant += weight * part.constant
         for value, slope in part.slopes.items():
             slopes[value] = slopes.get(value, 0.0) + weight * slope
         for hinge, height in part.hinges.items():
             hinges[hinge] = hinges.get(hinge, 0.0) + weight * height
-    return Additive(float(constant), slopes, hinges)
+        trees += [(weight * height, tree) for height, tree in part.trees]
+    return Additive(float(constant), slopes, hinges, tuple(trees))
 
 
 def check_finite(score: Additive) -> None:

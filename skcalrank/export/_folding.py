@@ -1,4 +1,4 @@
-"""Linear rankers, with the steps before them, as sums of curves of single features."""
+"""Linear rankers and trees, with the steps before them, as sums of curves and of trees."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from ._reasons import (
     steps_of,
     unwrapped,
 )
+from ._trees import Kinds, ensemble_of
 
 _STEPS = (
     "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, QuantileHinges, "
@@ -70,11 +71,7 @@ def _linear(model, columns) -> Additive:
     """Return the score of a model with coefficients."""
     coef = getattr(model, "coef_", None)
     if coef is None:
-        raise ValueError(
-            f"{type(model).__name__} is not linear in its features (no coef_): {_OTHERWISE}, "
-            "and to_elasticsearch takes the trees of BoostedRanker, HistGradientBoostingRegressor, "
-            "LightGBM and XGBoost."
-        )
+        return _trees(model, columns)
     coef = np.asarray(coef, dtype=float)
     if coef.size != len(columns):
         raise ValueError(
@@ -84,6 +81,38 @@ def _linear(model, columns) -> Additive:
     intercept = float(np.ravel(model.intercept_)[0])
     _check_linear(model, coef.ravel(), intercept)
     return combined(zip(coef.ravel().tolist(), columns), intercept)
+
+
+def _trees(model, columns) -> Additive:
+    """Return the score of boosted trees, and of the rankers that they begin at."""
+    found = ensemble_of(model)
+    if found is None:
+        raise ValueError(
+            f"{type(model).__name__} is not linear in its features (no coef_): {_OTHERWISE}, "
+            "and to_json and to_elasticsearch take the trees of BoostedRanker, "
+            "HistGradientBoostingRegressor, LightGBM and XGBoost."
+        )
+    trees = tuple((1.0, _named(tree, columns, found.categories)) for tree in found.trees)
+    starts = [(weight, _score(start, columns)) for weight, start in found.starts]
+    return combined([(1.0, Additive(found.constant, {}, {}, trees)), *starts])
+
+
+def _named(tree, columns, categories):
+    """Return a tree with the names of its features and categories."""
+    if isinstance(tree, float):
+        return tree
+    line = columns[tree.feature].line()
+    if columns[tree.feature].constant != 0 or line is None or line[0].log or line[1] != 1:
+        raise ValueError(
+            "Boosted trees split columns that the steps before them make: fit the trees without "
+            f"these steps, or {_OTHERWISE}."
+        )
+    below, above = (_named(each, columns, categories) for each in (tree.below, tree.above))
+    if isinstance(tree, Kinds):
+        names = [categories[tree.feature][number] for number in tree.categories]
+        names = [name.item() if isinstance(name, np.generic) else name for name in names]
+        tree = tree._replace(categories=names)
+    return tree._replace(feature=line[0].feature, below=below, above=above)
 
 
 def _check_linear(model, coef, intercept):

@@ -19,7 +19,7 @@ from ..rankers import RANKERS, MultiLabelRanker, is_ranker
 from ..stacking import StackingRanker
 from ._folding import knots_of, rises_of
 from ._reasons import check_exportable, is_stack, members_of, part_of, unwrapped
-from ._trees import Ensemble, Split, ensemble_of
+from ._trees import Ensemble, Split, ensemble_of, refuse_categories
 
 # The knots where pieces start, and those where they end.
 _NEIGHBORS = (slice(None, -1), slice(1, None))
@@ -192,14 +192,13 @@ def _scores(model, rows: Rows):
     """Return the operator that computes the scores of a model."""
     ops, model, version = _ops(), unwrapped(model), rows.version
     if is_stack(model):
-        scores = [
-            ops.OnnxMul(_scores(each, rows), np.array([w], _dtype(rows.X)), op_version=version)
-            for w, each in members_of(model)
-        ]
+        scores = [_weighted(*member, rows) for member in members_of(model)]
         return scores[0] if len(scores) == 1 else ops.OnnxSum(*scores, op_version=version)
     trees = ensemble_of(model)
     if trees is not None:
-        return _of_trees(trees, rows)
+        refuse_categories(model, trees)
+        scores = [_of_trees(trees, rows), *(_weighted(*start, rows) for start in trees.starts)]
+        return scores[0] if len(scores) == 1 else ops.OnnxSum(*scores, op_version=version)
     part = part_of(model) if is_ranker(model) else None
     if part is not None:
         return _scores(part, rows)
@@ -211,6 +210,11 @@ def _scores(model, rows: Rows):
     sub = import_module("skl2onnx.algebra.onnx_operator").OnnxSubEstimator
     shape = np.array([-1, rows.n_scores], dtype=np.int64)
     return ops.OnnxReshape(sub(model, rows.X, op_version=version), shape, op_version=version)
+
+
+def _weighted(weight, model, rows: Rows):
+    factor = np.array([weight], _dtype(rows.X))
+    return _ops().OnnxMul(_scores(model, rows), factor, op_version=rows.version)
 
 
 def _linear(model) -> LinearRegression:

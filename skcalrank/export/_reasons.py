@@ -66,6 +66,16 @@ def members_of(stack: Any) -> list[tuple[float, Any]]:
     return [(float(w), each) for w, each in zip(weights, stack.rankers_) if w > 0]
 
 
+def starts_of(model) -> list[tuple[float, Any]]:
+    """Return the rankers at whose scores the trees begin, and their weights."""
+    if not hasattr(model, "model_weights_"):
+        return []
+    scales, starts = np.atleast_1d(model.start_scale_), model.start_
+    starts = starts if len(scales) > 1 else [starts]
+    each = zip(scales * model.model_weights_, starts)
+    return [(float(weight), start) for weight, start in each if start is not None and weight]
+
+
 def check_exportable(model: Any) -> Any:
     """Return the part of a fitted model that is exported, or raise an error with the reason."""
     check_is_fitted(model)
@@ -82,8 +92,8 @@ def check_exportable(model: Any) -> Any:
         )
     elif is_ranker(model):
         refuse_map_of_pairs(model)
-        parts = [each for _, each in members_of(model)] if is_stack(model) else []
-        for part in [*parts, part_of(model)]:
+        parts = members_of(model) if is_stack(model) else starts_of(model)
+        for part in [*(each for _, each in parts), part_of(model)]:
             if part is not None:
                 check_exportable(part)
     return model

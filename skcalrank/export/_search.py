@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from ._folding import folded
 from ._reasons import check_exportable, names_of_features, steps_of, unwrapped
-from ._trees import Split, Tree, exportable_trees
+from ._trees import Split, Tree, trees_alone
 
 
 def to_elasticsearch(
@@ -111,16 +111,21 @@ def _trees_of(ranker):
     model = unwrapped(ranker)
     while isinstance(model, Pipeline):
         *before, model = steps_of(model)
-        if before and exportable_trees(model) is not None:
+        if before and trees_alone(model) is not None:
             raise ValueError(
                 "Boosted trees split the columns that the steps before them make, and the plugin "
                 "has the features alone: fit the trees without these steps, or use to_onnx."
             )
-    return exportable_trees(model)
+    return trees_alone(model)
 
 
 def _weights(ranker, names) -> dict[str, float]:
     score = folded(ranker, names)
+    if score.trees:
+        raise ValueError(
+            "The ranker adds trees to other scores, and a model of the plugin holds one kind: "
+            "export the rankers of the stack one by one, or use to_json or to_onnx."
+        )
     bent = sorted({hinge.value.feature for hinge in score.hinges})
     bent += sorted(value.feature for value in score.slopes if value.log)
     if bent:
@@ -195,7 +200,8 @@ def to_engine(ranker: Any) -> str:
     if len(model.model_weights_) > 1 or model.start_scale_:
         raise ValueError(
             f"{type(model).__name__} adds up {len(model.model_weights_)} models and its start, and "
-            "a file of the library holds one: fit with n_models=1 and start=None, or use to_onnx."
+            "a file of the library holds one model: fit with n_models=1 and start=None, or use "
+            "to_json or to_onnx."
         )
     text = model.__getstate__()["booster_"]
     if not isinstance(text, str):
