@@ -17,7 +17,8 @@ def all_rankers() -> list[tuple[str, type]]:
     """Return the ranker classes except Boosted-, Stacking- and MultiLabelRanker, by name.
 
     BoostedRanker with default parameters does not split the few rows of a test: check it
-    separately, with small leaves.
+    separately, with small leaves. MultiLabelRanker takes a MultiLabelTarget, and not one label of
+    each document.
 
     Returns
     -------

@@ -140,7 +140,7 @@ def test_one_feature_that_would_fill_the_memory(chunk_rows, tmp_path):
 def test_group_sizes_of_twenty_digits(tmp_path):
     (tmp_path / "a.txt").write_text("1 1:1\n")
     (tmp_path / "a.txt.query").write_text("99999999999999999999")
-    with pytest.raises(ValueError, match=r"a.txt.query holds '9999.*no group size"):
+    with pytest.raises(ValueError, match=r"a.txt.query holds '9999.*not a group size"):
         load_letor(tmp_path / "a.txt")
 
 

@@ -363,19 +363,19 @@ def test_chunks_of_a_pipe(tmp_path):
 def test_what_is_no_group_size(sizes, bad, chunk_rows, tmp_path):
     path = write(tmp_path / "a.txt", "1 1:1\n0 1:2\n1 1:3\n")
     write(tmp_path / "a.txt.query", sizes)
-    with pytest.raises(ValueError, match=f"a.txt.query holds {bad}, which is no group size"):
+    with pytest.raises(ValueError, match=f"a.txt.query holds {bad}, which is not a group size"):
         list(load_letor(path, chunk_rows=chunk_rows))
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_chunks_take_the_memory_of_one(suffix, tmp_path):
     row = " ".join(f"{j}:0.25" for j in range(1, 21))
-    lines = "".join(f"{i % 3} qid:{i // 10} {row}\n" for i in range(6000))
+    lines = "".join(f"{i % 3} qid:{i // 10} {row}\n" for i in range(12_000))
     path = write(tmp_path / f"long.txt{suffix}", lines)
     peaks = {}
     for chunk_rows in (100, 10**9):
         tracemalloc.start()
-        assert sum(len(y) for _, y, _ in load_letor(path, chunk_rows=chunk_rows)) == 6000
+        assert sum(len(y) for _, y, _ in load_letor(path, chunk_rows=chunk_rows)) == 12_000
         peaks[chunk_rows] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peaks[100] < peaks[10**9] / 10
@@ -457,7 +457,7 @@ def test_columns_of_tables(frame, tmp_path):
             "qid,label,a\n1,0,2\n,0,2\n",
             "bad.csv, row 2, column 'qid' has no value: every row must name its query. Drop",
         ),
-        ("qid,label,a\n1,0,2\n1,high,2\n", "bad.csv, row 2, column 'label' is no number: .*'high'"),
+        ("qid,label,a\n1,0,2\n1,high,2\n", "row 2, column 'label' is not a number: .*'high'"),
         ("qid,label,a\n1,0,2\n1,0,2,3\n", "line 3"),
     ],
 )
@@ -479,7 +479,7 @@ def test_bad_tables_in_chunks(tmp_path):
     with pytest.raises(ValueError, match=r"query '1' was in an earlier chunk"):
         list(read_table(path, Columns(), chunk_rows=1)[1])
     write(path, "qid,label,a\n1,0,2\n2,0,words\n")
-    with pytest.raises(ValueError, match=r"bad.csv, row 2, column 'a' is no number: .*'words'"):
+    with pytest.raises(ValueError, match=r"bad.csv, row 2, column 'a' is not a number: .*'words'"):
         list(read_table(path, Columns(), chunk_rows=1)[1])
 
 

@@ -13,6 +13,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import Lasso, PoissonRegressor
 from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -76,7 +77,18 @@ def score_of_json(text, X):
         v = log(column(X, hinge["feature"])) if hinge["log"] else column(X, hinge["feature"])
         part = (v - hinge["start"]) / (hinge["end"] - hinge["start"])
         scores += hinge["weight"] * np.clip(part, 0, 1)
+    for tree in found["trees"]:
+        scores += [value_of_node(tree, row) for row in X]
     return scores
+
+
+def value_of_node(node, row):
+    while "value" not in node:
+        x = row[NAMES.index(node["feature"])]
+        is_missing = x is None or x != x
+        branch = x in node["in"] if "in" in node else not is_missing and x < node["less"]
+        node = node[node["missing"] if is_missing else "yes" if branch else "no"]
+    return node["value"]
 
 
 def score_in(connection, expression, X):
@@ -309,9 +321,9 @@ def refused():
     nested = ColumnTransformer([("one", QueryScaler(), [0])])
     yield "nested", [nested], "ColumnTransformer reads all documents of the query"
     yield "stack", tabular_ranker(trees=None), "fit with normalize='pooled'"
-    yield "link", NDCGRanker(PoissonRegressor()), "function of what is linear .* to_onnx"
-    yield "trees", NDCGRanker(HistGradientBoostingRegressor()), r"no coef_.* to_onnx"
-    yield "step", [PCA()], "PCA is no step .* replace it by one of StandardScaler"
+    yield "link", NDCGRanker(PoissonRegressor()), "function of a sum that is linear .* to_onnx"
+    yield "neighbors", NDCGRanker(KNeighborsRegressor(3)), r"no coef_.* to_onnx"
+    yield "step", [PCA()], "PCA is not a step .* replace it by one of StandardScaler"
     yield "function", [FunctionTransformer(np.log1p)], "use signed_log1p"
     yield "late logs", [MinMaxScaler(), logs()], "before any other step"
     yield "cubic", [SplineTransformer()], "set degree=1"
@@ -343,7 +355,7 @@ def test_what_cannot_be_written_says_why(ranker, match, write, problem):
 def test_equal_knots_are_refused(problem):
     X, y, qid = problem
     X[20:] = 0.0
-    with pytest.raises(ValueError, match="use QuantileHinges"):
+    with pytest.raises(ValueError, match="Use QuantileHinges"):
         to_json(fitted([splines()], (X, y, qid)), feature_names=NAMES)
 
 
@@ -389,11 +401,12 @@ def test_trees_that_are_no_splits_of_numbers_say_so(problem):
     started = boosted(FIRST, start=NDCGRanker(), n_estimators=3)
     started.fit(X, y, qid)
     if started.start_scale_:
-        with pytest.raises(ValueError, match="fit with start=None"):
-            to_elasticsearch(started, "m", feature_names=NAMES)
+        for write in (to_elasticsearch, lambda ranker, *_, **__: to_engine(ranker)):
+            with pytest.raises(ValueError, match=r"start=None, or use to_json or\s+to_onnx"):
+                write(started, "m", feature_names=NAMES)
     frame = pandas.DataFrame(X, columns=NAMES).assign(kind=np.where(X[:, 0] > 0, "x", "y"))
     kinds = boosted(FIRST, n_estimators=3).fit(frame, y, qid)
-    with pytest.raises(ValueError, match="splits columns of categories"):
+    with pytest.raises(ValueError, match=r"splits columns of categories.* use to_json"):
         to_elasticsearch(kinds, "m")
     scaled = fitted([StandardScaler()], problem, boosted(FIRST, n_estimators=3))
     with pytest.raises(ValueError, match="steps before them make"):
@@ -408,3 +421,58 @@ def test_text_of_a_library_is_one_model(problem):
         to_engine(boosted("sklearn", n_estimators=3).fit(X, y, qid))
     with pytest.raises(ValueError, match="pass a BoostedRanker"):
         to_engine(NDCGRanker().fit(X, y, qid))
+
+
+# -- trees as JSON ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_models", [1, 2])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_json_holds_trees_and_their_start(engine, n_models, problem):
+    X, y, qid = problem
+    ranker = boosted(engine, n_models=n_models, start=NDCGRanker()).fit(X, y, qid)
+    found = score_of_json(to_json(ranker, feature_names=NAMES), X)
+    assert np.any(ranker.start_scale_)
+    np.testing.assert_allclose(found, ranker.predict(X), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "sklearn"])
+def test_json_holds_splits_of_categories(engine, problem):
+    pandas = pytest.importorskip("pandas")
+    X, _, qid = problem
+    kind = np.array(list("abcdef"), dtype=object)[np.arange(len(X)) % 6]
+    kind[::11] = None
+    y = np.isin(kind, ["a", "d"]) + (X[:, 0] > 0) + (kind == None)  # noqa: E711
+    X[::7, 1] = np.nan
+    frame = pandas.DataFrame(X, columns=NAMES).assign(**{NAMES[2]: kind})
+    ranker = boosted(engine, n_estimators=20).fit(frame, y, qid)
+    frame.loc[:5, NAMES[2]] = "unknown"
+    text = to_json(ranker)
+    assert '"in"' in text
+    rows = frame.to_numpy(dtype=object)
+    found = [sum(value_of_node(tree, row) for tree in json.loads(text)["trees"]) for row in rows]
+    assert_same_order(np.array(found), ranker.predict(frame))
+
+
+def test_json_adds_the_rankers_of_a_stack(problem):
+    X, y, qid = problem
+    views = [("linear", fitted([StandardScaler()], problem)), ("trees", boosted(FIRST))]
+    ranker = StackingRanker(views).fit(X, y, qid)
+    assert (ranker.weights_ > 0).all()
+    found = score_of_json(to_json(ranker, feature_names=NAMES), X)
+    np.testing.assert_allclose(found, ranker.predict(X), rtol=1e-5, atol=1e-5)
+    with pytest.raises(ValueError, match="adds trees to other scores"):
+        to_elasticsearch(ranker, "m", feature_names=NAMES)
+    with pytest.raises(ValueError, match="no form in to_sql: use to_json"):
+        to_sql(ranker, feature_names=NAMES)
+
+
+def test_json_of_trees_has_names_of_selected_features(problem):
+    X, y, qid = problem
+    X[:, 1] = 0.0
+    trees = boosted(FIRST, n_estimators=3)
+    pipe = fitted([VarianceThreshold()], (X, y, qid), trees)
+    found = score_of_json(to_json(pipe, feature_names=NAMES), X)
+    np.testing.assert_allclose(found, pipe.predict(X), rtol=1e-5, atol=1e-5)
+    with pytest.raises(ValueError, match="trees split columns that the steps before them make"):
+        to_json(fitted([StandardScaler()], problem, trees), feature_names=NAMES)

@@ -92,6 +92,15 @@ def test_trees_of_every_engine_are_converted(engine, n_models, problem):
     assert_graph_predicts(ranker, X)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_trees_that_begin_at_a_ranker_are_converted(engine, problem):
+    X, y, qid = problem
+    y = (X[:, 0] > 0) + y
+    ranker = boosted(engine, n_models=2, start=NDCGRanker()).fit(X, y, qid)
+    assert np.any(ranker.start_scale_)
+    assert_graph_predicts(ranker, X)
+
+
 STEPS = {
     "scaled": [StandardScaler()],
     "logs": [FunctionTransformer(signed_log1p), StandardScaler()],

@@ -381,10 +381,10 @@ def test_sushi_prefectures(tmp_path):
     [
         ("lived_in_region", "region", "0 columns 'lived_in_region'"),
         ("355", "long", "line 2, column 'answer_duration': 'long'"),
-        ("6:Kinki", "Kinki", "line 3, column 'lived_in_region': 'Kinki' is no place"),
-        ("f>a>d", "f>a>k", "line 2, column 'ranking'.*no order of the letters"),
-        ("f>a>d", "f>a=d", "line 2, column 'ranking'.*no order of the letters"),
-        ("f>a>d>", "f>a>", "line 2, column 'ranking'.*no order of the letters"),
+        ("6:Kinki", "Kinki", "line 3, column 'lived_in_region': 'Kinki' is not a place"),
+        ("f>a>d", "f>a>k", "line 2, column 'ranking'.*not an order of the letters"),
+        ("f>a>d", "f>a=d", "line 2, column 'ranking'.*not an order of the letters"),
+        ("f>a>d>", "f>a>", "line 2, column 'ranking'.*not an order of the letters"),
     ],
 )
 def test_sushi_names_the_malformed_line(old, new, message, tmp_path):

@@ -68,13 +68,13 @@ def test_same_by_arrow(seed, tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
     path.write_text(random_text(rng), encoding="utf-8", newline="")
     options = {
-        "dtype": rng.choice([np.float64, np.float32, np.int64], p=[0.6, 0.3, 0.1]),
+        "dtype": rng.choice([np.float64, np.float32, np.int64], p=[0.5, 0.2, 0.3]),
         "sparse": bool(rng.random() < 0.3),
         "n_features": rng.choice([None, 3, 5, 9], p=[0.7, 0.1, 0.1, 0.1]),
         "chunk_rows": rng.choice([None, 1, 5, sys.maxsize]),
     }
     # Some blocks are plain, and some not.
-    monkeypatch.setattr("skcalrank.datasets._letor_lines._BLOCK_BYTES", int(rng.integers(1, 800)))
+    monkeypatch.setattr("skcalrank.datasets._files._BLOCK_BYTES", int(rng.integers(1, 800)))
     by_arrow = outcome(load_letor, path, **options)
     monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
     assert by_arrow == outcome(load_letor, path, **options)
@@ -95,14 +95,56 @@ PLAIN = b"2 qid:7 1:0.5 2:1e-3 # docid = a\n0 qid:7 1:-1 2:.25\r\n1 qid:8 1:3 2:
 
 @pytest.mark.parametrize("text", [PLAIN, PLAIN.replace(b" 2:", b" 5:"), b"# head\n\n" + PLAIN])
 @pytest.mark.parametrize("chunk_rows", [None, 1])
-def test_plain_decimals_are_not_parsed_by_python(text, chunk_rows, tmp_path, monkeypatch):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
+def test_plain_decimals_are_not_parsed_by_python(text, chunk_rows, dtype, tmp_path, monkeypatch):
     path = tmp_path / "a.txt.gz"
+    text = (
+        text
+        if dtype != np.int8
+        else text.replace(b".5", b"5").replace(b"e-3", b"").replace(b".", b"")
+    )
     path.write_bytes(gzip.compress(text))
-    # Which parses the first line.
-    monkeypatch.setattr("skcalrank.datasets._letor_lines._names_qid", bool)
     monkeypatch.delattr("skcalrank.datasets._letor_lines._parse_numbers")
-    read = load_letor(path, chunk_rows=chunk_rows)
+    read = load_letor(path, chunk_rows=chunk_rows, dtype=dtype)
     assert sum(len(y) for _, y, _ in ([read] if chunk_rows is None else read)) == 3
+
+
+def test_rows_before_a_bad_line_come_first(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("# head\n\n1 qid:1 1:1\n0 qid:1 1:2\n1 qid:2 1:3\n0 qid:2 1:x\n1 qid:3 1:4\n")
+    chunks = load_letor(path, chunk_rows=1)
+    assert next(chunks).X.tolist() == [[1], [2]]
+    with pytest.raises(ValueError, match=r"line 6: could not convert string to float: b?'x'"):
+        next(chunks)
+
+
+def test_queries_are_numbers_in_chunks_too(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("1 qid:7 1:1\n0 qid:07 1:2\n")
+    assert [data.qid.tolist() for data in load_letor(path, chunk_rows=1)] == [[7, 7]]
+
+
+@pytest.mark.parametrize("chunk_rows", [None, 1])
+def test_members_of_gzip_files(chunk_rows, tmp_path, monkeypatch):
+    path = tmp_path / "a.txt.gz"
+    content = gzip.compress(b"\xef\xbb\xbf" + PLAIN[:20]) + gzip.compress(PLAIN[20:]) + bytes(40)
+    path.write_bytes(content)
+    for n_bytes in (1, 7, 1 << 20):
+        monkeypatch.setattr("skcalrank.datasets._files._BLOCK_BYTES", n_bytes)
+        read = load_letor(path, chunk_rows=chunk_rows)
+        y = np.concatenate([data.y for data in ([read] if chunk_rows is None else read)])
+        assert y.tolist() == [2, 0, 1]
+    for damaged in (content[:-41], content + b"more", content[:30]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"cannot read .*a\.txt\.gz: "):
+            list(load_letor(path, chunk_rows=chunk_rows))
+
+
+@pytest.mark.parametrize("chunk_rows", [None, 1])
+@pytest.mark.parametrize("n_features", [0, -1, 2.0])
+def test_numbers_of_features_are_counts(n_features, chunk_rows, tmp_path):
+    with pytest.raises(ValueError, match=f"n_features={n_features}: choose an integer from 1"):
+        load_letor(tmp_path / "a.txt", n_features=n_features, chunk_rows=chunk_rows)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -88,7 +88,7 @@ def test_chunks_are_the_whole(tmp_path):
         ({}, {"label": "qid"}, "'qid' cannot be one column for two of query, label, document"),
         ({"qid": ["a", "a", None, "b", "b"]}, {}, "the frame, row 3, column 'qid' has no value"),
         ({"label": [0, 1, np.nan, 0, 1]}, {}, "the frame, row 3, column 'label' has no value"),
-        ({"label": list("01x01")}, {}, "the frame, row 3, column 'label' is no number"),
+        ({"label": list("01x01")}, {}, "the frame, row 3, column 'label' is not a number"),
         ({}, {"chunk_rows": 2}, "chunk_rows is for files: a DataFrame is in memory"),
         ({}, {"chunk_rows": 0}, "chunk_rows must be an integer >= 1.* got 0"),
     ],

@@ -21,6 +21,7 @@ from skcalrank.measures import DCG
 from skcalrank.metrics import measure_score
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler
+from skcalrank.testing import all_rankers
 
 NAMES = ["relevance", "margin", "freshness"]
 LINEAR = DCG(k=4, gain="linear")
@@ -184,7 +185,7 @@ def test_mixes_are_steps_or_rows(front, problem):
     for mixes, match in [
         (0, "number of steps >= 1"),
         (1000, "at most 20,000 mixes"),
-        ([[1, 0]], "weights must be 3 numbers from 0"),
+        ([[1, 0]], "weights must be 3 numbers >= 0"),
         ([[0, 0, 0]], "not all 0"),
     ]:
         with pytest.raises(ValueError, match=match):
@@ -241,6 +242,14 @@ def test_forms_are_told_apart_by_type(problem):
         NDCGRanker().fit(X, y)
 
 
+def test_it_is_not_among_all_rankers(problem):
+    # Tests of all rankers, and those of scikit-learn, pass one label of each document.
+    assert MultiLabelRanker not in dict(all_rankers()).values()
+    X, y = problem
+    with pytest.raises(TypeError, match="expects a MultiLabelTarget as y"):
+        MultiLabelRanker().fit(X, y.label("relevance"), y.qid)
+
+
 def test_searches_and_pipelines_take_it(problem):
     X, y = problem
     grid = {"alpha": [1.0, 100.0], "weights": [None, {"margin": 1}]}
@@ -265,7 +274,7 @@ def test_cut_queries_are_seen(problem):
     ("params", "match"),
     [
         ({"weights": {"age": 1}}, "weights must name labels .* got age"),
-        ({"weights": [1, -1, 0]}, "weights must be 3 numbers from 0"),
+        ({"weights": [1, -1, 0]}, "weights must be 3 numbers >= 0"),
         ({"measure": {"age": "ndcg"}}, "measure must name labels .* got age"),
         ({"measure": "map"}, "whole|binary|relevan|0 and 1|label"),
         ({"measure": "judged"}, "Unknown measure"),

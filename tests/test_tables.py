@@ -145,7 +145,7 @@ def test_an_index_with_a_name_that_is_asked_for(parquet, levels, chunk_rows):
         ("2,,1,1", "column 'label' has no value: every row needs a label"),
         ("2,NA,1,1", "column 'label' has no value"),
         ("2,inf,1,1", "column 'label' is inf as .*float64"),
-        ("2,1_0,1,1", "column 'label' is no number: '1_0'"),
+        ("2,1_0,1,1", "column 'label' is not a number: '1_0'"),
         (",1,1,1", "column 'qid' has no value"),
         ("2,1,1,inf", "column 'f2' is inf as"),
         ("2,1,1,-inf", "column 'f2' is -inf as"),

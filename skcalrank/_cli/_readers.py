@@ -110,7 +110,7 @@ class Reader:
         form = Form(self.n_features, self.dtype, labelled=self.columns.labelled)
         first, chunk_rows = 1, self._rows_at_a_time() or sys.maxsize
         for (X, y, qid), rows in read_chunks(self.path, form, chunk_rows):
-            self._n_bytes += sum(map(len, rows.lines))
+            self._n_bytes += rows.n_bytes
             documents = _documents(rows, first) if self.documents else []
             check_missing(self.path, X, self._rankers, rows.numbers, "line")
             yield Part(X, y, qid, documents)

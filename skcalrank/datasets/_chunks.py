@@ -8,7 +8,7 @@ import numpy as np
 
 
 def whole_queries(parts: Iterable, n_rows: int) -> Iterator:
-    """Cut the rows of all parts anew: `n_rows` rows at a time, and on to where a query ends.
+    """Join and cut parts into chunks of `n_rows` rows, and more up to where a query ends.
 
     Parts are named tuples of columns, arrays or None, with at most `n_rows` rows and a ``qid``.
     """
@@ -35,7 +35,7 @@ def _joined(part, other):
 
 
 def refuse_cut_queries(qid, seen: set, where):
-    """Raise for a query of an earlier chunk, and take note of those of this one."""
+    """Raise for a query of an earlier chunk, and add the queries of this chunk."""
     names = set(np.unique(qid).tolist())
     again = names & seen
     if again:

@@ -1,4 +1,4 @@
-"""What every dataset function returns."""
+"""Containers that dataset functions return."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Triple(NamedTuple):
 
 
 class RankingData(_Triple):
-    """``X, y, qid``, with what else is known about the data as attributes.
+    """``X, y, qid``, with further information about the data as attributes.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class RankingData(_Triple):
     description : str
     feature_names : list of str or None
     law : LabelMixture or None
-        The conditional law of y, where it is known.
+        The conditional distribution of y, where it is known.
     """
 
     description: str
@@ -67,7 +67,7 @@ class _Pair(NamedTuple):
 
 
 class LabelRankingData(_Pair):
-    """``X, positions`` of the label-ranking form, with what else is known as attributes.
+    """``X, positions`` of the label-ranking form, with further information as attributes.
 
     ``PreferenceTarget.from_orders(data.positions)`` is the target of rankers of preferences;
     where every order is complete, ``y = -data.positions`` is one of every ranker and metric.
@@ -76,17 +76,17 @@ class LabelRankingData(_Pair):
     ----------
     X : ndarray or DataFrame of shape (n, d)
     positions : ndarray or DataFrame of float of shape (n, r)
-        Position of each item, from 1; NaN where it is unranked. Tied items share the mean of
-        the positions that they take up.
+        Position of each item, counted from 1; NaN where it is unranked. Tied items share
+        the mean of the positions that they take up.
     item_names : list of str
-        Of the columns of positions.
+        Names of the columns of positions.
     feature_names : list of str or None
-        Of the columns of X.
+        Names of the columns of X.
     weights : ndarray of shape (n,) or None
-        How often each row was observed, where rows are not repeated; None = once.
+        Number of times that each row was observed, where rows are not repeated; None = once.
     description : str
     law : OrderMixture or None
-        The conditional law of the orders, where it is known.
+        The conditional distribution of the orders, where it is known.
 
     Examples
     --------

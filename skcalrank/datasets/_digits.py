@@ -20,7 +20,9 @@ three similarities of the whole images.
 def load_digits_queries(
     n_queries: int = 200, n_documents: int = 50, *, random_state: Seed = 0
 ) -> RankingData:
-    """Real, small, offline: retrieval of images that show the digit of a query image.
+    """Load queries by example: retrieve images that show the digit of a query image.
+
+    The data are real, small, and part of scikit-learn.
 
     Parameters
     ----------
@@ -29,7 +31,7 @@ def load_digits_queries(
     n_documents : int, default=50
         Number of documents of each query, at most 1796.
     random_state : int, RandomState instance or None, default=0
-        Which images are queries and documents.
+        Draws the images that are queries and documents.
 
     Returns
     -------
@@ -65,7 +67,7 @@ def load_digits_queries(
 
 
 def _compare(a, b):
-    """Features of pairs of images of 8 x 8 pixels with values in [0, 1]."""
+    """Return features of pairs of images of 8 x 8 pixels with values in [0, 1]."""
     rows_a, rows_b = a.reshape(-1, 8, 8).sum(axis=2), b.reshape(-1, 8, 8).sum(axis=2)
     columns_a, columns_b = a.reshape(-1, 8, 8).sum(axis=1), b.reshape(-1, 8, 8).sum(axis=1)
     distance = np.linalg.norm(a - b, axis=1)

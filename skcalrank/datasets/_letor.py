@@ -12,15 +12,9 @@ from numpy.typing import DTypeLike
 from ..data import check_count
 from ._container import RankingData
 from ._files import read_bytes
-from ._letor_lines import (
-    Form,
-    check_dtype,
-    group_sizes,
-    line_numbers,
-    matrix,
-    parse_whole,
-    read_chunks,
-)
+from ._letor_chunks import read_chunks
+from ._letor_groups import group_sizes
+from ._letor_lines import Form, check_dtype, line_numbers, matrix, parse_whole
 
 
 @overload
@@ -49,32 +43,32 @@ def load_letor(
     sparse: bool = False,
     chunk_rows: int | None = None,
 ) -> RankingData | Iterator[RankingData]:
-    """Read lines ``relevance qid:Q feature:value # comment``, with any number of features.
+    r"""Read lines ``relevance qid:Q feature:value # comment``, with any number of features.
 
     Parameters
     ----------
     path : str or Path
         Plain text, or compressed as ``.gz``, ``.bz2`` or ``.xz``. Where the lines have no qid, a
         file of group sizes beside it, named as LightGBM expects (``NAME.query``, it may
-        be compressed too), tells the queries.
+        be compressed too), gives the queries.
     n_features : int, default=None
-        Number of features; None = the largest number that occurs. Give it when a test
+        Number of features; None = the largest number that occurs. Pass it where a test
         file may lack the last features of the training file.
     dtype : dtype, default=float64
-        Of X: float64, float32, or integers, which must hold every value.
+        Type of X: float64, float32, or integers, which must hold every value.
     sparse : bool, default=False
         Return X as a CSR matrix.
     chunk_rows : int, default=None
         Read the file in chunks of about so many rows, each up to where a query ends, in the
-        memory of one of them: what ``partial_fit`` of a ranker takes. All rows of a query must
-        then stand together. Chunks have one width: with ``n_features=None`` the file is scanned
-        for its largest feature first. None reads the whole file.
+        memory of one chunk, as ``partial_fit`` of a ranker takes them. All rows of a query must
+        then be adjacent. All chunks have the same features: with ``n_features=None`` the file
+        is first scanned for its largest feature. None reads the whole file.
 
     Returns
     -------
     data : RankingData, or iterator of RankingData
-        Unpacks to ``X, y, qid``. With `chunk_rows`, one after the other; end to end they are
-        the whole.
+        Unpacks to ``X, y, qid``. With `chunk_rows`, an iterator over chunks, which together are
+        the whole file.
 
     Raises
     ------
@@ -84,8 +78,8 @@ def load_letor(
         If the file is damaged, a line cannot be read, a label is not finite, a feature is infinite
         or does not fit `dtype`, there are neither qid nor group sizes, or the sizes do not add up;
         if one line has a feature so large that the rows would be gigabytes of zeros. With
-        `chunk_rows` also if a query of an earlier chunk comes again; a bad line is
-        named, when the iterator comes to it.
+        `chunk_rows` also if a query of an earlier chunk comes again; a bad line raises
+        when the iterator reaches it.
 
     See Also
     --------
@@ -97,7 +91,7 @@ def load_letor(
     >>> from skcalrank.datasets import load_letor
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "train.txt")
-    ...     _ = file.write_text("2 qid:7 1:0.5 2:1 # docid = a\\n0 qid:7 2:0.25\\n1 qid:8 1:3\\n")
+    ...     _ = file.write_text("2 qid:7 1:0.5 2:1 # docid = a\n0 qid:7 2:0.25\n1 qid:8 1:3\n")
     ...     X, y, qid = load_letor(file)
     ...     chunks = list(load_letor(file, chunk_rows=1))
     >>> X
@@ -108,6 +102,8 @@ def load_letor(
     [RankingData(2 rows, 2 features, 1 queries), RankingData(1 rows, 2 features, 1 queries)]
     """
     check_dtype(dtype)
+    if n_features is not None:
+        check_count("n_features", n_features, "or None for the largest feature that occurs")
     path, form = Path(path), Form(n_features, dtype, sparse)
     if chunk_rows is not None:
         check_count("chunk_rows", chunk_rows, "or None to read the whole file")

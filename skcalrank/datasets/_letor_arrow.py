@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-# Of these, Arrow and Python take the same texts for the same numbers, or Arrow refuses them.
+# Arrow and Python read the same numbers from texts of these characters, or Arrow refuses them.
 _DECIMALS = b"0123456789.-+eE"
 _ROWS = bytes.maketrans(b": ", b",\n")
 _LARGEST = 1 << 30
 
 
 class _Rows(NamedTuple):
-    """Rows apart: labels, names of queries, and the features of those that have some."""
+    """Texts of rows: their labels, names of queries, and features."""
 
     labels: list[bytes]
     queries: list[bytes]
     features: list[bytes]
-    n_features: list[int]
 
 
 def _arrow() -> Any:
-    """Return the CSV reader of pyarrow, None without pyarrow."""
+    """Return pyarrow with its reader of CSV, or None where it is not installed."""
     try:
         import pyarrow.csv
     except ImportError:
@@ -32,33 +30,44 @@ def _arrow() -> Any:
     return pyarrow
 
 
-def parse_plain(lines: Iterable[bytes], form: Any) -> Any:
+def parse_plain(content: bytes, form: Any) -> Any:
     """Return X, y and the qid of rows, or None where a line has more than plain decimals.
 
-    X is an array where all rows have all features, else a CSR matrix. Whoever gets None asks a
-    reader that knows what is wrong, if anything is.
+    X is an array where all rows have all features, else a CSR matrix; of singles where `form` says
+    so, else of doubles. After None, the reader of scikit-learn finds out what is wrong, if anything
+    is.
     """
-    dtype = np.dtype(form.dtype)
-    if _arrow() is None or dtype not in (np.float32, np.float64):
+    if _arrow() is None:
         return None
-    rows = _split(lines)
+    rows = _split(content)
     try:
         y, qid = _labels(rows), _queries(rows)
-        numbers = _numbers(b"\n".join(rows.features))
+        numbers = _numbers(b"\n".join(filter(None, rows.features)))
     except ValueError:
         return None
     if qid is None or numbers is None or (form.labelled and not np.isfinite(y).all()):
         return None
+    index, values = numbers
     with np.errstate(over="ignore"):
-        values = numbers[1].astype(dtype, copy=False)
-    X = _matrix(numbers[0], values, np.array(rows.n_features), form)
+        values = values.astype(np.float32, copy=False) if _single(form) else values
+    if not np.isfinite(values).all():
+        return None
+    X = _array_of(index, values, rows.features, form)
+    X = _csr_of(index, values, rows.features, form) if X is None else X
     return None if X is None else (X, y, qid)
 
 
-def _split(lines: Iterable[bytes]) -> _Rows:
-    rows = _Rows([], [], [], [])
+def _single(form):
+    return np.dtype(form.dtype) == np.float32
+
+
+def _split(content: bytes) -> _Rows:
+    rows = _Rows([], [], [])
+    lines = content.split(b"\n")
+    if b"#" in content:
+        lines = [line.partition(b"#")[0] for line in lines]
     for line in lines:
-        text = line.partition(b"#")[0].strip()
+        text = line.strip()
         if not text:
             continue
         label, query, rest = (*text.split(b" ", 2), b"", b"")[:3]
@@ -67,10 +76,7 @@ def _split(lines: Iterable[bytes]) -> _Rows:
         else:
             rest = text[len(label) + 1 :]
         rows.labels.append(label)
-        # Of what is left, every word has one colon, or it is refused.
-        rows.n_features.append(rest.count(b":"))
-        if rest:
-            rows.features.append(rest)
+        rows.features.append(rest)
     return rows
 
 
@@ -90,7 +96,7 @@ def _queries(rows: _Rows) -> np.ndarray | None:
 
 
 def _numbers(words: bytes) -> tuple[np.ndarray, np.ndarray] | None:
-    """Indices and values of words ``index:value``; raise for any other word."""
+    """Return indices and values of words ``index:value``; raise for any other word."""
     if not words or len(words) > _LARGEST or words.translate(None, _DECIMALS + b": \n"):
         return None
     csv, int32, float64 = _arrow().csv, _arrow().int32(), _arrow().float64()
@@ -121,16 +127,23 @@ def _array(column: Any, dtype: Any) -> np.ndarray:
     )
 
 
-def _matrix(index, values, n_features, form) -> Any:
-    """Values as a matrix; None where indices do not ascend from 1, or a value is infinite."""
-    if not np.isfinite(values).all():
+def _array_of(index, values, features, form) -> Any:
+    """Return values as an array; None unless every row has all features in order."""
+    width = len(index) // len(features)
+    if form.sparse or form.n_features not in (None, width) or width * len(features) != len(index):
         return None
-    width = int(n_features.max())
-    if not form.sparse and form.n_features in (None, width) and (n_features == width).all():
-        rows = index.reshape(-1, width)
-        if (rows == np.arange(1, width + 1, dtype=index.dtype)).all():
-            return values.reshape(rows.shape) + 0.0  # -0 becomes 0, as by a sparse matrix
-    ends = np.cumsum(n_features)
+    rows = index.reshape(-1, width)
+    # As many features 1 as rows, and each row begins with one.
+    is_array = (rows == np.arange(1, width + 1, dtype=index.dtype)).all()
+    if not (is_array and all(row.startswith(b"1:") for row in features)):
+        return None
+    return values.reshape(rows.shape) + 0.0  # -0 becomes 0, as by a sparse matrix
+
+
+def _csr_of(index, values, features, form) -> Any:
+    """Return values as a CSR matrix; None where the indices of a row do not ascend from 1."""
+    # Every word has one colon, or it was refused.
+    ends = np.cumsum([row.count(b":") for row in features])
     ascend = index[1:] > index[:-1]
     ascend[ends[(ends > 0) & (ends < len(index))] - 1] = True
     width = int(index.max()) if form.n_features is None else form.n_features

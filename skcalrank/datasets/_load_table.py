@@ -63,7 +63,7 @@ def load_table(
     qid : str, default="qid"
         Column of the query.
     label : str, default="label"
-        Column of the relevance; None reads a table without.
+        Column of the relevance; None reads a table without one.
     document : str, default="docid"
         Column of the names of documents, not a feature; it may be missing.
     features : list of str, default=None
@@ -77,7 +77,7 @@ def load_table(
     -------
     data : RankingData, or iterator of RankingData
         Unpacks to ``X, y, qid``; X is a pandas DataFrame, and y is None without a label. With
-        `chunk_rows`, one after the other.
+        `chunk_rows`, an iterator over chunks.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def load_table(
         If there is no such file.
     ValueError
         If columns are missing or have one name, rows differ in length, a row has no query or
-        label, or a label is no finite number.
+        label, or a label is not a finite number.
 
     See Also
     --------
@@ -139,8 +139,8 @@ def _chunks(path, columns, chunk_rows) -> Iterator[RankingData]:
 def read_frame(path, columns: Columns, categories, *, dtype=np.float64) -> Any:
     """Read all rows of a table; X is a DataFrame in which text is categories.
 
-    Text is in the columns named `categories`; None = in all features that hold some. Text of which
-    most rows have their own is left out.
+    Text is in the columns named `categories`; None finds the features that hold text, but for
+    columns in which most rows have a text of their own.
     """
     _, frame = checked_frames(path, columns)
     if categories is None:
@@ -163,7 +163,7 @@ def read_frame(path, columns: Columns, categories, *, dtype=np.float64) -> Any:
 
 
 def _categories(path, frame, columns) -> list[str]:
-    """Names of the columns that hold text, or categories of text, which rows share."""
+    """Return the columns that hold text, or categories of text, that rows share."""
     infer = needs("pandas").api.types.infer_dtype
     texts = []
     for name in columns.features or frame.columns:

@@ -1,4 +1,4 @@
-"""Made data whose conditional law, and so Bayes value, is known exactly."""
+"""Made data whose conditional distribution, and so Bayes value, is known exactly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._container import RankingData
 
 
 class LabelMixture:
-    """The law of the labels given the documents: one of a few label vectors per query.
+    """Conditional distribution of the labels: one of a few label vectors per query.
 
     Every query is asked with one of ``n_intents`` intents, drawn independently with the
     same probabilities; the intent decides all its labels. The labels of a query are
@@ -25,7 +25,7 @@ class LabelMixture:
     labels : ndarray of shape (n_intents, n_rows)
         Labels under each intent.
     probabilities : ndarray of shape (n_intents,)
-        Of the intents.
+        Probability of each intent.
     qid : ndarray of shape (n_rows,)
         Query of each row.
 
@@ -44,12 +44,12 @@ class LabelMixture:
         self.qid = qid
 
     def expected_targets(self, measure: str | Measure) -> Floats:
-        """Mean targets of a measure: what its least-squares surrogate converges to.
+        """Return the mean targets of a measure, to which its least-squares surrogate converges.
 
         Parameters
         ----------
         measure : str or Measure
-            One with a score surrogate.
+            A measure with a score surrogate.
 
         Returns
         -------
@@ -64,7 +64,7 @@ class LabelMixture:
         return queries.ungroup(self.probabilities @ np.array(targets))
 
     def value(self, measure: str | Measure, y_score: ArrayLike, *, ties: str = "average") -> float:
-        """Expected value of the measure for given scores.
+        """Return the expected value of the measure for given scores.
 
         Queries count as they do in the metric with ``empty="zero"``, so that the mean
         is over the same queries whatever their labels.
@@ -76,7 +76,7 @@ class LabelMixture:
         ties : str, default="average"
             As in :func:`skcalrank.metrics.measure_score`.
         """
-        # One scale for all intents, whichever label is the largest of each.
+        # All intents have one scale, although their largest labels differ.
         measure = get_measure(measure).scaled_to(self.labels)
         values = [
             measure_score(measure, labels, y_score, qid=self.qid, ties=ties, empty="zero")
@@ -85,13 +85,13 @@ class LabelMixture:
         return float(self.probabilities @ values)
 
     def bayes_value(self, measure: str | Measure) -> float:
-        """The best expected value that any ranking of the documents can have.
+        """Return the best expected value that any ranking of the documents can have.
 
         Parameters
         ----------
         measure : str or PositionalMeasure
-            Sorting by the expected targets is best for these; for others finding the
-            best ranking is a hard problem.
+            Sorting by the expected targets is best for a positional measure; for other
+            measures finding the best ranking is a hard problem.
         """
         measure = get_measure(measure)
         if measure.shape != "documents":
@@ -112,10 +112,10 @@ def make_subset_ranking(
     n_grades: int = 3,
     random_state: Seed = None,
 ) -> RankingData:
-    """Queries of documents with dependent relevances of known conditional law.
+    """Make queries of documents with dependent relevances of known conditional distribution.
 
-    A document is of one of ``n_types`` types, and its features are those of its type.
-    A query has one of ``n_intents`` intents, which grades the types. With
+    A document has one of ``n_types`` types, which determines its features.
+    A query has one of ``n_intents`` intents, which determines the label of each type. With
     ``n_features >= n_types`` every function of the document is linear in X, so a linear
     ranker can reach the Bayes value of measures whose targets depend on the document
     alone (precision, DCG, ERU).
@@ -124,7 +124,7 @@ def make_subset_ranking(
     ----------
     n_queries : int, default=100
     n_documents : int or (int, int), default=10
-        Documents of each query, or the range (both ends included) it is drawn from.
+        Number of documents of each query, or the range (both ends included) it is drawn from.
     n_features : int, default=10
     n_types : int, default=8
     n_intents : int, default=3
@@ -172,6 +172,6 @@ def make_subset_ranking(
         features[types],
         labels[intents[qid], np.arange(len(qid))],
         qid,
-        description=str(make_subset_ranking.__doc__).splitlines()[0],
+        description="Queries of documents with dependent relevances of known distribution.",
         law=LabelMixture(labels, probabilities, qid),
     )

@@ -1,4 +1,4 @@
-"""Partial judgements drawn from a known law: comparisons and click sessions."""
+"""Partial judgments drawn from a known distribution: comparisons and click sessions."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def sample_comparisons(
     temperature: float = 1.0,
     random_state: Seed = None,
 ) -> PreferenceTarget:
-    r"""Comparisons of documents drawn by the Bradley-Terry-Luce model (DMJ13, section 6.2).
+    r"""Draw comparisons of documents by the Bradley-Terry-Luce model (DMJ13, section 6.2).
 
-    For each, a query is drawn uniformly among those with two documents or more, then a pair of its
-    documents uniformly, and document i wins against j with probability
+    For each comparison, a query is drawn uniformly among those with two documents or more, then a
+    pair of its documents uniformly, and document i wins against j with probability
 
     .. math:: P(i \succ j) = \frac{1}{1 + e^{(y_j - y_i)/T}} .
 
@@ -53,7 +53,7 @@ def sample_comparisons(
     Returns
     -------
     target : PreferenceTarget
-        Each comparison is a judgement of its own, of weight 1.
+        Each comparison is a judgment of its own, of weight 1.
 
     Raises
     ------
@@ -110,9 +110,9 @@ def sample_sessions(
     order_scores: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> ClickSessions:
-    r"""Click sessions drawn by the cascade model (DMJ13, section 5.2).
+    r"""Draw click sessions by the cascade model (DMJ13, section 5.2).
 
-    For each, a query is drawn uniformly and documents of it are put in order. The user reads
+    For each session, a query is drawn uniformly, and its documents are put in order. The user reads
     from the top, clicks document l with probability :math:`p_l` when arriving at it, and
     leaves with the first click.
 
@@ -124,7 +124,7 @@ def sample_sessions(
         Query of each row; None = one query.
     n_sessions : int, default=1000
     n_shown : int, default=None
-        Documents that a session shows, all where the query has fewer; None = all.
+        Number of documents that a session shows, all where the query has fewer; None = all.
     order_scores : array-like of shape (n_rows,), default=None
         The orders are drawn by the Plackett-Luce model of these scores: the next document is one
         of the remaining ones, with probability proportional to ``exp(order_scores)``. None: all
@@ -165,7 +165,7 @@ def sample_sessions(
 
 
 def _orders(scores, queries, query, n_shown, rng):
-    """Documents of each session in the order shown, and pointers to the sessions."""
+    """Return the documents of each session in the order shown, and pointers to the sessions."""
     sizes = queries.sizes[query]
     taken = sizes if n_shown is None else np.minimum(sizes, n_shown)
     ptr = np.append(0, np.cumsum(taken))
@@ -185,7 +185,7 @@ def _orders(scores, queries, query, n_shown, rng):
 
 
 def _first_true(values, ptr):
-    """Position from 1 of the first true value of each range, 0 where there is none."""
+    """Return the 1-based position of the first true value of each range, or 0 without one."""
     position = np.arange(1, len(values) + 1) - np.repeat(ptr[:-1], np.diff(ptr))
     never = len(values) + 1
     first = np.minimum.reduceat(np.where(values, position, never), ptr[:-1])

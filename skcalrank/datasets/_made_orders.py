@@ -1,4 +1,4 @@
-"""Made orders whose conditional law, and so the best expected tau, is known exactly."""
+"""Made orders whose conditional distribution, and so best expected tau, is known exactly."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ._container import LabelRankingData
 
 
 class OrderMixture:
-    """The law of the orders given the instances: one of a few orders per type.
+    """Conditional distribution of the orders: one of a few orders per type.
 
-    Every instance is of a type, which its features tell, and shows one of the orders of the
-    type. Every expectation is a finite sum.
+    Every instance has a type, which determines its features, and shows one of the orders of
+    the type. Every expectation is a finite sum.
 
     Parameters
     ----------
     orders : ndarray of shape (n_types, n_orders, r)
-        Positions, from 1, under each order of a type.
+        Positions, counted from 1, under each order of a type.
     probabilities : ndarray of shape (n_types, n_orders)
-        Of the orders of each type.
+        Probabilities of the orders of each type.
     types : ndarray of int of shape (n,)
         Type of each instance.
 
@@ -48,7 +48,7 @@ class OrderMixture:
         self.types = types
 
     def expected_preferences(self) -> Floats:
-        """Probability that item i is before item j: what the unit preferences are in the mean.
+        """Return the probability that item i is before item j, the mean of the unit preferences.
 
         Returns
         -------
@@ -59,17 +59,17 @@ class OrderMixture:
         return np.einsum("tk,tkij->tij", self.probabilities, before)[self.types]
 
     def expected_positions(self) -> Floats:
-        """Mean position of each item: what a regression of positions converges to.
+        """Return the mean position of each item, to which a regression of positions converges.
 
         Returns
         -------
         positions : ndarray of shape (n, r)
-            Sorting by them, as Borda does, is best for Spearman's rho.
+            Sorting by mean positions, as Borda does, is best for Spearman's rho.
         """
         return np.einsum("tk,tkr->tr", self.probabilities, self.orders)[self.types]
 
     def value(self, measure: str | Measure, y_score: ArrayLike, *, ties: str = "average") -> float:
-        """Expected value of the measure for given scores, with ``-positions`` as relevances.
+        """Return the expected value of the measure, with ``-positions`` as relevances.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class OrderMixture:
             ``"kendall"``, ``"spearman"``, or ``PairwiseDisagreement(weights="unit")``: minus
             the expected number of pairs in the wrong order.
         y_score : array-like of shape (n, r)
-            Higher is better; the scores of positions are ``-positions``.
+            Scores: higher is better; the scores of positions are ``-positions``.
         ties : str, default="average"
             As in :func:`skcalrank.metrics.measure_score`.
         """
@@ -88,7 +88,7 @@ class OrderMixture:
         return float(np.mean(np.sum(self.probabilities[self.types].T * values, axis=0)))
 
     def bayes_positions(self, measure: str | Measure = "kendall") -> Ints:
-        """Positions of the best expected value for every instance.
+        """Return the positions of the best expected value for every instance.
 
         Parameters
         ----------
@@ -123,12 +123,12 @@ class OrderMixture:
         return np.array(best)[self.types]
 
     def _mean(self, values):
-        """Over the orders of each type."""
+        """Return the mean over the orders of each type."""
         weights = self.probabilities.reshape(*self.probabilities.shape, *[1] * (values.ndim - 2))
         return (weights * values).sum(axis=1)
 
     def bayes_value(self, measure: str | Measure = "kendall") -> float:
-        """The best expected value that any positions can have.
+        """Return the best expected value that any positions can have.
 
         Parameters
         ----------
@@ -148,9 +148,9 @@ def make_label_ranking(
     cyclic: bool = False,
     random_state: Seed = None,
 ) -> LabelRankingData:
-    """Instances that order the same items, by a known conditional law.
+    """Make instances that order the same items, by a known conditional distribution.
 
-    An instance is of one of ``n_types`` types, and its features are those of its type: with
+    An instance has one of ``n_types`` types, which determines its features: with
     ``n_features >= n_types`` every function of the type is linear in X, so that a linear
     regression can reach the expected targets of every surrogate. A type has ``n_orders`` orders
     with probabilities, of which the instance shows one.
@@ -158,12 +158,12 @@ def make_label_ranking(
     Without ``cyclic`` one order of each type has a probability above 1/2. The majorities agree
     with it in every pair, so that they have no cycle and Algorithm 1 finds the best order.
 
-    With ``cyclic`` the items of a type are put in triples that stand one behind the other; in
-    each of them the three orders are ``a b c``, ``b c a`` and ``c a b`` (Condorcet), with
+    With ``cyclic`` the items of a type are put in triples, one behind the other; in each
+    triple the three orders are ``a b c``, ``b c a`` and ``c a b`` (Condorcet), with
     probabilities p > q > 1/3 and the rest. A majority each puts a before b, b before c, and c
     before a. The best order for Kendall's tau is ``a b c``, while the mean positions, and with
     them every regression of a score such as Borda's, put b before a: by q > 1/3. The
-    ``n_items % 3`` items that are left over stand last, always in the same order.
+    ``n_items % 3`` items that are left over are last, always in the same order.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def make_label_ranking(
     n_features : int, default=10
     n_types : int, default=8
     n_orders : int, default=3
-        Orders of a type; 3 with ``cyclic``.
+        Number of orders of a type; 3 with ``cyclic``.
     cyclic : bool, default=False
         Whether the majorities of every type have a cycle.
     random_state : int, RandomState instance or None, default=None
@@ -221,7 +221,7 @@ def make_label_ranking(
         orders[types, shown].astype(float),
         item_names=[f"item {i}" for i in range(n_items)],
         feature_names=[f"feature {i}" for i in range(n_features)],
-        description=str(make_label_ranking.__doc__).splitlines()[0],
+        description="Instances that order the same items, by a known conditional distribution.",
         law=OrderMixture(orders, probabilities, types),
     )
 
@@ -231,14 +231,14 @@ def _permutations(rng, *shape):
 
 
 def _majority_orders(rng, n_types, n_orders, n_items):
-    """Random orders, the first of each type with a probability above 1/2."""
+    """Draw orders, of which the first of each type has a probability above 1/2."""
     probabilities = 0.5 * rng.dirichlet(np.ones(n_orders), size=n_types)
     probabilities[:, 0] += 0.5
     return 1 + _permutations(rng, n_types, n_orders, n_items), probabilities
 
 
 def _cyclic_orders(rng, n_types, n_orders, n_items):
-    """Rotations within triples, the first order before the second before the third."""
+    """Draw rotations within triples, the first order of which is the most probable one."""
     start = np.arange(n_items)
     place = np.tile(start, (n_orders, 1))
     whole = n_items - n_items % 3
@@ -247,5 +247,5 @@ def _cyclic_orders(rng, n_types, n_orders, n_items):
     items = _permutations(rng, n_types, n_items)
     second = rng.uniform(0.36, 0.38, size=n_types)
     first = second + rng.uniform(0.07, 0.10, size=n_types)
-    # place[k, s]: where order k puts the item of slot s.
+    # place[k, s] is the place of the item of slot s in order k.
     return 1 + place[:, items].swapaxes(0, 1), np.column_stack([first, second, 1 - first - second])

@@ -37,11 +37,11 @@ class MovieLensData(RankingData):
     y : ndarray of shape (n_ratings,)
         Ratings, from 1 to 5.
     qid : ndarray of int of shape (n_ratings,)
-        Number of the user: ``users.number[user]``.
+        Number of the user, ``users.number[user]``.
     user, film : ndarray of int of shape (n_ratings,)
         Row of ``users`` and of ``films`` that each rating belongs to.
     time : ndarray of datetime64[s] of shape (n_ratings,)
-        When it was given, in universal time.
+        Time at which the rating was given, in universal time.
     users : Bunch
         Arrays of shape (n_users,): ``number``, ``age`` in years, ``gender`` ("F" or "M"),
         ``occupation``, ``zip_code``.
@@ -86,12 +86,12 @@ class MovieLensData(RankingData):
 
 
 def load_movielens(path: str | Path) -> MovieLensData:
-    """Read MovieLens-100K: 100,000 ratings that 943 users gave to 1,682 films.
+    r"""Read MovieLens-100K: 100,000 ratings that 943 users gave to 1,682 films.
 
-    Rows stand in the order of the file. X holds the genres of the film and nothing more: features
+    Rows have the order of the file. X holds the genres of the film and nothing more: features
     such as the mean rating of a film come from ratings, so they must be made of the training part
-    alone. ``user`` and ``film`` of the returned data number users and films from 0, which is what
-    ``np.bincount`` and the rows of a matrix of ratings want.
+    alone. ``user`` and ``film`` of the returned data number users and films from 0, as
+    ``np.bincount`` and the rows of a matrix of ratings need.
 
     Parameters
     ----------
@@ -117,10 +117,10 @@ def load_movielens(path: str | Path) -> MovieLensData:
     >>> import pathlib, tempfile
     >>> from skcalrank.datasets import load_movielens
     >>> files = {
-    ...     "u.data": "7\\t2\\t5\\t881250949\\n7\\t1\\t3\\t881250950\\n",
-    ...     "u.genre": "Comedy|0\\nThriller|1\\n",
-    ...     "u.item": "1|Toy Story (1995)|01-Jan-1995|||1|0\\n2|GoldenEye (1995)||||0|1\\n",
-    ...     "u.user": "7|24|M|technician|85711\\n",
+    ...     "u.data": "7\t2\t5\t881250949\n7\t1\t3\t881250950\n",
+    ...     "u.genre": "Comedy|0\nThriller|1\n",
+    ...     "u.item": "1|Toy Story (1995)|01-Jan-1995|||1|0\n2|GoldenEye (1995)||||0|1\n",
+    ...     "u.user": "7|24|M|technician|85711\n",
     ... }
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name, text in files.items():
@@ -175,7 +175,7 @@ def _refuse_twice(name, user, film):
 
 
 def _paths(folder):
-    """The files, compressed or not."""
+    """Return the files, compressed or not."""
     stored = {name: plain_or_compressed(folder / name) for name in _FILES}
     missing = [name for name, file in stored.items() if file is None]
     if missing:
@@ -193,7 +193,7 @@ class _Columns(NamedTuple):
     columns: dict
 
     def convert(self, column, of, what, dtype=None):
-        """A column as an array, or an error that names the line."""
+        """Return a column as an array, or raise an error that names the line."""
         out = []
         for line, cell in enumerate(self.columns[column], 1):
             try:
@@ -208,7 +208,7 @@ class _Columns(NamedTuple):
         return self.convert(column, to_int, "a whole number", np.int64)
 
     def rows(self, numbers):
-        """Row of each number, or an error that names the line that repeats one."""
+        """Return the row of each number, or raise an error that names a line that repeats one."""
         out = {}
         for line, number in enumerate(numbers.tolist(), 1):
             if out.setdefault(number, line - 1) != line - 1:

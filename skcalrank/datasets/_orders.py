@@ -1,4 +1,4 @@
-"""From orders, best first and perhaps with ties, to rows of positions."""
+"""Conversion of orders, best first and perhaps with ties, to rows of positions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def check_groups(groups, where):
-    """Raise, naming the place in the file, where an order has an empty item or one item twice."""
+    """Raise if an order has an empty item or one item twice, and name its place in the file."""
     counts = Counter(item for group in groups for item in group)
     if "" in counts:
         raise ValueError(f"{where}: the order names an empty item.")

@@ -1,4 +1,4 @@
-"""Files of PrefLib with orders."""
+"""Orders in files of PrefLib."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _LINE = re.compile(rf"({_NUMBER}):({_GROUP}(?:,{_GROUP})*)")
 
 
 def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
-    """Read the orders of a PrefLib file: ``.soc``, ``.soi``, ``.toc`` or ``.toi``.
+    r"""Read the orders of a PrefLib file: ``.soc``, ``.soi``, ``.toc`` or ``.toi``.
 
-    The format of 2022: header lines ``# KEY: value``, then lines ``count: order`` with the
-    numbers of the alternatives, best first, and tied ones in braces, such as
-    ``12: 3,{1,4},2``. Blank lines and comments that are no header are skipped.
+    In the format of 2022, header lines ``# KEY: value`` come before lines ``count: order``
+    with the numbers of the alternatives, best first, and ties in braces, such as
+    ``12: 3,{1,4},2``. Blank lines and other comments are skipped.
 
-    An alternative that an order leaves out is NaN: it was not compared with any other, and is
-    not taken for worse than the ranked ones.
+    An alternative that an order leaves out is NaN: it was not compared with any other one, and
+    does not count as worse than the ranked alternatives.
 
     Parameters
     ----------
     path : str or Path
         Plain text, or compressed as ``.gz``, ``.bz2`` or ``.xz``.
     expand : bool, default=True
-        One row for every voter. False: one row for every line, the counts are
-        ``data.weights``, to be passed as ``sample_weight``.
+        Whether there is one row for every voter. False gives one row for every line; the
+        counts are ``data.weights``, to be passed as ``sample_weight``.
 
     Returns
     -------
     data : LabelRankingData
         Unpacks to ``X, positions``. There are no features: X is a column of ones, on which a
-        ranker learns one consensus order. An alternative without a name in the header is
-        called by its number.
+        ranker learns one consensus order. The name of an alternative without
+        one in the header is its number.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     >>> lines = ["# ALTERNATIVE NAME 1: tea", "# ALTERNATIVE NAME 2: coffee", "3: 1,2", "2: 2,1"]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "drinks.soc")
-    ...     _ = file.write_text("\\n".join(lines))
+    ...     _ = file.write_text("\n".join(lines))
     ...     X, positions = data = load_preflib(file)
     >>> positions.shape, data.item_names
     ((5, 2), ['tea', 'coffee'])
@@ -110,7 +110,7 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
 
 
 def _read_header(lines):
-    """Return the values of the header by key, and the names; other comments are passed over."""
+    """Return the values of the header by key, and the names of the alternatives."""
     values, names = {}, {}
     for where, line in lines:
         match = _HEADER.fullmatch(line)
@@ -135,7 +135,7 @@ def _set_once(values, key, value, where, called):
 
 
 def _data_type(path, said):
-    """From the header, else from the name of the file, else None."""
+    """Return the data type in the header, else that of the file name, else None."""
     kind = (said or without_packing(path).suffix.lstrip(".")).lower()
     if kind in _OTHER_TYPES or (said and kind not in _TYPES):
         raise ValueError(
@@ -145,7 +145,7 @@ def _data_type(path, said):
 
 
 def _read_orders(path, lines):
-    """Counts, and orders with their places in the file."""
+    """Return the counts, and the orders with their places in the file."""
     counts, orders = [], []
     for where, line in lines:
         if not line or line.startswith("#"):

@@ -22,15 +22,15 @@ _SUSHI = {
 
 _SUSHI_DESCRIPTION = """SUSHI preference data (T. Kamishima, KDD 2003), item set A.
 
-Each of 5,000 people put ten kinds of sushi in order, and told sex, age group, and where they
-live and have lived longest until they were 15.
+Each of 5,000 people put ten kinds of sushi in order, and stated sex, age group, the place where
+they live, and the place where they lived longest until they were 15.
 """
 
 
 def load_sushi(path: str | Path, *, prefectures: bool = False) -> LabelRankingData:
-    """Read the SUSHI preference data: the orders that 5,000 people gave to ten sushi.
+    r"""Read the SUSHI preference data: the orders that 5,000 people gave to ten sushi.
 
-    The features, in this order:
+    The features are, in this order:
 
     * ``sex`` (0 male, 1 female);
     * ``age``, the number of the age group, in ascending order: 15-19, 20-29, 30-39, 40-49,
@@ -44,8 +44,9 @@ def load_sushi(path: str | Path, *, prefectures: bool = False) -> LabelRankingDa
     * with ``prefectures=True`` the same for the prefectures, ``lived_in_prefecture=...`` and
       ``lives_in_prefecture=...``.
 
-    The columns of regions sum to one: a linear regressor wants a penalty, as Ridge has. They
-    are on different scales: put a ``StandardScaler`` before regressors that mind.
+    The columns of regions sum to one, so that a linear regressor needs a penalty, as Ridge
+    has. Features have different scales: put a ``StandardScaler`` before a regressor that
+    depends on scales.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def load_sushi(path: str | Path, *, prefectures: bool = False) -> LabelRankingDa
         The file ``sushi3a_users_rankings.csv`` (plain, ``.gz`` or ``.xz``), or the folder it is
         in. The data may not be passed on, so they do not come with this package.
     prefectures : bool, default=False
-        Add the prefectures, 47 columns each.
+        Whether to add the prefectures, 47 columns for each of the two times.
 
     Returns
     -------
@@ -82,7 +83,7 @@ def load_sushi(path: str | Path, *, prefectures: bool = False) -> LabelRankingDa
     ... )
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "sushi3a_users_rankings.csv")
-    ...     _ = file.write_text(f"{header}\\n{person}\\n")
+    ...     _ = file.write_text(f"{header}\n{person}\n")
     ...     X, positions = data = load_sushi(folder)
     >>> data.item_names[positions[0].argmin()]
     'fatty tuna'
@@ -124,20 +125,20 @@ def _sushi_positions(table):
     orders = [order_of(where, cell) for where, cell in table.column("ranking")]
     for (where, cell), groups in zip(table.column("ranking"), orders):
         if sorted(chain.from_iterable(groups)) != list(_SUSHI) or len(groups) != len(_SUSHI):
-            raise ValueError(f"{where}: {cell!r} is no order of the letters a to j.")
+            raise ValueError(f"{where}: {cell!r} is not an order of the letters a to j.")
     return positions_of_orders(orders, {letter: i for i, letter in enumerate(_SUSHI)})
 
 
 def _place(where, cell):
-    """``6:Kinki`` as number and name."""
+    """Return the number and the name of a place such as ``6:Kinki``."""
     number, colon, name = cell.partition(":")
     if not (number.isdecimal() and colon and name):
-        raise ValueError(f"{where}: {cell!r} is no place such as '6:Kinki'.")
+        raise ValueError(f"{where}: {cell!r} is not a place such as '6:Kinki'.")
     return int(number), name
 
 
 def _one_hot(table, kind):
-    """Columns of 0 and 1 of childhood and of today, for the places of either."""
+    """Yield columns of 0 and 1 of childhood and of today, for the places of either."""
     columns = [f"lived_in_{kind}", f"lives_in_{kind}"]
     cells = [[_place(*cell) for cell in table.column(column)] for column in columns]
     places = sorted({place for of_column in cells for place in of_column})

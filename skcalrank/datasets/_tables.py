@@ -1,4 +1,4 @@
-"""Tables in csv files: instances, and the order that each gives to the items."""
+"""Tables in CSV files: instances, and the order that each gives to the items."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Table(NamedTuple):
     line_numbers: list
 
     def column(self, name):
-        """Cells of a column, each with its place in the file."""
+        """Yield the cells of a column, each after its place in the file."""
         number = self.header.index(name)
         for line, row in zip(self.line_numbers, self.rows):
             yield f"{self.name}, line {line}, column {name!r}", row[number]
@@ -40,11 +40,11 @@ def load_label_ranking(
     categorical: Sequence[str] | None = None,
     as_frame: bool = False,
 ) -> LabelRankingData:
-    """Read a table of features and orders such as ``a>c>b``.
+    r"""Read a table of features and orders such as ``a>c>b``.
 
-    A csv file with a header. The order stands best first; ``=`` ties items (``a>b=c``), and an
-    item that is left out is unranked (NaN): it was not compared with the others. An empty
-    cell ranks nothing.
+    The file is CSV with a header. An order has the best item first; ``=`` ties items
+    (``a>b=c``), and an item that is left out is unranked (NaN): it was not compared with the
+    others. An empty cell ranks nothing.
 
     Parameters
     ----------
@@ -54,15 +54,15 @@ def load_label_ranking(
         Name of the column of orders; all other columns are features.
     item_names : list of str, default=None
         The items, in the order of the columns of positions; None = all that occur, sorted
-        (as numbers, where they all are whole numbers). Give it when a file may lack some items
-        of another.
+        (as numbers, where all are whole numbers). Pass it where one of several files may lack
+        items.
     categorical : list of str, default=None
-        Columns of categories some of which are numbers. Columns without any number are always
+        Columns whose categories may be numbers. Columns without any number are always
         categorical.
     as_frame : bool, default=False
         Whether X and positions are pandas DataFrames, in which a categorical feature is one column
         of pandas categories: encode it in a pipeline, as with
-        ``OneHotEncoder(handle_unknown="ignore")``, which also copes with a later file that has
+        ``OneHotEncoder(handle_unknown="ignore")``, which also accepts a later file with
         other categories.
 
     Returns
@@ -79,7 +79,7 @@ def load_label_ranking(
     ValueError
         If there is no column of orders, columns have no name or the same, or a line is malformed:
         its number of cells, a feature that is no finite number in a column that is not
-        categorical, a name in `categorical` that is no feature, an item ranked twice or not in
+        categorical, a name in `categorical` that is not a feature, an item ranked twice or not in
         ``item_names``, an order with ``<``.
 
     Examples
@@ -88,7 +88,7 @@ def load_label_ranking(
     >>> from skcalrank.datasets import load_label_ranking
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "wine.csv")
-    ...     _ = file.write_text("acid,sugar,ranking\\n0.5,1,b>a>c\\n0.25,2,a>b=c\\n")
+    ...     _ = file.write_text("acid,sugar,ranking\n0.5,1,b>a>c\n0.25,2,a>b=c\n")
     ...     X, positions = data = load_label_ranking(file)
     >>> positions
     array([[2. , 1. , 3. ],
@@ -100,7 +100,7 @@ def load_label_ranking(
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "wine.csv")
-    ...     _ = file.write_text("color,sugar,ranking\\nred,1,b>a\\nwhite,2,a>b\\n")
+    ...     _ = file.write_text("color,sugar,ranking\nred,1,b>a\nwhite,2,a>b\n")
     ...     encoded, frame = (load_label_ranking(file, as_frame=a) for a in (False, True))
     >>> encoded.X, encoded.feature_names
     (array([[1., 0., 1.],
@@ -141,12 +141,12 @@ def load_label_ranking(
 
 
 def _features(table, columns, categorical):
-    """Columns by name: arrays of numbers, and lists of categories, None where one is missing."""
+    """Return columns by name: arrays of numbers, or lists of categories with None for missing."""
     unknown = [name for name in categorical or () if name not in columns]
     if unknown:
         raise ValueError(
-            f"categorical names {unknown[0]!r}, which is no feature of {table.name}: its features "
-            f"are {', '.join(map(repr, columns[:20]))}."
+            f"categorical names {unknown[0]!r}, which is not a feature of {table.name}: its "
+            f"features are {', '.join(map(repr, columns[:20]))}."
         )
     found = {}
     for name in columns:
@@ -172,7 +172,7 @@ def _like_a_number(cell):
 
 
 def _encoded(columns, n_rows):
-    """Features and their names, a column of 0 and 1 for every category."""
+    """Return features and their names, with a column of 0 and 1 for every category."""
     blocks, names = [np.empty((n_rows, 0))], []
     for name, values in columns.items():
         if isinstance(values, np.ndarray):
@@ -186,7 +186,7 @@ def _encoded(columns, n_rows):
 
 
 def _frame(columns):
-    """Features as a DataFrame, a column of categories for those of text."""
+    """Return features as a DataFrame, in which text is a column of categories."""
     pandas = needs("pandas")
     for name, values in columns.items():
         if not isinstance(values, np.ndarray):
@@ -205,10 +205,10 @@ def _check_items(cells):
 
 
 def read_cells(path, needed):
-    """The cells of a csv file, blank lines left out."""
+    """Return the cells of a CSV file, without blank lines."""
     rows, line_numbers = [], []
     with reading(path):
-        # Strictly: a quotation mark that is not closed would swallow the lines behind it.
+        # Not strictly, a quotation mark that is not closed would swallow the lines behind it.
         reader = csv.reader(io.StringIO(read_text(path)), strict=True)
         for row in reader:
             if any(cell.strip() for cell in row):
@@ -242,7 +242,7 @@ def _check_header(path, header, needed):
 
 
 def order_of(where, cell):
-    """``a>b=c`` as groups of tied items."""
+    """Return the groups of tied items of an order such as ``a>b=c``."""
     if not cell:
         return []
     groups = [[item.strip() for item in group.split("=")] for group in cell.split(">")]
@@ -251,13 +251,13 @@ def order_of(where, cell):
 
 
 def _sorted_names(names):
-    # "10" stands behind "9" where all names are numbers.
+    # "10" comes after "9" where all names are numbers.
     numeric = all(name.isdecimal() for name in names)
     return sorted(names, key=(lambda name: (int(name), name)) if numeric else None)
 
 
 def numbers_of(table, columns):
-    """Columns as a matrix; a missing value is NaN."""
+    """Return columns as a matrix, in which a missing value is NaN."""
     X = np.empty((len(table.rows), len(columns)))
     for number, name in enumerate(columns):
         X[:, number] = [_number(where, cell) for where, cell in table.column(name)]

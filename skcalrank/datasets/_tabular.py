@@ -29,13 +29,15 @@ class Columns(NamedTuple):
     label: str = "label"
     document: str = "docid"  # may be missing
     features: list[str] | None = None  # None = all other columns that hold numbers
-    labelled: bool = True  # whether the label is read, and must be there
+    labelled: bool = True  # whether the label is read, and must exist
     verbatim: bool = False  # whether NA, null and the like in text are text, and not missing
 
 
 class TablePart(NamedTuple):
-    """Rows of a table: features as numbers, labels (or None), queries and documents (or None, as
-    is a document without a name)."""
+    """Rows of a table: features as numbers, labels, queries, and names of documents.
+
+    Labels and names are None where the table has none, and so is the name of a single document.
+    """
 
     X: np.ndarray
     y: Any
@@ -91,7 +93,7 @@ def _path_and_format(path):
 
 
 def table_format(path) -> TableFormat | None:
-    """Return the format that the suffix of a file tells, None if it is not a table."""
+    """Return the format that the suffix of a file names; None if it is not a table."""
     return next((TABLES[s] for s in reversed(Path(path).suffixes) if s in TABLES), None)
 
 
@@ -99,7 +101,7 @@ def table_format(path) -> TableFormat | None:
 
 
 def _checked(path, frames):
-    """Yield frames, whose columns have names of their own."""
+    """Yield frames after a check that their columns have different names."""
     with reading(path):
         for frame in frames:
             _refuse_twins(path, frame.columns)
@@ -123,15 +125,17 @@ def needs(package) -> Any:
 def _csv_frames(path, columns, chunk_rows, separator=","):
     refuse_pipe(path)
     pandas = needs("pandas")
-    missing = {"keep_default_na": False, "na_values": [""]} if columns.verbatim else {}
-    read_csv = partial(pandas.read_csv, path, sep=separator, index_col=False, **missing)
+    options = {"keep_default_na": False, "na_values": [""]} if columns.verbatim else {}
+    if _version(pandas) < (3, 1):  # would change the last bit of numbers
+        options["float_precision"] = "round_trip"
+    read_csv = partial(pandas.read_csv, path, sep=separator, index_col=False, **options)
     # pandas gives columns of one name different ones.
     names = read_csv(header=None, nrows=1, dtype=str)
     _refuse_twins(path, names.iloc[0].dropna())
-    # Names are text: what one chunk takes for numbers another might not.
+    # Names are read as text, as one chunk might hold numbers alone and another not.
     text = {columns.qid: str, columns.document: str}
     widths = _Widths(path, separator)
-    if pandas.__version__ < "3":  # cuts off the first row of a chunk without a word
+    if _version(pandas) < (3, 0):  # cuts off the first row of a chunk without a word
         widths.check()
     if chunk_rows is None:
         yield widths.checked(lambda: read_csv(dtype=text))
@@ -141,11 +145,15 @@ def _csv_frames(path, columns, chunk_rows, separator=","):
             yield frame
 
 
-class _Widths:
-    """Sees to it that all rows of a CSV file have as many fields as its header.
+def _version(package) -> tuple[int, ...]:
+    return tuple(map(int, package.__version__.split(".")[:2]))
 
-    pandas fills short rows with missing values, and takes the first of too many fields for the
-    index or drops the last.
+
+class _Widths:
+    """Check that all rows of a CSV file have as many fields as its header.
+
+    pandas fills short rows with missing values, and takes the first field of a long row for the
+    index or drops the last field.
     """
 
     def __init__(self, path, separator):
@@ -194,18 +202,18 @@ def _parquet_frames(path, columns, chunk_rows):
 
 
 def _with_index(frame, columns: Columns):
-    """Return a frame with the levels of its index that mean something as columns."""
+    """Return a frame in which the levels of the index that are asked for are columns."""
     wanted = {columns.qid, columns.label, columns.document, *(columns.features or [])}
     levels = [name for name in frame.index.names if name in wanted - set(frame.columns)]
     return frame.reset_index(level=levels) if levels else frame
 
 
 class TableFormat(NamedTuple):
-    """A format of tables, by a function that reads DataFrames.
+    """Format of tables, with a function that reads DataFrames.
 
     The function takes the path, the columns, and the largest number of rows of a DataFrame; None =
     one of all rows. A table is larger than its file where the format is `packed`. `n_rows` counts
-    its rows, where a file tells them.
+    its rows, where the file says so.
     """
 
     frames: Callable[[Any, Columns, Any], Iterator[Any]]
@@ -230,7 +238,7 @@ TABLES = {
 
 
 def feature_names(path, frame, columns: Columns, *, categories=False) -> list[str]:
-    """Return the columns of features, of numbers, or also of categories."""
+    """Return the names of the columns of features: numbers, and categories if asked for."""
     needed = [columns.qid, *([columns.label] * columns.labelled), *(columns.features or [])]
     missing = [name for name in needed if name not in frame.columns]
     if missing:
@@ -311,7 +319,7 @@ def part_of(frame, names, columns, dtype, place) -> TablePart:
 
 
 def labels_and_queries(name, frame, columns: Columns, place=None):
-    """Return labels, or None, and queries; raise for a row that has none."""
+    """Return the labels, or None, and the queries; raise for a row without one."""
     place = Place(name, 0) if place is None else place
     place.refuse(
         frame[columns.qid].isna(),
@@ -332,11 +340,11 @@ def _labels(frame, name, place):
 
 
 def _numbers(frame, names, dtype, place):
-    """Columns as numbers, or an error that says which row of which of them has others."""
+    """Return columns as numbers, or raise an error that names the row and the column."""
     for name in frame[names].select_dtypes(exclude=["number", "bool"]).columns:
         _check_texts(frame[name], name, place)
     with np.errstate(over="ignore"):
-        # What is missing has several names in pandas; numpy's own types know one, or none.
+        # pandas has several missing values; types of numpy have one, or none.
         own = all(isinstance(kind, np.dtype) for kind in frame[names].dtypes)
         numbers = frame[names].to_numpy(dtype, **({} if own else {"na_value": np.nan}))
     infinite = np.isinf(numbers)
@@ -352,7 +360,7 @@ def _check_texts(column, name, place):
         try:
             to_float(value) if isinstance(value, str) else np.float64(value)
         except (ValueError, TypeError) as error:
-            place.refuse(np.arange(len(column)) == row, name, f"is no number: {error}")
+            place.refuse(np.arange(len(column)) == row, name, f"is not a number: {error}")
 
 
 def _whole_queries(path, parts, chunk_rows) -> Iterator[TablePart]:

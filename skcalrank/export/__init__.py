@@ -2,9 +2,8 @@
 
 A linear ranker and the steps before it are a sum of curves of single features: numbers by name,
 hinges and logarithms, which JSON, SQL and the plugins of search engines hold. Boosted trees are
-splits, whichever library grew them. ONNX holds what scikit-learn's regressors are. What needs all
-documents of a query to score one of them cannot be written as any of these, and errors say what
-can be done instead.
+splits, whichever library grew them. ONNX holds the regressors of scikit-learn. A ranker that needs
+all documents of a query to score one of them has none of these forms, and errors name alternatives.
 
 Scores are those of `predict` up to a constant, which ranks nothing.
 """

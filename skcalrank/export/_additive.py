@@ -1,4 +1,4 @@
-"""Scores that are sums of curves of single features."""
+"""Scores that are sums of curves of single features, and of trees."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..preprocessing import signed_log1p
 
 
 class Value(NamedTuple):
-    """What a curve is a function of: a feature, or its signed logarithm.
+    """Argument of a curve: a feature, or its signed logarithm.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Category(NamedTuple):
 
 
 class Additive(NamedTuple):
-    """A constant, plus weighted values of features, hinges and categories.
+    """A constant, plus weighted values of features, hinges, categories and trees.
 
     Attributes
     ----------
@@ -64,8 +64,10 @@ class Additive(NamedTuple):
     categories : dict, default={}
         Weight of each category.
     missing : dict, default={}
-        What a feature adds where it has no value, in place of all its other terms. Features that
-        always have one are not in it. In a column that is not encoded yet it may be a text.
+        What a feature adds where it has no value, in place of all its terms but trees. Features
+        that always have one are not in it. In a column that is not encoded yet it may be a text.
+    trees : tuple of (float, Split or Kinds or float), default=()
+        Trees whose features and categories have names, and their weights.
     """
 
     constant: float
@@ -73,9 +75,10 @@ class Additive(NamedTuple):
     hinges: dict[Hinge, float]
     categories: Mapping[Category, float] = MappingProxyType({})
     missing: Mapping[str, Any] = MappingProxyType({})
+    trees: tuple[tuple[float, Any], ...] = ()
 
     def terms(self) -> tuple[Mapping[Any, float], ...]:
-        """Return all that is added to the constant, by kind."""
+        """Return all that is added to the constant but trees, by kind."""
         return self.slopes, self.hinges, self.categories, self.missing
 
     def feature(self) -> str | None:
@@ -83,7 +86,7 @@ class Additive(NamedTuple):
         found = {value.feature for value in self.slopes}
         found |= {hinge.value.feature for hinge in self.hinges} | set(self.missing)
         found |= {category.feature for category in self.categories}
-        return found.pop() if len(found) == 1 else None
+        return found.pop() if len(found) == 1 and not self.trees else None
 
     def filled(self, feature: str, value: Any) -> Additive:
         """Return the sum with a value where the feature has none, unless it has one there."""
@@ -93,8 +96,8 @@ class Additive(NamedTuple):
         return self._replace(missing={feature: term})
 
     def line(self) -> tuple[Value, float] | None:
-        """Return the value and the slope of a straight line of one feature; None of others."""
-        if self.hinges or self.categories or len(self.slopes) != 1:
+        """Return the value and the slope of a straight line of one feature; None for other sums."""
+        if self.hinges or self.categories or self.trees or len(self.slopes) != 1:
             return None
         [(value, slope)] = self.slopes.items()
         return (value, slope) if slope else None
@@ -104,7 +107,7 @@ class Additive(NamedTuple):
         return combined([(scale, self)], shift)
 
     def log(self) -> Additive | None:
-        """Return the signed logarithm; None where it is no sum of this kind."""
+        """Return the signed logarithm; None where it is not a sum of this kind."""
         if self.line() is None or self.constant != 0:
             return None
         [(value, slope)] = self.slopes.items()
@@ -114,7 +117,7 @@ class Additive(NamedTuple):
         return Additive(0.0, {Value(value.feature, True): 1.0}, {}, missing=missing)
 
     def hinge(self, start: float, end: float) -> Additive | None:
-        """Return a hinge of the sum; None where it is no sum of this kind."""
+        """Return a hinge of the sum; None where it is not a sum of this kind."""
         found = self.line()
         if found is None:
             return None
@@ -134,12 +137,14 @@ class Additive(NamedTuple):
 def combined(parts: Iterable[tuple[float, Additive]], constant: float = 0.0) -> Additive:
     """Return a constant plus numbers times sums."""
     terms: tuple[dict[Any, float], ...] = ({}, {}, {}, {})
+    trees: list[tuple[float, Any]] = []
     for weight, part in parts:
         constant += weight * part.constant
         for sums, added in zip(terms, part.terms()):
             for term, number in added.items():
                 sums[term] = sums.get(term, 0.0) + weight * number
-    return Additive(float(constant), *terms)
+        trees += [(weight * height, tree) for height, tree in part.trees]
+    return Additive(float(constant), *terms, tuple(trees))
 
 
 def check_finite(score: Additive) -> None:

@@ -1,4 +1,4 @@
-"""Linear rankers, with the steps before them, as sums of curves of single features."""
+"""Linear rankers and trees, with the steps before them, as sums of curves and of trees."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from ._reasons import (
     steps_of,
     unwrapped,
 )
+from ._trees import Kinds, ensemble_of
 
 _STEPS = (
     "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, QuantileHinges, "
@@ -43,7 +44,7 @@ _STEPS = (
 )
 _OTHERWISE = "to_onnx exports it"
 
-# Predictions are linear where they are so up to this, relative to the largest of them.
+# Tolerance of the check that predictions are linear, relative to the largest prediction.
 _TOLERANCE = 1e-6
 
 
@@ -74,11 +75,7 @@ def _linear(model, columns) -> Additive:
     """Return the score of a model with coefficients."""
     coef = getattr(model, "coef_", None)
     if coef is None:
-        raise ValueError(
-            f"{type(model).__name__} is not linear in its features (no coef_): {_OTHERWISE}, "
-            "and to_elasticsearch takes the trees of BoostedRanker, HistGradientBoostingRegressor, "
-            "LightGBM and XGBoost."
-        )
+        return _trees(model, columns)
     coef = np.asarray(coef, dtype=float)
     if coef.size != len(columns):
         raise ValueError(
@@ -90,17 +87,50 @@ def _linear(model, columns) -> Additive:
     return combined(zip(coef.ravel().tolist(), columns), intercept)
 
 
+def _trees(model, columns) -> Additive:
+    """Return the score of boosted trees, and of the rankers that they begin at."""
+    found = ensemble_of(model)
+    if found is None:
+        raise ValueError(
+            f"{type(model).__name__} is not linear in its features (no coef_): {_OTHERWISE}, "
+            "and to_json and to_elasticsearch take the trees of BoostedRanker, "
+            "HistGradientBoostingRegressor, LightGBM and XGBoost."
+        )
+    trees = tuple((1.0, _named(tree, columns, found.categories)) for tree in found.trees)
+    starts = [(weight, _score(start, columns)) for weight, start in found.starts]
+    return combined([(1.0, Additive(found.constant, {}, {}, trees=trees)), *starts])
+
+
+def _named(tree, columns, categories):
+    """Return a tree with the names of its features and categories."""
+    if isinstance(tree, float):
+        return tree
+    column = columns[tree.feature]
+    line = column.line()
+    if column.constant or column.missing or line is None or line[0].log or line[1] != 1:
+        raise ValueError(
+            "Boosted trees split columns that the steps before them make: fit the trees without "
+            f"these steps, or {_OTHERWISE}."
+        )
+    below, above = (_named(each, columns, categories) for each in (tree.below, tree.above))
+    if isinstance(tree, Kinds):
+        names = [categories[tree.feature][number] for number in tree.categories]
+        names = [name.item() if isinstance(name, np.generic) else name for name in names]
+        tree = tree._replace(categories=names)
+    return tree._replace(feature=line[0].feature, below=below, above=above)
+
+
 def _check_linear(model, coef, intercept):
     """Raise for a link, such as the exponential function of PoissonRegressor."""
     points = np.random.default_rng(0).normal(size=(8, len(coef)))
     with warnings.catch_warnings():
-        # Of names that rows made here have not.
+        # A model that was fitted to a data frame warns of rows without names.
         warnings.simplefilter("ignore")
         found = np.ravel(model.predict(points))
     expected = points @ coef + intercept
     if not np.allclose(found, expected, rtol=0.0, atol=_TOLERANCE * np.abs(expected).max()):
         raise ValueError(
-            f"{type(model).__name__} predicts a function of what is linear in the features: "
+            f"{type(model).__name__} predicts a function of a sum that is linear in the features: "
             f"{_OTHERWISE}."
         )
 
@@ -114,20 +144,20 @@ def _columns(step, columns) -> list[Additive]:
         if isinstance(step, kinds):
             return fold(step, columns)
     raise ValueError(
-        f"{type(step).__name__} is no step that can be written with a linear ranker: {_OTHERWISE}, "
-        f"or replace it by one of {_STEPS}."
+        f"{type(step).__name__} is not a step that can be written with a linear ranker: "
+        f"{_OTHERWISE}, or replace it by one of {_STEPS}."
     )
 
 
 def _of_parts(step, columns):
-    """Columns of a pipeline of transformers."""
+    """Return the columns of a pipeline of transformers."""
     for part in steps_of(step):
         columns = _columns(part, columns)
     return columns
 
 
 def _beside(step, columns):
-    """Columns of a FeatureUnion."""
+    """Return the columns of a FeatureUnion."""
     if step.transformer_weights:
         raise ValueError("FeatureUnion has transformer_weights: scale the columns in its parts.")
     parts = [part for _, part in step.transformer_list if part != "drop"]
@@ -135,7 +165,7 @@ def _beside(step, columns):
 
 
 def _by_columns(step, columns):
-    """Columns of a ColumnTransformer."""
+    """Return the columns of a ColumnTransformer."""
     if step.transformer_weights:
         raise ValueError(
             "ColumnTransformer has transformer_weights: scale the columns in its parts."
@@ -203,14 +233,14 @@ def _hinge(step, column, start, end) -> Additive:
     found = column.hinge(float(start), float(end))
     if found is None:
         raise ValueError(
-            f"{type(step).__name__} bends columns that are no straight lines of single features: "
+            f"{type(step).__name__} bends columns that are not straight lines of single features: "
             f"{_OTHERWISE}, or put it before the other steps."
         )
     return found
 
 
 def _splines(step, columns):
-    """Columns of a SplineTransformer: curves that are straight between the knots."""
+    """Return the columns of a SplineTransformer, curves that are straight between the knots."""
     found = []
     for column, knots in zip(columns, knots_of(step)):
         pieces = [_hinge(step, column, *ends) for ends in pairwise(knots)]
@@ -230,8 +260,8 @@ def knots_of(step: SplineTransformer) -> list[Any]:
     found = [spline.t[1:-1] for spline in step.bsplines_]
     if any((np.diff(knots) <= 0).any() for knots in found):
         raise ValueError(
-            "SplineTransformer has equal knots, as of features with many equal values: use "
-            "QuantileHinges, which has one knot of them."
+            "SplineTransformer has equal knots, as features with many equal values give: its "
+            "curves jump there, and hinges do not. Use QuantileHinges, which keeps one of them."
         )
     return found
 
@@ -239,7 +269,7 @@ def knots_of(step: SplineTransformer) -> list[Any]:
 def rises_of(step: SplineTransformer, knots: Any) -> Any:
     """Return by how much each function of a feature rises from each knot to the next.
 
-    It is 1 at its knot, and 0 at the others.
+    A function is 1 at its knot, and 0 at the others.
     """
     heights = np.eye(len(knots))[: None if step.include_bias else -1]
     return np.diff(heights, axis=1)

@@ -6,22 +6,24 @@ import json
 from typing import Any
 
 from ._folding import folded
+from ._trees import Split, scaled
 
 FORMAT = 1
 
 
 def to_json(ranker: Any, *, feature_names: Any = None) -> str:
-    """Write a linear ranker, with the steps before it, as JSON.
+    """Write a linear ranker or boosted trees, with the steps before them, as JSON.
 
     Parameters
     ----------
     ranker : estimator
-        A fitted linear ranker, or pipeline or search around one. Scalers, logarithms
-        (:func:`~skcalrank.preprocessing.signed_log1p`), hinges, splines of degree 1,
-        ``SimpleImputer``, ``OneHotEncoder`` and feature selection before it are written with it,
-        as functions of the features of the pipeline.
+        A fitted linear ranker, boosted trees, a stack of these, or a pipeline or search around
+        one. Scalers, logarithms (:func:`~skcalrank.preprocessing.signed_log1p`), hinges, splines of
+        degree 1, ``SimpleImputer``, ``OneHotEncoder`` and feature selection before a linear ranker
+        are written with it, as functions of the features of the pipeline; feature selection alone
+        before trees.
     feature_names : list of str, default=None
-        Names of the features; None are those of the data frame of `fit`.
+        Names of the features; None takes the names of the data frame of `fit`.
 
     Returns
     -------
@@ -29,15 +31,20 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
         An object with `intercept`, `coefficients` by feature, `log_coefficients` by feature, which
         multiply ``sign(x) * log(1 + abs(x))``, `hinges`, a list of `feature`, `log`, `start`,
         `end` and `weight`, which multiplies ``clip((v - start) / (end - start), 0, 1)`` for the
-        feature v or, where `log` is true, its logarithm, and `categories`, a list of `feature`,
-        `value` and `weight`, which is added where the feature has the value. The score is the sum.
-        Where a feature is missing, the number that `missing` has for it replaces all its terms;
-        a feature that `missing` does not name must have a value.
+        feature v or, where `log` is true, its logarithm; `categories`, a list of `feature`,
+        `value` and `weight`, which is added where the feature has the value; and `trees`. Where a
+        feature is missing, the number that `missing` has for it replaces all these terms but
+        trees; without a number there, the feature must have a value. A node of a tree has a
+        `value`; or a `feature`, a threshold `less` or a list of categories `in`, and the branches
+        `yes` for features below the threshold or in the list, and `no`. `missing` names the branch
+        of missing values and unknown categories. Thresholds are for features in single precision.
+        The score is the sum.
 
     Raises
     ------
     ValueError
-        If the ranker is not linear, a step before it cannot be written, or names are missing.
+        If the ranker is neither linear nor made of trees, a step before it cannot be written, or
+        names are missing.
 
     Examples
     --------
@@ -47,7 +54,8 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
     >>> ranker = PrecisionRanker(k=1, alpha=0).fit([[0.0], [4.0]], [0, 1], [0, 0])
     >>> found = json.loads(to_json(ranker, feature_names=["match"]))
     >>> list(found)
-    ['format', 'intercept', 'coefficients', 'log_coefficients', 'hinges', 'categories', 'missing']
+    ['format', 'intercept', 'coefficients', 'log_coefficients', 'hinges', 'categories', 'missing',
+    'trees']
     >>> round(found["coefficients"]["match"], 6)
     0.25
     """
@@ -73,10 +81,24 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
                 for category, weight in score.categories.items()
             ],
             "missing": dict(score.missing),
+            "trees": [_node(scaled(tree, weight)) for weight, tree in score.trees],
         },
         indent=2,
         allow_nan=False,
     )
+
+
+def _node(tree) -> dict[str, Any]:
+    if isinstance(tree, float):
+        return {"value": tree}
+    is_split = isinstance(tree, Split)
+    return {
+        "feature": tree.feature,
+        **({"less": tree.threshold} if is_split else {"in": tree.categories}),
+        "missing": "yes" if tree.missing_below else "no",
+        "yes": _node(tree.below),
+        "no": _node(tree.above),
+    }
 
 
 def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
@@ -85,17 +107,17 @@ def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
     Parameters
     ----------
     ranker, feature_names
-        As in :func:`to_json`; the names of the features are those of the columns.
+        As in :func:`to_json`, but without trees; names of features are names of columns.
     quote : str, default='"'
-        What names of columns are put in: ``"`` by the standard, a backtick in MySQL, BigQuery and
-        Spark.
+        Character around names of columns: ``"`` in the standard, a backtick in MySQL, BigQuery
+        and Spark.
 
     Returns
     -------
     expression : str
-        To be ordered by, descending. It is made of numbers, columns, ``+``, ``-``, ``*``, ``/``,
-        ``CASE`` and, for logarithms, ``LN``. Where a column is NULL the score is NULL, unless a
-        step of the pipeline fills or encodes missing values.
+        Expression to order by, descending. It consists of numbers, columns, ``+``, ``-``, ``*``,
+        ``/``, ``CASE`` and, for logarithms, ``LN``. Where a column is NULL the score is NULL,
+        unless a step of the pipeline fills or encodes missing values.
 
     Raises
     ------
@@ -113,6 +135,8 @@ def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
     if not isinstance(quote, str) or len(quote) != 1:
         raise ValueError(f"quote must be one character, got {quote!r}.")
     score = folded(ranker, feature_names)
+    if score.trees:
+        raise ValueError("Boosted trees have no form in to_sql: use to_json or to_onnx.")
     terms: dict[str, list[str]] = {}
     for value, weight in score.slopes.items():
         term = f"{_number(weight)} * {_value(value, quote)}"
@@ -160,7 +184,7 @@ def _name(feature, quote) -> str:
 
 
 def _number(value: float) -> str:
-    # With an exponent it is a number in floating point, and no decimal.
+    # An exponent makes a number one in floating point, and not a decimal.
     text = repr(float(value))
     text = text if "e" in text else f"{text}e0"
     return f"({text})" if text.startswith("-") else text

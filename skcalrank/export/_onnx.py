@@ -19,29 +19,30 @@ from ..rankers import RANKERS, MultiLabelRanker, is_ranker
 from ..stacking import StackingRanker
 from ._folding import knots_of, rises_of
 from ._reasons import check_exportable, is_stack, members_of, part_of, unwrapped
-from ._trees import Ensemble, Split, ensemble_of
+from ._trees import Ensemble, Split, ensemble_of, refuse_categories
 
-# From each knot to the next.
+# The knots where pieces start, and those where they end.
 _NEIGHBORS = (slice(None, -1), slice(1, None))
 
 
 def to_onnx(ranker: Any, *, initial_types: Any = None, target_opset: Any = None) -> Any:
     """Write a ranker, with the steps before it, as a graph of ONNX.
 
-    Whatever scikit-learn's regressors are inside: linear ones, trees, networks, neighbors; boosted
-    trees of every engine; steps of pipelines that ``skl2onnx`` has converters for, and
+    The ranker may have any regressor of scikit-learn inside that ``skl2onnx`` converts: linear
+    ones, trees, networks, neighbors. Boosted trees of every engine are converted, and so are steps
+    of pipelines that ``skl2onnx`` has converters for,
     :class:`~skcalrank.preprocessing.QuantileHinges` and
-    ``FunctionTransformer(signed_log1p)``. Needs ``skl2onnx``; ``onnxruntime`` runs the graph.
+    ``FunctionTransformer(signed_log1p)``. This needs ``skl2onnx``; ``onnxruntime`` runs the graph.
 
     Parameters
     ----------
     ranker : estimator
-        Fitted: a ranker whose `predict` needs no qid, a pipeline, or a search.
+        A fitted ranker whose `predict` needs no qid, a pipeline, or a search.
     initial_types : list of (str, type), default=None
         Inputs of the graph as ``skl2onnx.convert_sklearn`` takes them, for columns of several
         types. None is one matrix in single precision, named "X".
     target_opset : int, default=None
-        Version of ONNX; None is the newest that ``skl2onnx`` knows.
+        Version of ONNX; None is the newest version that ``skl2onnx`` knows.
 
     Returns
     -------
@@ -57,7 +58,7 @@ def to_onnx(ranker: Any, *, initial_types: Any = None, target_opset: Any = None)
 
     See Also
     --------
-    register_converters : For ``skl2onnx.to_onnx`` itself.
+    register_converters : Lets ``skl2onnx.to_onnx`` itself convert rankers.
     """
     skl2onnx = _required()
     model = check_exportable(ranker)
@@ -74,10 +75,10 @@ def to_onnx(ranker: Any, *, initial_types: Any = None, target_opset: Any = None)
 
 
 def register_converters() -> None:
-    """Teach ``skl2onnx`` every ranker, so that its own functions convert them.
+    """Register every ranker with ``skl2onnx``, so that its own functions convert rankers.
 
-    Estimators that are not of this package stay as they are, but for ``FunctionTransformer``,
-    whose ``signed_log1p`` is converted.
+    Other estimators are converted as before, except ``FunctionTransformer``, which is also
+    converted with ``signed_log1p``.
 
     Raises
     ------
@@ -169,9 +170,9 @@ class Rows(NamedTuple):
     ----------
     X : variable of skl2onnx
     n_scores : int
-        Of each row.
+        Number of scores of each row.
     version : int
-        Of ONNX.
+        Version of ONNX.
     """
 
     X: Any
@@ -191,25 +192,29 @@ def _scores(model, rows: Rows):
     """Return the operator that computes the scores of a model."""
     ops, model, version = _ops(), unwrapped(model), rows.version
     if is_stack(model):
-        scores = [
-            ops.OnnxMul(_scores(each, rows), np.array([w], _dtype(rows.X)), op_version=version)
-            for w, each in members_of(model)
-        ]
+        scores = [_weighted(*member, rows) for member in members_of(model)]
         return scores[0] if len(scores) == 1 else ops.OnnxSum(*scores, op_version=version)
     trees = ensemble_of(model)
     if trees is not None:
-        return _of_trees(trees, rows)
+        refuse_categories(model, trees)
+        scores = [_of_trees(trees, rows), *(_weighted(*start, rows) for start in trees.starts)]
+        return scores[0] if len(scores) == 1 else ops.OnnxSum(*scores, op_version=version)
     part = part_of(model) if is_ranker(model) else None
     if part is not None:
         return _scores(part, rows)
     if is_ranker(model) or isinstance(model, GramRidge):
         model = _linear(model)
     elif isinstance(model, Pipeline):
-        # skl2onnx knows its class, and none that is made of it.
+        # skl2onnx knows this class, but none of its subclasses.
         model = Pipeline(model.steps)
     sub = import_module("skl2onnx.algebra.onnx_operator").OnnxSubEstimator
     shape = np.array([-1, rows.n_scores], dtype=np.int64)
     return ops.OnnxReshape(sub(model, rows.X, op_version=version), shape, op_version=version)
+
+
+def _weighted(weight, model, rows: Rows):
+    factor = np.array([weight], _dtype(rows.X))
+    return _ops().OnnxMul(_scores(model, rows), factor, op_version=rows.version)
 
 
 def _linear(model) -> LinearRegression:

@@ -1,4 +1,4 @@
-"""What a fitted estimator consists of, and why some cannot be exported."""
+"""Parts of a fitted estimator, and reasons why some cannot be exported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def part_of(ranker: Any) -> Any:
 
 
 def steps_of(model: Any) -> list[Any]:
-    """Return the steps of a pipeline that change rows, and what comes last."""
+    """Return the steps of a pipeline that change rows, and its last step."""
     *before, last = [step for _, step in model.steps]
     return [step for step in before if step not in (None, "passthrough")] + [last]
 
@@ -55,7 +55,7 @@ def is_stack(model: Any) -> bool:
 
 
 def members_of(stack: Any) -> list[tuple[float, Any]]:
-    """Return what the score of each ranker of a stack is multiplied by, and the ranker."""
+    """Return the weight and the ranker of each score that a stack adds up."""
     if stack.normalize == "query":
         raise ValueError(
             f"{type(stack).__name__} was fitted with normalize='query', which divides scores by "
@@ -66,8 +66,18 @@ def members_of(stack: Any) -> list[tuple[float, Any]]:
     return [(float(w), each) for w, each in zip(weights, stack.rankers_) if w > 0]
 
 
+def starts_of(model) -> list[tuple[float, Any]]:
+    """Return the rankers at whose scores the trees begin, and their weights."""
+    if not hasattr(model, "model_weights_"):
+        return []
+    scales, starts = np.atleast_1d(model.start_scale_), model.start_
+    starts = starts if len(scales) > 1 else [starts]
+    each = zip(scales * model.model_weights_, starts)
+    return [(float(weight), start) for weight, start in each if start is not None and weight]
+
+
 def check_exportable(model: Any) -> Any:
-    """Return what is exported of a fitted model, or raise an error that says why nothing is."""
+    """Return the part of a fitted model that is exported, or raise an error with the reason."""
     check_is_fitted(model)
     model = unwrapped(model)
     if isinstance(model, Pipeline):
@@ -77,20 +87,20 @@ def check_exportable(model: Any) -> Any:
         check_exportable(last)
     elif hasattr(model, "expected_loss"):
         raise ValueError(
-            f"{type(model).__name__} predicts classes, and no scores of documents: export "
+            f"{type(model).__name__} predicts classes, and not scores of documents: export "
             "estimator_, its regressor."
         )
     elif is_ranker(model):
         refuse_map_of_pairs(model)
-        parts = [each for _, each in members_of(model)] if is_stack(model) else []
-        for part in [*parts, part_of(model)]:
+        parts = members_of(model) if is_stack(model) else starts_of(model)
+        for part in [*(each for _, each in parts), part_of(model)]:
             if part is not None:
                 check_exportable(part)
     return model
 
 
 def names_of_features(model: Any, given: Any) -> list[str]:
-    """Return the names of the features of a fitted model, those given or those it was fitted to."""
+    """Return the names that are given, or the names of the features of a fitted model."""
     names = getattr(model, "feature_names_in_", None) if given is None else given
     if names is None:
         raise ValueError(

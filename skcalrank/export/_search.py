@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from ._folding import folded
 from ._reasons import check_exportable, names_of_features, steps_of, unwrapped
-from ._trees import Split, Tree, exportable_trees
+from ._trees import Split, Tree, trees_alone
 
 
 def to_elasticsearch(
@@ -25,7 +25,7 @@ def to_elasticsearch(
 
     A linear ranker is a model of the type ``model/linear``, boosted trees are one of the type
     ``model/xgboost+json``, whichever library grew them. The plugin computes in single precision,
-    and takes a feature that a document has not for 0: train on values filled in the same way.
+    and takes a feature that a document lacks for 0: fill in 0 in the training data, too.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ def to_elasticsearch(
         :class:`~skcalrank.BoostedRanker`, or a ranker around ``HistGradientBoostingRegressor``,
         ``LGBMRegressor`` or ``XGBRegressor``.
     name : str
-        Of the model.
+        Name of the model.
     feature_names : list of str, default=None
-        Names of the features in the plugin; None are those of the data frame of `fit`.
+        Names of the features in the plugin; None takes the names of the data frame of `fit`.
     feature_set : list of str, default=None
-        The names that the feature set of the plugin has, if they are to be checked here: the
-        plugin refuses a model with others.
+        Names in the feature set of the plugin, to be checked here: the plugin refuses a model
+        with other names.
 
     Returns
     -------
@@ -50,8 +50,8 @@ def to_elasticsearch(
     Raises
     ------
     ValueError
-        If the ranker is neither, trees split categories or begin at a `start`, the score bends or
-        takes logarithms of features, or names are missing or unknown.
+        If the ranker has neither form, trees split categories or begin at a `start`, the score
+        bends or takes logarithms of features, or names are missing or unknown.
 
     Examples
     --------
@@ -90,7 +90,8 @@ def to_opensearch(
 ) -> str:
     """Write a ranker as a model of the Learning to Rank plugin of OpenSearch.
 
-    The plugin is that of Elasticsearch, and takes the same models: see :func:`to_elasticsearch`.
+    The plugin is a port of that for Elasticsearch, and takes the same models: see
+    :func:`to_elasticsearch`.
 
     Parameters
     ----------
@@ -106,20 +107,25 @@ def to_opensearch(
 
 
 def _trees_of(ranker):
-    """Return the trees of a ranker, or of a pipeline of nothing else."""
+    """Return the trees of a ranker, or of a pipeline without other steps."""
     model = unwrapped(ranker)
     while isinstance(model, Pipeline):
         *before, model = steps_of(model)
-        if before and exportable_trees(model) is not None:
+        if before and trees_alone(model) is not None:
             raise ValueError(
                 "Boosted trees split the columns that the steps before them make, and the plugin "
                 "has the features alone: fit the trees without these steps, or use to_onnx."
             )
-    return exportable_trees(model)
+    return trees_alone(model)
 
 
 def _weights(ranker, names) -> dict[str, float]:
     score = folded(ranker, names)
+    if score.trees:
+        raise ValueError(
+            "The ranker adds trees to other scores, and a model of the plugin holds one kind: "
+            "export the rankers of the stack one by one, or use to_json or to_onnx."
+        )
     bent = sorted({hinge.value.feature for hinge in score.hinges})
     bent += sorted(value.feature for value in score.slopes if value.log)
     if bent:
@@ -212,7 +218,8 @@ def to_engine(ranker: Any) -> str:
     if len(model.model_weights_) > 1 or model.start_scale_:
         raise ValueError(
             f"{type(model).__name__} adds up {len(model.model_weights_)} models and its start, and "
-            "a file of the library holds one: fit with n_models=1 and start=None, or use to_onnx."
+            "a file of the library holds one model: fit with n_models=1 and start=None, or use "
+            "to_json or to_onnx."
         )
     text = model.__getstate__()["booster_"]
     if not isinstance(text, str):

@@ -1,4 +1,4 @@
-"""Boosted trees as nested splits, whatever library grew them."""
+"""Boosted trees of every library as nested splits."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.pipeline import Pipeline
 
 from ..rankers import is_ranker
-from ._reasons import check_exportable, part_of, unwrapped
+from ._reasons import check_exportable, part_of, starts_of, unwrapped
 
-# Sums of trees are those of the library up to this, relative to the largest of them.
+# Tolerance of the check that trees add up to the scores of the library, relative to the largest.
 _TOLERANCE = 1e-5
 
 # LightGBM reads numbers up to this size as zero.
@@ -22,17 +22,17 @@ _ZERO = float(np.float32(1e-35))
 
 
 class Split(NamedTuple):
-    """Rows whose feature is below a threshold, and the others.
+    """Split of rows into those whose feature is below a threshold, and the others.
 
     Attributes
     ----------
     feature : int
     threshold : float
-        In single precision, as the features are.
+        In single precision, as the features.
     below, above : Split or float
-        Float is the value of a leaf.
+        The next split, or the value of a leaf.
     missing_below : bool
-        Where missing values go.
+        Whether missing values go below.
     """
 
     feature: int
@@ -42,15 +42,47 @@ class Split(NamedTuple):
     missing_below: bool
 
 
-Tree: TypeAlias = "Split | float"
+class Kinds(NamedTuple):
+    """Split of rows into those with some categories of a feature, and the others.
+
+    Attributes
+    ----------
+    feature : int
+    categories : list of int
+        Numbers of the categories below.
+    below, above : Split, Kinds or float
+    missing_below : bool
+    """
+
+    feature: int
+    categories: list[int]
+    below: Tree
+    above: Tree
+    missing_below: bool
+
+
+Tree: TypeAlias = "Split | Kinds | float"
 
 
 class Ensemble(NamedTuple):
-    """Trees whose leaves are summed, up to a constant."""
+    """Trees whose leaves are summed, with a constant and the scores that they begin at.
+
+    Attributes
+    ----------
+    trees : list of Split, Kinds or float
+    constant : float
+    n_features : int
+    starts : list of (float, ranker)
+        Rankers whose scores are added, and their weights.
+    categories : dict of list
+        Categories by the number of their feature.
+    """
 
     trees: list[Tree]
     constant: float
     n_features: int
+    starts: list[tuple[float, Any]]
+    categories: dict[int, list[Any]]
 
 
 def ensemble_of(model: Any) -> Ensemble | None:
@@ -59,7 +91,7 @@ def ensemble_of(model: Any) -> Ensemble | None:
     Raises
     ------
     ValueError
-        If they are trees of a kind that cannot be written as splits of numbers.
+        If the trees cannot be written as splits of numbers and known categories.
     """
     model = unwrapped(model)
     if is_ranker(model) and part_of(model) is not None:
@@ -67,28 +99,35 @@ def ensemble_of(model: Any) -> Ensemble | None:
     found = list(_boosters(model))
     if not found:
         return None
-    if getattr(model, "categorical_features_", None):
-        raise ValueError(
-            f"{type(model).__name__} splits columns of categories, and what is exported reads "
-            "numbers alone: encode them before, by numbers or indicators."
-        )
+    kinds = _categories(model)
     trees = [
-        _scaled(tree, weight) for booster, weight in found for tree in _trees_of_booster(booster)
+        scaled(tree, weight)
+        for booster, weight in found
+        for tree in _trees_of_booster(booster, kinds)
     ]
-    n_features = int(model.n_features_in_)
-    return Ensemble(trees, _constant(found, trees, n_features), n_features)
+    constant = _constant(found, trees, int(model.n_features_in_), kinds)
+    return Ensemble(trees, constant, int(model.n_features_in_), starts_of(model), kinds)
+
+
+def _categories(model) -> dict[int, list[Any]]:
+    columns = getattr(model, "categorical_features_", [])
+    return dict(zip(columns, map(list, model.encoder_.categories_))) if columns else {}
+
+
+def refuse_categories(model: Any, trees: Ensemble) -> None:
+    """Raise for trees that split categories."""
+    if trees.categories:
+        raise ValueError(
+            f"{type(model).__name__} splits columns of categories, and this format reads numbers "
+            "alone: encode them before, by numbers or indicators, or use to_json."
+        )
 
 
 def _boosters(model) -> Iterator[tuple[Any, float]]:
-    """Yield the parts of a model that are trees, and what they are multiplied by."""
+    """Yield the parts of a model that are trees, and their weights."""
     if isinstance(model, Pipeline) or not hasattr(model, "predict"):
         return
     if hasattr(model, "model_weights_"):
-        if np.any(model.start_scale_):
-            raise ValueError(
-                f"{type(model).__name__} begins at the scores of start={model.start!r}, which are "
-                "no trees: fit with start=None."
-            )
         many = len(model.model_weights_) > 1
         boosters = model.booster_ if many else [model.booster_]
         yield from zip(boosters, map(float, model.model_weights_))
@@ -100,8 +139,13 @@ def _boosters(model) -> Iterator[tuple[Any, float]]:
         yield model.get_booster(), 1.0
 
 
-def _trees_of_booster(booster) -> Iterator[Tree]:
+def _trees_of_booster(booster, kinds) -> Iterator[Tree]:
     if isinstance(booster, HistGradientBoostingRegressor):
+        if booster.is_categorical_ is not None:
+            raise ValueError(
+                "Trees of scikit-learn split columns of categories by numbers of their own: encode "
+                "the categories before, or fit with engine='lightgbm' or 'xgboost' and use to_json."
+            )
         for trees in booster._predictors:  # noqa: SLF001 (as skcalrank.boosting reads them)
             yield _of_nodes(trees[0].nodes)
     elif hasattr(booster, "get_dump"):
@@ -113,19 +157,17 @@ def _trees_of_booster(booster) -> Iterator[Tree]:
         names = booster.feature_names or [f"f{i}" for i in range(booster.num_features())]
         numbers = {name: number for number, name in enumerate(names)}
         for text in booster.get_dump(dump_format="json"):
-            yield _of_xgboost(json.loads(text), numbers)
+            yield _of_xgboost(json.loads(text), numbers, kinds)
     else:
         best = booster.best_iteration if booster.best_iteration > 0 else None
         for tree in booster.dump_model(num_iteration=best)["tree_info"]:
-            yield _of_lightgbm(tree["tree_structure"])
+            yield _of_lightgbm(tree["tree_structure"], kinds)
 
 
 def _of_nodes(nodes, number=0) -> Tree:
     node = nodes[number]
     if node["is_leaf"]:
         return float(node["value"])
-    if node["is_categorical"]:
-        raise ValueError("Trees split columns of categories: encode them as numbers before.")
     return Split(
         int(node["feature_idx"]),
         _above(float(node["num_threshold"])),
@@ -135,21 +177,23 @@ def _of_nodes(nodes, number=0) -> Tree:
     )
 
 
-def _of_xgboost(node, numbers) -> Tree:
+def _of_xgboost(node, numbers, kinds) -> Tree:
     if "leaf" in node:
         return float(node["leaf"])
-    threshold = node["split_condition"]
-    if not isinstance(threshold, (int, float)):
+    feature, threshold = numbers[node["split"]], node["split_condition"]
+    child = {each["nodeid"]: each for each in node["children"]}
+    below, above = (_of_xgboost(child[node[branch]], numbers, kinds) for branch in ("yes", "no"))
+    missing_below = node["missing"] == node["yes"]
+    if isinstance(threshold, (int, float)):
+        return Split(feature, float(np.float32(threshold)), below, above, missing_below)
+    if feature not in kinds:
         raise ValueError(
             f"A tree of XGBoost splits categories of {node['split']}: encode them as numbers."
         )
-    child = {each["nodeid"]: each for each in node["children"]}
-    below, above = (_of_xgboost(child[node[branch]], numbers) for branch in ("yes", "no"))
-    missing_below = node["missing"] == node["yes"]
-    return Split(numbers[node["split"]], float(np.float32(threshold)), below, above, missing_below)
+    return Kinds(feature, list(threshold), below, above, missing_below)
 
 
-def _of_lightgbm(node) -> Tree:
+def _of_lightgbm(node, kinds) -> Tree:
     if "leaf_coeff" in node:
         raise ValueError(
             "Trees have linear functions in their leaves: fit without linear_tree, or export the "
@@ -157,31 +201,30 @@ def _of_lightgbm(node) -> Tree:
         )
     if "leaf_value" in node:
         return float(node["leaf_value"])
-    threshold, kind = float(node["threshold"]), node["missing_type"]
+    feature, kind = int(node["split_feature"]), node["missing_type"]
+    below, above = (_of_lightgbm(node[child], kinds) for child in ("left_child", "right_child"))
+    if node["decision_type"] == "==" and feature in kinds:
+        categories = list(map(int, node["threshold"].split("||")))
+        return Kinds(feature, categories, below, above, False)
     if node["decision_type"] != "<=" or kind == "Zero":
         raise ValueError(
             "Trees of LightGBM split categories, or take zeros for missing: encode the categories "
             "as numbers, fit without zero_as_missing, or export the text with to_engine."
         )
-    missing_below = node["default_left"] if kind == "NaN" else threshold >= 0
-    return Split(
-        int(node["split_feature"]),
-        _above(_apart_from_zero(threshold)),
-        _of_lightgbm(node["left_child"]),
-        _of_lightgbm(node["right_child"]),
-        bool(missing_below),
-    )
+    threshold = float(node["threshold"])
+    missing_below = bool(node["default_left"] if kind == "NaN" else threshold >= 0)
+    return Split(feature, _above(_apart_from_zero(threshold)), below, above, missing_below)
 
 
 def _apart_from_zero(threshold: float) -> float:
-    """Return a threshold that has on one side what LightGBM reads as zero."""
+    """Return a threshold with all numbers that LightGBM reads as zero on one side."""
     if abs(threshold) > _ZERO:
         return threshold
     return _ZERO if threshold >= 0 else float(np.nextafter(-_ZERO, -np.inf))
 
 
 def _above(threshold: float) -> float:
-    """Return the number that x is below where x is at most a threshold, in single precision."""
+    """Return the single b for which x < b where a single x is at most a threshold."""
     largest = np.finfo(np.float32).max
     near = np.float32(np.clip(threshold, -largest, largest))
     # Next to zero, and to the largest number, numpy warns.
@@ -192,26 +235,30 @@ def _above(threshold: float) -> float:
         return float(min(np.nextafter(near, np.float32(np.inf)), largest))
 
 
-def _scaled(tree: Tree, weight: float) -> Tree:
-    if not isinstance(tree, Split):
+def scaled(tree: Tree, weight: float) -> Tree:
+    """Return a tree whose leaves are multiplied by a weight."""
+    if isinstance(tree, float):
         return weight * tree
-    below, above = _scaled(tree.below, weight), _scaled(tree.above, weight)
+    below, above = scaled(tree.below, weight), scaled(tree.above, weight)
     return tree._replace(below=below, above=above)
 
 
 def value_of(tree: Tree, row: Any) -> float:
     """Return the value of the leaf that a row of single precision falls into."""
-    while isinstance(tree, Split):
+    while not isinstance(tree, float):
         x = row[tree.feature]
-        below = tree.missing_below if np.isnan(x) else x < tree.threshold
-        tree = tree.below if below else tree.above
+        is_below = x < tree.threshold if isinstance(tree, Split) else x in tree.categories
+        tree = tree.below if (tree.missing_below if np.isnan(x) else is_below) else tree.above
     return tree
 
 
-def _constant(found, trees, n_features) -> float:
-    """Return what the library adds to the trees, or raise if it adds up something else."""
-    rows = np.random.default_rng(0).normal(size=(4, n_features)).astype(np.float32)
+def _constant(found, trees, n_features, kinds) -> float:
+    """Return the constant that the library adds to the trees; raise unless it adds up the trees."""
+    n_rows = max(4, *map(len, kinds.values())) if kinds else 4
+    rows = np.random.default_rng(0).normal(size=(n_rows, n_features)).astype(np.float32)
     rows[1:] *= _sizes(trees, n_features)
+    for feature, categories in kinds.items():
+        rows[:, feature] = np.arange(n_rows) % len(categories)
     expected = np.sum([weight * _predicted(booster, rows) for booster, weight in found], axis=0)
     sums = np.array([sum(value_of(tree, row) for tree in trees) for row in rows])
     rest = expected - sums
@@ -229,9 +276,10 @@ def _sizes(trees, n_features):
     while waiting:
         tree = waiting.pop()
         if isinstance(tree, Split):
-            # Of infinite ones nothing would be a number.
+            # Infinite values would give NaN.
             size = min(abs(tree.threshold), 1e18)
             sizes[tree.feature] = max(sizes[tree.feature], size)
+        if not isinstance(tree, float):
             waiting += [tree.below, tree.above]
     return sizes
 
@@ -242,12 +290,21 @@ def _predicted(booster, rows):
         return found.astype(float)
     if isinstance(booster, HistGradientBoostingRegressor):
         with warnings.catch_warnings():
-            # Of names that rows made here have not.
+            # A model that was fitted to a data frame warns of rows without names.
             warnings.simplefilter("ignore")
             return booster.predict(rows)
     return booster.predict(rows, raw_score=True)
 
 
-def exportable_trees(model: Any) -> Ensemble | None:
-    """Return the trees of a model, or None, after checks of the model itself."""
-    return ensemble_of(check_exportable(model))
+def trees_alone(model: Any) -> Ensemble | None:
+    """Return the trees of a model, or None; raise unless they are splits of numbers alone."""
+    model = check_exportable(model)
+    found = ensemble_of(model)
+    if found is not None:
+        refuse_categories(model, found)
+    if found is not None and found.starts:
+        raise ValueError(
+            f"{type(model).__name__} begins at the scores of a start, which are not trees: fit "
+            "with start=None, or use to_json or to_onnx."
+        )
+    return found

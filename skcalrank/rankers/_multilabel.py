@@ -40,19 +40,19 @@ class MultiLabelRanker(BaseRanker):
     and the ridge regression of the pairwise squared loss is linear in them. So are the
     coefficients, :math:`w(\mu) = \sum_l \mu_l w_l / \sigma_l`, where :math:`\sigma_l` is the root
     mean square within queries of the targets of label l. One fit takes one matrix of the features
-    and a column for each label; every further mix is a sum of vectors. The ranker of a mix is the
-    one that a fit to the mixed targets gives, and calibrated (Fisher-consistent) for the mix of the
+    and a column for each label; every further mix is a sum of vectors. The ranker of a mix equals
+    a fit to the mixed targets, and is calibrated (Fisher-consistent) for the mix of the
     positional measures as :class:`LeastSquaresRanker` is for each, where cutoff and discounts of
     the measures are equal.
 
     Parameters
     ----------
     measure : str, Measure or dict, default="ndcg@10"
-        Of all labels, or of each by its name, such as ``{"relevance": "ndcg@10", "margin":
-        DCG(k=10, gain="linear")}``; labels that a dict does not name have "ndcg@10".
+        Measure of all labels, or of each label by its name, such as ``{"relevance": "ndcg@10",
+        "margin": DCG(k=10, gain="linear")}``; labels that a dict does not name have "ndcg@10".
     weights : dict or array-like of shape (n_labels,), default=None
-        What each label counts, from 0; in a dict labels that are not named count 0. None: all
-        count the same. :meth:`mix` changes it after the fit.
+        Weight of each label, at least 0; labels that a dict does not name have weight 0. None
+        gives all labels the same weight. :meth:`mix` changes it after the fit.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker` under the loss "pairwise_squared".
 
@@ -63,7 +63,7 @@ class MultiLabelRanker(BaseRanker):
     spreads_ : ndarray of shape (n_labels,)
         Root mean square within queries of the targets of each label; 1 where they do not vary.
     weights_ : ndarray of shape (n_labels,)
-        What each label counts, as shares of 1.
+        Weights of the labels, with sum 1.
     coef_ : ndarray of shape (d,)
         Coefficients of the mix.
     label_names_ : list of str
@@ -74,7 +74,7 @@ class MultiLabelRanker(BaseRanker):
 
     See Also
     --------
-    MultiLabelTarget : Its y.
+    MultiLabelTarget : Several labels of documents, the y of this ranker.
     skcalrank.displays.FrontDisplay : Draws what :meth:`front` finds.
 
     Examples
@@ -164,11 +164,11 @@ class MultiLabelRanker(BaseRanker):
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
             Documents.
         y : MultiLabelTarget
-            Their labels, and the queries.
+            Labels of the documents, and their queries.
         qid : array-like of shape (n_rows,), default=None
             Carried by y; one that is passed must agree.
         sample_weight : array-like of shape (n_rows,), default=None
-            Weighs the squared error of a row.
+            Weight of the squared error of each row.
 
         Returns
         -------
@@ -177,9 +177,9 @@ class MultiLabelRanker(BaseRanker):
         Raises
         ------
         TypeError
-            If y is no MultiLabelTarget.
+            If y is not a MultiLabelTarget.
         ValueError
-            If labels do not fit their measure, or weights are no mix of them.
+            If labels do not fit their measure, or weights are not a mix of the labels.
         """
         check_params(self)
         y = _checked_target(self, y)
@@ -202,7 +202,7 @@ class MultiLabelRanker(BaseRanker):
         return self
 
     def _shares(self, weights) -> Floats:
-        """Return what each label counts as shares of 1."""
+        """Return the weights of the labels, with sum 1."""
         names = self.label_names_
         if weights is None:
             return np.full(len(names), 1.0 / len(names))
@@ -216,7 +216,7 @@ class MultiLabelRanker(BaseRanker):
         found = checked_array(weights, "weights", ensure_2d=False)
         if found.shape != (len(names),) or (found < 0).any() or not found.any():
             raise ValueError(
-                f"weights must be {len(names)} numbers from 0, not all 0, got {weights!r}."
+                f"weights must be {len(names)} numbers >= 0, not all 0, got {weights!r}."
             )
         return found / found.sum()  # type: ignore[no-any-return]
 
@@ -231,7 +231,7 @@ class MultiLabelRanker(BaseRanker):
         Returns
         -------
         ranker : MultiLabelRanker
-            A fitted one with these `weights`; this one stays as it is.
+            A fitted ranker with these `weights`; the original does not change.
         """
         check_is_fitted(self)
         shares = self._shares(weights)
@@ -247,7 +247,7 @@ class MultiLabelRanker(BaseRanker):
 
     @property
     def intercept_(self) -> float:
-        """0: a constant of the query ranks nothing."""
+        """Intercept of the mix: 0, as a constant does not change the order of a query."""
         check_is_fitted(self)
         return 0.0
 
@@ -262,7 +262,7 @@ class MultiLabelRanker(BaseRanker):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the mean over the labels of the values of their measures, weighed as they count.
+        """Return the mean of the measures of the labels, weighted by `weights_`.
 
         Parameters
         ----------
@@ -297,18 +297,18 @@ class MultiLabelRanker(BaseRanker):
         Parameters
         ----------
         X : array-like of shape (n_rows, d)
-            Documents, other ones than those of `fit`.
+            Documents that `fit` has not seen.
         y : MultiLabelTarget
-            Labels that are measured. There may be others than those of `fit`: the exposure of a
-            group is ``DCG(k=10, gain="linear")`` of a label that is 1 for its documents.
+            Labels that are measured, also labels that `fit` has not seen: the exposure of a group
+            is ``DCG(k=10, gain="linear")`` of a label that is 1 for the documents of the group.
         qid : array-like of shape (n_rows,), default=None
             Carried by y; one that is passed must agree.
         measures : dict, default=None
-            What is measured: by the name of each axis the name of a label and a measure. None are
-            the labels of `fit`, each by its measure.
+            Axes by their names: for each, the name of a label and a measure. None takes the
+            labels of `fit`, each with its measure.
         mixes : int or array-like of shape (n_mixes, n_labels), default=100
-            The mixes, or into how many steps the way from one label to another is divided. All
-            mixes in such steps are taken, so that few steps are enough for three labels.
+            The mixes, or the number of steps from one label to another. All mixes in such steps
+            are measured, so that few steps are enough for three labels.
 
         Returns
         -------
@@ -317,9 +317,9 @@ class MultiLabelRanker(BaseRanker):
         Raises
         ------
         TypeError
-            If y is no MultiLabelTarget.
+            If y is not a MultiLabelTarget.
         ValueError
-            If a label or a measure is unknown, or mixes are none.
+            If a label or a measure is unknown, or `mixes` are not mixes.
         """
         check_is_fitted(self)
         y = _checked_target(self, y)
@@ -353,8 +353,8 @@ def _targets(name, measure, labels, queries):
     labels = queries.group(labels)
     if not measure.has_score_targets():
         raise ValueError(
-            f"measure of {name!r} must have score targets, which {measure.full_name} has not: "
-            "choose a positional measure."
+            f"measure of {name!r} must have score targets, got {measure.full_name}, "
+            "which has none: choose a positional measure."
         )
     measure = measure.scaled_to(labels)
     try:

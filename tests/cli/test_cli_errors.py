@@ -207,11 +207,11 @@ def test_words_among_numbers_are_named(capsys, frames, new, tmp_path):
     frame.loc[frame.index[-1], "f3"] = "oops"
     frame.to_csv(file, index=False)
     argv = [file, "--model", new, *COLUMNS, "--chunk-rows", "5"]
-    assert "row 184, column 'f3' is no number: could not convert string to float: 'oops'" in fail(
+    assert "row 184, column 'f3' is not a number: could not convert string to float" in fail(
         capsys, "fit", *argv
     )
     frames["train"].assign(grade="bad").to_csv(file, index=False)
-    assert "row 1, column 'grade' is no number: could not convert" in fail(capsys, "fit", *argv)
+    assert "row 1, column 'grade' is not a number: could not convert" in fail(capsys, "fit", *argv)
 
 
 def test_an_index_is_no_feature(capsys, frames, new, tmp_path):
