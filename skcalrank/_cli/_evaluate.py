@@ -147,9 +147,9 @@ def _table(values: Values) -> str:
     results = list(values.by_measure.values())
     means, errors = zip(*map(summary, results))
     columns = [
-        Column(["mean"], [_number(mean) for mean in means]),
-        Column(["std. error"], [_number(error) for error in errors]),
-        Column(["queries"], [str(int((~np.isnan(result)).sum())) for result in results]),
+        Column("mean", [_number(mean) for mean in means]),
+        Column("std. error", [_number(error) for error in errors]),
+        Column("queries", [str(int((~np.isnan(result)).sum())) for result in results]),
     ]
     return format_table(list(values.by_measure), columns, width())
 

@@ -122,14 +122,14 @@ def _takes_chunks(ranker) -> bool:
 
 
 def _penalties(ranker, folds) -> list[str]:
-    """What the folds said about each penalty."""
+    """Return a table of the mean score of each penalty over the folds."""
     results = getattr(ranker, "cv_results_", None)
     if results is None:
         return []
     cells = [f"{score:.4f}" for score in results["mean_test_score"]]
     cells[ranker.best_index_] += " *"
     room = max(map(len, cells))
-    score = Column([measure_of(ranker).full_name], [cell.ljust(room) for cell in cells])
+    score = Column(measure_of(ranker).full_name, [cell.ljust(room) for cell in cells])
     labels = [f"alpha {alpha:g}" for alpha in results["param_alpha"]]
     return [
         format_table(labels, [score], width()),
@@ -165,7 +165,7 @@ def predict(args) -> str:
 
 
 def load_ranker(path):
-    """The model in a file, if it scores documents one by one."""
+    """Return the model in a file, or raise if it does not score documents one by one."""
     ranker = load_model(path)
     if getattr(ranker, "n_items_", None) is not None:
         raise ValueError(
@@ -218,7 +218,7 @@ def _trec(part, scores, args):
 
 
 def info(args) -> str:
-    """What is in a model file."""
+    """Describe a model file."""
     header, ranker = read_header(args.model), load_model(args.model)
     last = ranker_in(ranker)
     measure = measure_of(last)
@@ -273,14 +273,14 @@ def _features(ranker) -> str:
 
 
 def _coefficients(ranker, n_shown) -> str:
-    """The largest coefficients, with the sign and in units of the features."""
+    """Return a table of the largest coefficients, per unit of the feature."""
     coef = np.asarray(getattr(ranker, "coef_", 0.0))
     if coef.shape != (getattr(ranker, "n_features_in_", None),) or not n_shown:
         return ""
     names = getattr(ranker, "feature_names_in_", np.arange(1, len(coef) + 1))
     largest = np.argsort(-np.abs(coef), kind="stable")[:n_shown]
     labels = [str(name) for name in names[largest]]
-    column = Column(["coefficient"], [f"{value:+.4g}" for value in coef[largest]])
+    column = Column("coefficient", [f"{value:+.4g}" for value in coef[largest]])
     return f"\n\nLargest of {len(coef)} coefficients, per unit of the feature:\n\n" + format_table(
         labels, [column], width()
     )

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from .. import __version__
-from ._options import COMMANDS
+from ._commands import COMMANDS
 from ._terminal import say
 
 _EXAMPLES = """\

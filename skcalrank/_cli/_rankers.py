@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
-from ..data import check_queries
+from ..data import check_target
 from ..measures import MEASURES, get_measure
 from ..rankers import RANKERS as CLASSES
 from ..rankers import measure_of
@@ -62,7 +62,7 @@ ALWAYS, CONDITIONALLY = "*", "°"
 
 
 def make_ranker(name, relevance_level=None):
-    """An unfitted ranker from ``name[@k][+regressor]``, or that of another package."""
+    """Make a ranker from ``name[@k][+regressor]``, or the ranker of another package."""
     if name in PEERS:
         return _Peer(name)
     match = re.fullmatch(r"([a-z]+)(?:@([1-9]\d*))?(?:\+([a-z]+))?", name)
@@ -107,7 +107,7 @@ def calibration_mark(ranker, measure) -> str:
 
 
 class _Peer(BaseEstimator):
-    """A ranker of another package, told the queries in the same words as ours."""
+    """A ranker of another package, whose fit takes the queries as our rankers do."""
 
     def __init__(self, package):
         self.package = package
@@ -125,15 +125,15 @@ class _Peer(BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X, y, qid):
-        """Fit on rows that stand query by query, as these packages want them."""
-        if (y != np.floor(y)).any() or y.min() < 0 or y.max() > 30:
+    def fit(self, X, y, qid=None):
+        """Fit on rows grouped by query, as these packages require."""
+        labels, queries = check_target(y, qid)
+        if (labels != np.floor(labels)).any() or labels.min() < 0 or labels.max() > 30:
             raise ValueError(
-                f"Ranker {self.package!r} wants integer grades from 0 to 30 as labels."
+                f"Ranker {self.package!r} takes integer grades from 0 to 30 as labels."
             )
-        queries = check_queries(qid, len(y))
         self.n_features_in_ = X.shape[1]
-        self.model.fit(queries.group(X), queries.group(y), group=queries.sizes)
+        self.model.fit(queries.group(X), labels, group=queries.sizes)
         return self
 
     def predict(self, X):

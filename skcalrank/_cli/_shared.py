@@ -40,15 +40,6 @@ COMPARE_RANKERS = _in_order(
     [name for name, make in RANKERS.items() if not make.keywords],
     *("ndcg", "dcg", "eru", "spearman", "err", "pd", "precision", "rbp", "recall", "map", "auc"),
 )
-# Rankers that agree on labels 0 and 1 stand together.
-DEMO_RANKERS = [
-    *_in_order(
-        RANKERS,
-        *("precision", "rbp", "dcg", "eru", "err", "spearman", "pd", "kendall"),
-        *("recall", "map", "ndcg", "auc"),
-    ),
-    "ndcg+trees",
-]
 
 
 def without_binary(choice, labels, relevance_level, named):
