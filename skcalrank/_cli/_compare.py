@@ -26,7 +26,15 @@ from ..rankers import measure_of
 from ._evaluate import read_scores, run_note
 from ._models import categories_of, load_ranker, output, scores_of
 from ._page import page, require_matplotlib
-from ._rankers import ALWAYS, AUTO, CONDITIONALLY, PEERS, make_measure, make_ranker
+from ._rankers import (
+    ALWAYS,
+    AUTO,
+    CONDITIONALLY,
+    PEERS,
+    calibration_mark,
+    make_measure,
+    make_ranker,
+)
 from ._readers import Reader, check_missing, reading
 from ._report import count_line, results_table
 from ._results import Result, measure_scores, references
@@ -40,7 +48,7 @@ CALIBRATED = (
     "of the measure, whatever the distribution of the labels (with rows: where the row determines "
     "the distribution of its label and the measure is separable, or where the row carries the "
     f"context of the query). {CONDITIONALLY} the same, under a condition on that distribution, "
-    "which the documentation of the ranker states. It does not mean that scores are probabilities."
+    "which the documentation of the ranker states. Scores are not probabilities."
 )
 REFERENCES = (
     "constant: all scores are equal, which gives the exact mean over random orders. ideal: the "
@@ -112,7 +120,7 @@ def _wants_runs(args) -> bool:
     by_run = bool(args.runs or args.qrels)
     if by_run and not (args.files or systems or args.rankers):
         if not (args.runs and args.qrels):
-            raise ValueError("--runs and --qrels go together")
+            raise ValueError("--runs and --qrels must be given together")
         return True
     if by_run or len(args.files) not in (1, 2):
         raise ValueError(_USAGE)
@@ -211,7 +219,8 @@ def _of_file(args) -> _Compared:
         measure_scores(name, scores, test, measures, empty=args.empty, ranker=model)
         for name, scores, model in _of_files(args, kept, len(test.y))
     ]
-    calibrated = [CALIBRATED] * any(result.ranker is not None for result in results)
+    marked = (calibration_mark(r.ranker, m) for r in results for m in measures.values())
+    calibrated = [CALIBRATED] * any(marked)
     return _Compared(
         text,
         measures,
@@ -353,7 +362,7 @@ def _as_data(part):
 def _load(path, rankers):
     with reading(path):
         data = load_letor(path)
-        check_missing(path, data.X, rankers, 1)
+        check_missing(data.X, rankers, 1)
         return data
 
 

@@ -21,7 +21,7 @@ class Column(NamedTuple):
 def results_table(results, measures, width, *, marks=None) -> str:
     """Return a table of measures by results.
 
-    Cells get the `marks` of their ranker and measure, beside that of calibration.
+    `marks`, by ranker and measure, follow the mark of calibration in a cell.
     """
     columns = [_column(result, measures, marks or {}) for result in results]
     labels = list(measures)

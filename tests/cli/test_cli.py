@@ -14,9 +14,11 @@ from scipy.stats import ttest_rel
 import skcalrank
 from skcalrank import (
     AveragePrecisionRanker,
+    BoostedRanker,
     DCGRanker,
     NDCGRanker,
     PairwiseDisagreementRanker,
+    PairwiseLogisticRanker,
     PrecisionRanker,
     load_letor,
 )
@@ -323,6 +325,18 @@ def test_every_ranker_is_calibrated_for_a_measure_and_no_reference_is():
         # Of these two one order is best for both.
         assert sum(map(bool, marks)) == 1 + (name in ("precision", "rbp"))
     assert calibration_mark(None, make_measure("auc")) == ""
+
+
+@pytest.mark.parametrize(
+    ("ranker", "measure"),
+    [
+        (PairwiseLogisticRanker(), "neg_pairwise_disagreement"),
+        (BoostedRanker(loss="lambdarank"), "ndcg@10"),
+        (make_ranker("auto"), "ndcg@10"),
+    ],
+)
+def test_no_mark_without_a_theorem(ranker, measure):
+    assert calibration_mark(ranker, make_measure(measure)) == ""
     assert isinstance(make_ranker("kendall"), PairwiseDisagreementRanker)
 
 
@@ -341,4 +355,4 @@ def test_auto_is_the_ranker_of_tables(capsys, files, tmp_path):
     found = run(capsys, "compare", *files, "--rankers", "ndcg", "auto", "--measures", "ndcg@5")
     assert "auto" in found
     message = fail(capsys, "fit", files[0], "--model", model, "--ranker", "auto", "--alpha", "1")
-    assert "not of auto" in message
+    assert "which auto does not use" in message

@@ -206,7 +206,7 @@ def test_a_page_needs_matplotlib(capsys, path, systems, tmp_path, monkeypatch):
         (["TEST", "--scores", "SCORES", "--rankers", "ndcg"], "give TRAIN and TEST"),
         (["TEST", "--test", "permutation"], "--test: cross-validation has a t-test of its own"),
         (["TEST", "--baseline", "x"], "baseline='x'"),
-        (["--runs", "SCORES"], "--runs and --qrels go together"),
+        (["--runs", "SCORES"], "--runs and --qrels must be given together"),
         (["TEST", "--runs", "SCORES", "--qrels", "SCORES"], "give one file"),
         (["TEST", "--scores", "SCORES", "--baseline", "x"], "baseline='x': choose one of 'other'"),
         (["TEST", "--scores", "SCORES", "--report", "r.pdf"], "the suffix must be one of .html"),
