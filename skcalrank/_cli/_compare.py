@@ -201,7 +201,8 @@ def _of_runs(args) -> _Compared:
         queries = judged.names
         values = {measure: of_run(judged, args.empty) for measure, of_run in measures.items()}
         results.append(Result(name, values))
-    text = f"{len(results)} runs against {args.qrels}, measured as trec_eval does."
+    runs = "run" if len(results) == 1 else "runs"
+    text = f"{len(results)} {runs} against {args.qrels}, measured as trec_eval does."
     return _Compared(text, measures, results, [], [run_note(judged, args.complete)])
 
 

@@ -259,7 +259,7 @@ def _penalty(ranker) -> str:
         return ""
     chosen = ", chosen" if hasattr(ranker, "best_score_") else ""
     relative = (ranker.penalty_scale_ != 1.0).any()
-    return f"{alpha:.4g}{' of the squares of a feature' * bool(relative)}{chosen}"
+    return f"{alpha:.6g}{' of the squares of a feature' * bool(relative)}{chosen}"
 
 
 def _calibration(ranker, measure) -> str:
