@@ -1,4 +1,4 @@
-"""``python -m skcalrank``."""
+"""Run the command line with ``python -m skcalrank``."""
 
 from __future__ import annotations
 

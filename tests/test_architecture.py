@@ -14,7 +14,7 @@ import pytest
 import skcalrank
 from skcalrank._cli._parser import _make_parser
 from skcalrank._cli._rankers import RANKERS, make_measure, make_ranker
-from skcalrank._cli._shared import COMPARE_RANKERS, DEMO_RANKERS, RUN_MEASURES
+from skcalrank._cli._shared import COMPARE_RANKERS, RUN_MEASURES
 from skcalrank.boosting import lightgbm_metric, lightgbm_objective
 from skcalrank.calibration import SURROGATES, LabelDistribution
 from skcalrank.losses import LOSSES, PREFERENCE_LOSSES
@@ -320,7 +320,6 @@ def test_every_ranker_of_one_measure_is_reachable(cls):
         assert type(make_ranker(short)) is cls
         assert parsed("fit", "f", "--model", "m", "--ranker", short).ranker == short
         assert short in RANKERS
-        assert short in DEMO_RANKERS
         assert short in COMPARE_RANKERS or cls.short_names[short]
 
 

@@ -151,6 +151,18 @@ def test_digits_labels_are_same_digit():
     assert data.X[:, data.feature_names.index("distance")].min() > 0
 
 
+def test_graded_digits_are_the_same_images():
+    X, y, qid = load_digits_queries(10, 400)
+    graded_X, grades, graded_qid = load_digits_queries(10, 400, graded=True)
+    assert np.array_equal(graded_X, X)
+    assert np.array_equal(graded_qid, qid)
+    assert np.array_equal(grades == 4, y == 1)
+    # Ten digits, each about as often: one is the same, and at most two and four are near.
+    assert set(grades.tolist()) == {0, 1, 2, 4}
+    assert np.bincount(qid, grades == 2).max() < 2 * 1.5 * 40
+    assert 0.2 < (grades == 1).mean() < 0.4
+
+
 @pytest.mark.parametrize("options", [{"n_queries": 0}, {"n_queries": 1798}, {"n_documents": 1797}])
 def test_digits_have_bounds(options):
     with pytest.raises(ValueError, match=next(iter(options))):

@@ -1,4 +1,4 @@
-"""The command line: rankers compared, fitted, applied and evaluated, on files."""
+"""The command line: compare, fit, apply and evaluate rankers on files."""
 
 from __future__ import annotations
 

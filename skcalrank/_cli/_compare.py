@@ -1,4 +1,4 @@
-"""Systems beside each other: ``compare``."""
+"""Compare rankers, models, scores or runs: ``compare``."""
 
 from __future__ import annotations
 
@@ -16,23 +16,44 @@ from ..evaluation import (
     Comparison,
     JudgedRun,
     compare_values,
+    cross_compare,
     load_qrels,
     load_run,
     run_measures,
 )
 from ..metrics import predict_with_queries
 from ..rankers import measure_of
-from ._commands import CALIBRATED, REFERENCES, with_progress
 from ._evaluate import read_scores, run_note
 from ._models import categories_of, load_ranker, output, scores_of
 from ._page import page, require_matplotlib
-from ._rankers import AUTO, PEERS, make_measure, make_ranker
+from ._rankers import (
+    ALWAYS,
+    AUTO,
+    CONDITIONALLY,
+    PEERS,
+    calibration_mark,
+    make_measure,
+    make_ranker,
+)
 from ._readers import Reader, check_missing, reading
 from ._report import count_line, results_table
 from ._results import Result, measure_scores, references
 from ._shared import COMPARE_RANKERS, MEASURES, TREC_MEASURES, refuse_overwriting, without_binary
-from ._terminal import paragraphs, width
+from ._terminal import paragraphs, say, width
 from ._transforms import ranker_in, transformed
+
+CALIBRATED = (
+    f"{ALWAYS} the ranker is calibrated for the measure of the row: Fisher-consistent, i.e. "
+    "minimizing its surrogate over functions of the whole query leads to the best possible value "
+    "of the measure, whatever the distribution of the labels (with rows: where the row determines "
+    "the distribution of its label and the measure is separable, or where the row carries the "
+    f"context of the query). {CONDITIONALLY} the same, under a condition on that distribution, "
+    "which the documentation of the ranker states. Scores are not probabilities."
+)
+REFERENCES = (
+    "constant: all scores are equal, which gives the exact mean over random orders. ideal: the "
+    "labels are the scores."
+)
 
 #: How a report is written, by the suffix of its file.
 REPORTS = {
@@ -43,34 +64,39 @@ REPORTS = {
 }
 
 _USAGE = (
-    "give TRAIN and TEST, or TEST and --models or --scores, or --runs and --qrels; the file TEST "
-    "stands before the options"
+    "give one file to cross-validate rankers, or TRAIN and TEST, or TEST and --models or --scores, "
+    "or --runs and --qrels; files come before the options"
 )
 
 
 class _Compared(NamedTuple):
-    """What was measured: the systems, and what is shown beside them without a test."""
+    """The systems that were measured, and what is shown beside them without a test."""
 
     text: str
     measures: dict
     results: list[Result]
     references: list[Result]
     legends: list[str]
+    comparison: Comparison | None = None  # where the test is that of cross-validation
 
 
 def compare(args) -> str:
     """Compare rankers, models, scores of other systems, or runs."""
     _check_reports(args)
     compared = _of_runs(args) if _wants_runs(args) else _of_file(args)
-    comparison, notes = _comparison(compared.results, args)
+    comparison, notes = _comparison(compared, args)
     for path in args.report or ():
         with output(path) as file:
             file.write(REPORTS[Path(path).suffix](comparison, compared.text))
-    columns = [[result] for result in compared.results + compared.references]
     return paragraphs(
         f"{compared.text} The table holds mean ± standard error over queries. Higher is better in "
         "every row.",
-        results_table(columns, compared.measures, width(), marks=_marks(comparison)),
+        results_table(
+            compared.results + compared.references,
+            compared.measures,
+            width(),
+            marks=_marks(comparison),
+        ),
         *_explained(comparison),
         *compared.legends,
         count_line(compared.results[0]),
@@ -89,22 +115,33 @@ def _check_reports(args):
 
 
 def _wants_runs(args) -> bool:
-    """Whether runs are compared, or an error where it is not clear what is."""
-    systems = bool(args.models or args.scores)
+    """Return whether runs are compared; raise where it is not clear what is."""
+    systems = _has_systems(args)
     by_run = bool(args.runs or args.qrels)
     if by_run and not (args.files or systems or args.rankers):
         if not (args.runs and args.qrels):
-            raise ValueError("--runs and --qrels go together")
+            raise ValueError("--runs and --qrels must be given together")
         return True
-    if by_run or not (len(args.files) == 2 or (len(args.files) == 1 and systems)):
+    if by_run or len(args.files) not in (1, 2):
         raise ValueError(_USAGE)
-    if args.rankers and len(args.files) == 1:
-        raise ValueError("--rankers are fitted: give TRAIN and TEST")
+    if args.rankers and len(args.files) == 1 and systems:
+        raise ValueError(
+            "--rankers beside --models or --scores need a file to be fitted to: give TRAIN and TEST"
+        )
+    if len(args.files) == 1 and not systems and args.test != "t":
+        raise ValueError(
+            "--test: cross-validation has a t-test of its own: leave it out, or give TRAIN and TEST"
+        )
     return False
 
 
+def _has_systems(args) -> bool:
+    """Return whether systems are given that need no fit."""
+    return bool(args.models or args.scores)
+
+
 def _names(paths, taken=()) -> list[str]:
-    """What files are called: names without suffix, or the paths where these are not unique."""
+    """Return the names of files without suffix, or their paths where the names are not unique."""
     stems = [Path(path).stem for path in paths]
     counts = Counter([*stems, *taken])
     return [stem if counts[stem] == 1 else path for stem, path in zip(stems, paths)]
@@ -113,9 +150,11 @@ def _names(paths, taken=()) -> list[str]:
 # -- the tests ---------------------------------------------------------------------
 
 
-def _comparison(results, args) -> tuple[Comparison, list[str]]:
-    """Compare the values, and return what the library warns of as notes."""
-    values = {result.name: result.values for result in results}
+def _comparison(compared, args) -> tuple[Comparison, list[str]]:
+    """Compare the values, and return the warnings of the library as notes."""
+    if compared.comparison is not None:
+        return compared.comparison, []
+    values = {result.name: result.values for result in compared.results}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         comparison = compare_values(values, baseline=args.baseline, test=args.test)
@@ -123,7 +162,7 @@ def _comparison(results, args) -> tuple[Comparison, list[str]]:
 
 
 def _marks(comparison) -> dict:
-    """``+`` or ``-`` where a system is better or worse than the baseline, by system and measure."""
+    """Return ``+`` or ``-``, better or worse than the baseline, by system and measure."""
     return {
         (row.system, row.measure): "+" if row.difference > 0 else "-"
         for row in comparison.differences
@@ -133,9 +172,10 @@ def _marks(comparison) -> dict:
 
 def _explained(comparison):
     if comparison.differences:
+        sample = "queries that count" if comparison.fold_values is None else "folds"
         yield (
             f"+ and - better and worse than {comparison.baseline} at p < .05: "
-            f"{comparison.test_title}, over the queries that count."
+            f"{comparison.test_title}, over the {sample}."
         )
 
 
@@ -155,13 +195,14 @@ def _of_runs(args) -> _Compared:
         judged = JudgedRun(run, qrels, complete=args.complete, ties="trec")
         if queries not in (None, judged.names):
             raise ValueError(
-                f"{path} is of other queries than {args.runs[0]}: --complete counts 0 where a "
-                "judged query is missing"
+                f"{path} has other queries than {args.runs[0]}: add --complete, which counts 0 for "
+                "judged queries that are missing"
             )
         queries = judged.names
         values = {measure: of_run(judged, args.empty) for measure, of_run in measures.items()}
         results.append(Result(name, values))
-    text = f"{len(results)} runs against {args.qrels}, measured as trec_eval does."
+    runs = "run" if len(results) == 1 else "runs"
+    text = f"{len(results)} {runs} against {args.qrels}, measured as trec_eval does."
     return _Compared(text, measures, results, [], [run_note(judged, args.complete)])
 
 
@@ -169,45 +210,79 @@ def _of_runs(args) -> _Compared:
 
 
 def _of_file(args) -> _Compared:
-    level = args.relevance_level
-    # Names are checked before anything long.
-    measures = {name: make_measure(name, level, args.gain) for name in args.measures or MEASURES}
-    rankers = {}
-    if len(args.files) == 2:
-        rankers = {
-            name: _transformed(make_ranker(name, level), name, args.transform)
-            for name in args.rankers or COMPARE_RANKERS
-        }
+    measures, rankers = _chosen(args)
     train, test, text = _read(args, rankers.values())
-    if train is not None and category_columns(train.X):
-        rankers = {
-            name: _transformed(ranker_in(ranker), name, args.transform, train.X)
-            for name, ranker in rankers.items()
-        }
     labels = test.y if train is None else np.union1d(train.y, test.y)
-    own = {name: measure_of(ranker_in(ranker)) for name, ranker in rankers.items()}
-    rows = without_binary(measures, labels, level, args.measures)
-    kept = without_binary(own, labels, level, args.rankers)
-    note = ""
-    if len(rows) < len(measures) or len(kept) < len(rankers):
-        note = "Binary measures and rankers are left out: --relevance-level brings them in."
-    measures = {name: _on_scale(measures[name], np.unique(labels)) for name in rows}
-    results = [
-        _fit_and_measure(name, rankers[name], train, test, measures, args.empty)
-        for name in with_progress(kept)
-    ]
+    measures, kept, note = _fitting(measures, rankers, labels, args)
+    rankers = {name: _for_columns(rankers[name], name, args, train) for name in kept}
+    results, comparison = _fitted(rankers, train, test, measures, args)
     results += [
         measure_scores(name, scores, test, measures, empty=args.empty, ranker=model)
         for name, scores, model in _of_files(args, kept, len(test.y))
     ]
-    calibrated = [CALIBRATED] * any(result.ranker is not None for result in results)
+    marked = (calibration_mark(r.ranker, m) for r in results for m in measures.values())
+    calibrated = [CALIBRATED] * any(marked)
     return _Compared(
         text,
         measures,
         results,
         references(test, measures, empty=args.empty),
         [*calibrated, REFERENCES, note],
+        comparison,
     )
+
+
+def _chosen(args):
+    """Return measures and unfitted rankers by name, or raise for a name that is unknown."""
+    level = args.relevance_level
+    measures = {name: make_measure(name, level, args.gain) for name in args.measures or MEASURES}
+    if len(args.files) == 1 and _has_systems(args):
+        return measures, {}
+    names = args.rankers or COMPARE_RANKERS
+    rankers = {n: _transformed(make_ranker(n, level), n, args.transform) for n in names}
+    return measures, rankers
+
+
+def _fitting(measures, rankers, labels, args):
+    """Return the measures, and the names of the rankers, that take the labels, and a note."""
+    own = {name: measure_of(ranker_in(ranker)) for name, ranker in rankers.items()}
+    rows = without_binary(measures, labels, args.relevance_level, args.measures)
+    kept = without_binary(own, labels, args.relevance_level, args.rankers)
+    note = ""
+    if len(rows) < len(measures) or len(kept) < len(rankers):
+        note = "Binary measures and rankers are left out: add --relevance-level to include them."
+    return {name: _on_scale(measures[name], np.unique(labels)) for name in rows}, kept, note
+
+
+def _for_columns(ranker, name, args, train):
+    """Return the ranker behind the steps that the columns of text need."""
+    if not category_columns(train.X):
+        return ranker
+    return _transformed(ranker_in(ranker), name, args.transform, train.X)
+
+
+def _fitted(rankers, train, test, measures, args):
+    """Fit the rankers, and return their results; with one file also the comparison."""
+    if rankers and train is test:
+        return _cross_validated(rankers, train, measures, args)
+    results = []
+    for number, (name, ranker) in enumerate(rankers.items(), 1):
+        say(f"fitting {number}/{len(rankers)} {name}")
+        results.append(_fit_and_measure(name, ranker, train, test, measures, args.empty))
+    say("")
+    return results, None
+
+
+def _cross_validated(rankers, data, measures, args):
+    say(f"fitting {len(rankers)} rankers in {args.folds} folds")
+    options = {"cv": args.folds, "baseline": args.baseline, "empty": args.empty}
+    comparison = cross_compare(rankers, data.X, data.y, data.qid, measures, **options)
+    say("")
+    results = [
+        Result(name, dict(zip(measures, values)), rankers[name])
+        for name, values in zip(comparison.systems, comparison.values)
+    ]
+    return results, comparison
 
 
 def _transformed(ranker, name, transform, X=None):
@@ -217,7 +292,7 @@ def _transformed(ranker, name, transform, X=None):
 
 
 def _of_files(args, taken, n_rows):
-    """Names, scores of the rows, and models of the files that hold one or the other."""
+    """Yield the name, the scores and the model (None for scores) of each file of a system."""
     models, scores, test = args.models or [], args.scores or [], args.files[-1]
     names = iter(_names([*models, *scores], taken))
     for path in models:
@@ -230,7 +305,13 @@ def _of_files(args, taken, n_rows):
 
 
 def _read(args, rankers):
-    """Return the data to fit, if any, those to measure on, and a sentence on both."""
+    """Return the data to fit, if any, the data to measure on, and a sentence on both."""
+    if len(args.files) == 1 and not _has_systems(args):
+        data = _load_whole(args, rankers)
+        text = (
+            f"Cross-validated on {_describe(data, args.files[0])}, {data.X.shape[1]} features, by "
+        )
+        return data, data, f"{text}{args.folds} folds of whole queries."
     if len(args.files) == 1:
         reader = Reader(args.files[0], args, names=[])
         y, qid = map(np.concatenate, zip(*((part.y, part.qid) for part in reader)))
@@ -242,8 +323,14 @@ def _read(args, rankers):
     return train, test, text.rstrip()
 
 
+def _load_whole(args, rankers):
+    (path,) = args.files
+    reader = Reader(path, args, whole=True, rankers=rankers, categories=None)
+    return _as_data(*reader) if reader.table else _load(path, rankers)
+
+
 def _load_pair(args, rankers):
-    """Both files with the features of the first, and a sentence where that cost some."""
+    """Return both files with the features of the first, and a sentence on what was left out."""
     first, second = args.files
     reader = Reader(first, args, whole=True, rankers=rankers, categories=None)
     if reader.table:
@@ -251,8 +338,7 @@ def _load_pair(args, rankers):
         names, categories = list(train.X.columns), train.categories
         options = {"whole": True, "names": names, "rankers": rankers, "categories": categories}
         (test,) = Reader(second, args, **options)
-        tables = [part.X if categories else part.X.to_numpy() for part in (train, test)]
-        return *(RankingData(X, p.y, p.qid) for X, p in zip(tables, (train, test))), ""
+        return _as_data(train), _as_data(test), ""
     train, test = _load(first, rankers), _load(second, rankers)
     n_train, n_test = train.X.shape[1], test.X.shape[1]
     if n_train == n_test:
@@ -260,19 +346,29 @@ def _load_pair(args, rankers):
     X = np.zeros((len(test.y), n_train), dtype=test.X.dtype)
     shared = min(n_train, n_test)
     X[:, :shared] = test.X[:, :shared]
-    left_out = "" if n_test < n_train else f"Features above {n_train} occur there only: left out. "
+    left_out = (
+        ""
+        if n_test < n_train
+        else (f"The test file has features above {n_train}, which are ignored. ")
+    )
     return train, RankingData(X, test.y, test.qid), left_out
+
+
+def _as_data(part):
+    """Return the data of a part of a table, as a frame only where columns hold text."""
+    X = part.X if part.categories else part.X.to_numpy()
+    return RankingData(X, part.y, part.qid)
 
 
 def _load(path, rankers):
     with reading(path):
         data = load_letor(path)
-        check_missing(path, data.X, rankers, 1)
+        check_missing(data.X, rankers, 1)
         return data
 
 
 def _on_scale(measure, labels):
-    """ERR on the scale of all labels, should the test lack the highest grade."""
+    """Put ERR on the scale of all labels, as the test may lack the highest grade."""
     return measure.scaled_to(labels[-1:]) if labels[-1] >= 0 else measure
 
 

@@ -1,4 +1,4 @@
-"""Ranking data from one format to another: ``convert``."""
+"""Convert files from one format to another: ``convert``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ._readers import Part, Reader
 from ._shared import refuse_overwriting
 from ._terminal import paragraphs, say
 
-# Lines that are made at a time.
+# Rows that become lines at a time.
 _ROWS = 1000
 
 
 def convert(args) -> str:
-    """Write the rows of a file in the format that the suffix of another tells."""
+    """Write the rows of a file to another, in the format of its suffix."""
     pyarrow, path = needs("pyarrow"), Path(args.output)
     refuse_overwriting(args.output, args.file)
     if path.is_dir():
@@ -46,7 +46,7 @@ def convert(args) -> str:
 
 
 def _columns(part: Part, args, named) -> dict[str, Any]:
-    """Columns of a table: query, label, names of documents where there are some, features."""
+    """Return the columns of a table: query, label, names of documents, features."""
     X = part.X
     names = [f"f{j + 1}" for j in range(X.shape[1])]
     if hasattr(X, "columns"):
@@ -83,12 +83,15 @@ def _check_names(part, named):
     for query in np.unique(part.qid).tolist():
         if not (text := str(query)).isdecimal() or len(text) > 18 or str(int(text)) != text:
             raise ValueError(
-                f"LETOR lines have no place for the query {query!r}: queries there are whole "
-                "numbers; write a table (.csv, .parquet)"
+                f"queries of LETOR lines must be whole numbers, got {query!r}: write a "
+                "table (.csv, .parquet)"
             )
     for document in part.documents if named else ():
         if len(document.split()) != 1:
-            raise ValueError(f"a comment has no place for the name {document!r}: it has spaces")
+            raise ValueError(
+                f"names of documents in LETOR lines must be one word, got {document!r}: write a "
+                "table (.csv, .parquet)"
+            )
 
 
 # -- files -------------------------------------------------------------------------
@@ -96,7 +99,7 @@ def _check_names(part, named):
 
 @contextmanager
 def _written(path: Path) -> Iterator[Callable[[Any], None]]:
-    """Write parts to a file, which is complete or is as it was."""
+    """Write parts to a file, which is replaced only when it is complete."""
     kind, packs = table_format(path), path.suffix in OPENERS
     with complete_file(path, "wb") as raw, ExitStack() as stack:
         file = stack.enter_context(OPENERS[path.suffix](raw, "wb")) if packs else raw
@@ -107,7 +110,7 @@ def _written(path: Path) -> Iterator[Callable[[Any], None]]:
 
 
 def _tables(file, packed, separator, stack) -> Callable[[Any], None]:
-    """Return what writes tables of one schema, that of the first."""
+    """Return a function that writes tables, all with the schema of the first."""
     writers: list[Any] = []
 
     def write(table):

@@ -1,4 +1,4 @@
-"""How good a ranking is: ``evaluate``."""
+"""Measure a model, scores or a run: ``evaluate``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ._terminal import paragraphs, say, width
 
 
 class Values(NamedTuple):
-    """Values per query by the name of the measure, the queries, and what to say of them."""
+    """Values per query by the name of the measure, names of the queries, and a note."""
 
     queries: list
     by_measure: dict[str, np.ndarray]
@@ -45,7 +45,7 @@ def evaluate(args) -> str:
 
 
 def _wants_run(args) -> bool:
-    """Whether a run is measured, or an error where it is not clear what is."""
+    """Return whether a run is measured; raise where it is not clear what is."""
     by_run = args.run_file is not None or args.qrels is not None
     given = (args.scores is not None, by_run, len(args.files))
     if given not in [(False, False, 2), (True, False, 1), (False, True, 0)]:
@@ -53,7 +53,7 @@ def _wants_run(args) -> bool:
             "give MODEL and FILE, or --scores SCORES and FILE, or --run RUN and --qrels QRELS"
         )
     if by_run and (args.run_file is None or args.qrels is None):
-        raise ValueError("--run and --qrels go together")
+        raise ValueError("--run and --qrels must be given together")
     return by_run
 
 
@@ -74,10 +74,10 @@ def _of_run(args) -> Values:
 
 
 def run_note(judged, complete) -> str:
-    """Say what counts, and which queries do not."""
+    """Say which documents and queries count."""
     note = (
-        "As in trec_eval, documents that are not judged are not relevant, and those judged but not "
-        "retrieved count among the relevant ones and in the ideal ranking, and are never found. "
+        "As in trec_eval, documents without a judgment are not relevant. Judged documents that "
+        "were not retrieved count among the relevant ones and in the ideal ranking. "
     )
     if judged.n_missing:
         counted = "count 0" if complete else "are left out (--complete counts them 0)"
@@ -97,7 +97,7 @@ def _of_file(args) -> Values:
     kept = without_binary(measures, y, level, args.measures)
     note = ""
     if len(kept) < len(measures):
-        note = "Binary measures are left out: --relevance-level brings them in."
+        note = "Binary measures are left out: add --relevance-level to include them."
     measures = {name: measures[name] for name in kept}
     values = evaluate_measures(y, scores, measures, qid=qid, empty=args.empty, average=False)
     queries: Any = check_queries(qid, len(y)).names
@@ -105,7 +105,7 @@ def _of_file(args) -> Values:
 
 
 def _scored(args):
-    """Labels, queries and scores of all rows, without their features."""
+    """Return labels, queries and scores of all rows."""
     if args.scores is None:
         ranker = load_ranker(args.files[0])
         categories = categories_of(args.files[0])
@@ -121,12 +121,14 @@ def _scored(args):
 
 
 def read_scores(path, n_rows, file):
-    """Scores of a file, one for each row of another one."""
-    with reading(path, "wanted is one score per line"):
+    """Read the scores of a file, one for each row of another file."""
+    with reading(path, "expected one score per line"):
         lines = enumerate(read_text(Path(path)).split("\n"), 1)
         scores = np.array([_score(number, line) for number, line in lines if line.strip()])
     if len(scores) != n_rows:
-        raise ValueError(f"{path} holds {len(scores)} scores, but {file} has {n_rows} rows")
+        raise ValueError(
+            f"{path} must hold a score for each of the {n_rows} rows of {file}, got {len(scores)}"
+        )
     return scores
 
 
@@ -136,20 +138,20 @@ def _score(number, line):
     except ValueError as error:
         raise ValueError(f"line {number}: {error}") from error
     if not np.isfinite(score):
-        raise ValueError(f"line {number}: {score} is not finite")
+        raise ValueError(f"line {number}: scores must be finite, got {score}")
     return score
 
 
-# -- what is said ------------------------------------------------------------------
+# -- output ------------------------------------------------------------------
 
 
 def _table(values: Values) -> str:
     results = list(values.by_measure.values())
     means, errors = zip(*map(summary, results))
     columns = [
-        Column(["mean"], [_number(mean) for mean in means]),
-        Column(["std. error"], [_number(error) for error in errors]),
-        Column(["queries"], [str(int((~np.isnan(result)).sum())) for result in results]),
+        Column("mean", [_number(mean) for mean in means]),
+        Column("std. error", [_number(error) for error in errors]),
+        Column("queries", [str(int((~np.isnan(result)).sum())) for result in results]),
     ]
     return format_table(list(values.by_measure), columns, width())
 
@@ -159,7 +161,7 @@ def _number(value) -> str:
 
 
 def _csv(values: Values) -> str:
-    """One line per query; empty where the measure is 0/0."""
+    """Write one line per query, with no value where the measure is undefined (0/0)."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["qid", *values.by_measure])

@@ -1,4 +1,4 @@
-"""One ranker and its file: ``fit``, ``predict`` and ``info``."""
+"""Fit a ranker, apply it and describe it: ``fit``, ``predict`` and ``info``."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ._transforms import learns_columns, ranker_in, transformed
 
 
 def fit(args) -> str:
-    """Fit a ranker to a file, and write it to another."""
+    """Fit a ranker to a file, and write a model file."""
     require_skops()
     path = Path(args.model)
     if not path.absolute().parent.is_dir():
-        raise ValueError(f"cannot write {path}: there is no folder {path.parent}")
+        raise ValueError(f"cannot write {path}: the folder {path.parent} does not exist")
     if path.is_dir():
         raise ValueError(f"cannot write {path}: it is a folder, give a file in it")
     refuse_overwriting(args.model, args.train)
@@ -38,8 +38,9 @@ def fit(args) -> str:
     in_chunks = _takes_chunks(ranker)
     if args.chunk_rows is not None and not in_chunks:
         raise ValueError(
-            f"--chunk-rows: {args.ranker} needs all rows at once, leave it out. In chunks learn "
-            "rankers without --alphas and without +REGRESSOR, and err with --max-grade."
+            f"--chunk-rows: {args.ranker} needs all rows at once, leave the option out. Rankers "
+            "without --alphas and without +REGRESSOR, and err with --max-grade, can be fitted in "
+            "chunks."
         )
     whole, n_features = not in_chunks, args.n_features
     reader = Reader(
@@ -49,7 +50,7 @@ def fit(args) -> str:
     own = {args.ranker: measure_of(ranker_in(ranker))}
     n_rows, queries = 0, set()
     for part in reader:
-        # The error names the option, where that of the ranker would name its parameter.
+        # This error names the option; the error of the ranker would name its parameter.
         without_binary(own, part.y, args.relevance_level, True)
         say(f"fitting {args.ranker} to {len(part.qid):,} rows")
         if part.categories:
@@ -71,21 +72,25 @@ def fit(args) -> str:
 
 def _unfitted(args):
     if args.transform is not None and args.ranker.partition("@")[0] == AUTO:
-        raise ValueError(f"--transform: {args.ranker} has transforms of its own, leave it out")
+        raise ValueError(
+            f"--transform: {args.ranker} has transforms of its own, leave the option out"
+        )
     if args.ranker in PEERS:
         raise ValueError(
-            f"{args.ranker} has model files of its own: fit and save it with that package"
+            f"{args.ranker} cannot be saved in a model file: fit and save it with its package"
         )
     ranker = make_ranker(args.ranker, args.relevance_level)
     if args.max_grade is not None:
         if "max_grade" not in ranker.get_params(deep=False):
-            raise ValueError(f"--max-grade is for the ranker err, {args.ranker} has none")
+            raise ValueError(f"--max-grade is for the ranker err, got {args.ranker}")
         ranker.set_params(max_grade=args.max_grade)
     if args.pred is not None:
         return _of_pairs(ranker, args)
     if getattr(ranker, "estimator", AUTO) is not None:
         if args.alpha is not None or args.alphas is not None:
-            raise ValueError(f"--alpha and --alphas are penalties of Ridge, not of {args.ranker}")
+            raise ValueError(
+                f"--alpha and --alphas are penalties of Ridge, which {args.ranker} does not use"
+            )
         return ranker
     if args.alphas is not None:
         return _cross_validated(ranker, args)
@@ -97,9 +102,9 @@ def _unfitted(args):
 def _of_pairs(ranker, args):
     """Return the ranker with the surrogate on pairs and a prediction map."""
     if "pred" not in ranker.get_params(deep=False):
-        raise ValueError(f"--pred is for rankers with a surrogate on pairs, not for {args.ranker}")
+        raise ValueError(f"--pred is for rankers with a surrogate on pairs, got {args.ranker}")
     if args.alphas is not None:
-        raise ValueError("--alphas: penalties of pairs cannot be chosen, give --alpha")
+        raise ValueError("--alphas: the penalty of pairs cannot be cross-validated, give --alpha")
     if args.alpha is not None:
         ranker.set_params(alpha=args.alpha)
     return ranker.set_params(surrogate="pairwise", pred=args.pred)
@@ -109,31 +114,33 @@ def _cross_validated(ranker, args):
     if args.alpha is not None:
         raise ValueError("--alpha is one penalty and --alphas several: give one of the two")
     if measure_of(ranker).shape != "documents":
-        raise ValueError(f"--alphas: penalties of {args.ranker} cannot be chosen, give --alpha")
+        raise ValueError(
+            f"--alphas: the penalty of {args.ranker} cannot be cross-validated, give --alpha"
+        )
     return LeastSquaresRankerCV(measure_of(ranker), alphas=args.alphas, cv=args.folds)
 
 
 def _takes_chunks(ranker) -> bool:
     if not measure_of(ranker_in(ranker)).is_scaled:
-        return False  # the largest label of all chunks, which one of them does not know
+        return False  # needs the largest label of all chunks
     if learns_columns(ranker):
-        return False  # quantiles, or means, of all rows
+        return False  # needs quantiles or means of all rows
     return hasattr(ranker, "partial_fit")
 
 
 def _penalties(ranker, folds) -> list[str]:
-    """What the folds said about each penalty."""
+    """Return a table of the mean score of each penalty over the folds."""
     results = getattr(ranker, "cv_results_", None)
     if results is None:
         return []
     cells = [f"{score:.4f}" for score in results["mean_test_score"]]
     cells[ranker.best_index_] += " *"
     room = max(map(len, cells))
-    score = Column([measure_of(ranker).full_name], [cell.ljust(room) for cell in cells])
+    score = Column(measure_of(ranker).full_name, [cell.ljust(room) for cell in cells])
     labels = [f"alpha {alpha:g}" for alpha in results["param_alpha"]]
     return [
         format_table(labels, [score], width()),
-        f"Mean over {folds} folds of whole queries; * the best penalty, which is fitted.",
+        f"Mean over {folds} folds of whole queries; * is the best penalty, which is fitted.",
     ]
 
 
@@ -145,7 +152,7 @@ def predict(args) -> str:
     in_trec = args.format == "trec"
     if args.top_k is not None and not in_trec:
         raise ValueError(
-            "--top-k leaves documents out, for which one score per line has no place: add "
+            "--top-k leaves documents out, which a file with one score per row cannot do: add "
             "--format trec"
         )
     refuse_overwriting(args.output, args.model, args.file)
@@ -165,31 +172,31 @@ def predict(args) -> str:
 
 
 def load_ranker(path):
-    """The model in a file, if it scores documents one by one."""
+    """Return the model in a file, or raise if it does not score documents one by one."""
     ranker = load_model(path)
     if getattr(ranker, "n_items_", None) is not None:
         raise ValueError(
-            f"{path} ranks {ranker.n_items_} fixed items for each row; files hold rows that are "
-            "documents"
+            f"{path} ranks {ranker.n_items_} fixed items for each row, but rows of files are "
+            "documents: apply it in Python"
         )
     if not hasattr(ranker, "predict"):
-        raise ValueError(f"{path} holds {type(ranker).__name__}, which scores nothing")
+        raise ValueError(f"{path} must hold a model with predict, got {type(ranker).__name__}")
     return ranker
 
 
 def categories_of(path) -> list[str]:
-    """Return the columns of text that the model in a file learned as categories."""
+    """Return the columns of text that the model in a file takes as categories."""
     return list(read_header(path)["notes"].get("categories", []))
 
 
 def scores_of(ranker, part):
-    """Scores of the rows; a part holds whole queries, which some rankers look at."""
+    """Score the rows of a part, which holds whole queries."""
     return predict_with_queries(ranker, part.X, part.qid)
 
 
 @contextmanager
 def output(path):
-    """Text for a file, which is complete or is not there; ``-`` is the standard output."""
+    """Write text to a file, which appears when it is complete; ``-`` is the standard output."""
     if path != "-":
         with complete_file(path, "w", encoding="utf-8", newline="\n") as file:
             yield file
@@ -201,7 +208,7 @@ def output(path):
 
 
 def _trec(part, scores, args):
-    """Lines of a TREC run, the best first; equal scores stand in row order."""
+    """Yield lines of a TREC run, the best first; equal scores are in the order of the rows."""
     queries = check_queries(part.qid, len(scores))
     place = queries.ungroup(positions(queries.group(scores), queries))
     rows = np.lexsort((place, queries.codes))
@@ -210,7 +217,7 @@ def _trec(part, scores, args):
         query, document = str(part.qid[row]), part.documents[row]
         for name in (query, document):
             if len(name.split()) != 1:
-                raise ValueError(f"a TREC run has no place for the name {name!r}: it has spaces")
+                raise ValueError(f"names in a TREC run must be one word, got {name!r}")
         yield f"{query} Q0 {document} {place[row]} {scores[row].item()!r} {args.tag}"
 
 
@@ -218,7 +225,7 @@ def _trec(part, scores, args):
 
 
 def info(args) -> str:
-    """What is in a model file."""
+    """Describe a model file."""
     header, ranker = read_header(args.model), load_model(args.model)
     last = ranker_in(ranker)
     measure = measure_of(last)
@@ -252,7 +259,7 @@ def _penalty(ranker) -> str:
         return ""
     chosen = ", chosen" if hasattr(ranker, "best_score_") else ""
     relative = (ranker.penalty_scale_ != 1.0).any()
-    return f"{alpha:.4g}{' of the squares of a feature' * bool(relative)}{chosen}"
+    return f"{alpha:.6g}{' of the squares of a feature' * bool(relative)}{chosen}"
 
 
 def _calibration(ranker, measure) -> str:
@@ -260,7 +267,7 @@ def _calibration(ranker, measure) -> str:
         return "see the documentation of the class"
     if measure.calibration == "always":
         return "Fisher-consistent for the measure, with means estimated from the whole query"
-    return "Fisher-consistent for the measure on conditions, see its documentation"
+    return "Fisher-consistent for the measure on conditions, see the documentation"
 
 
 def _features(ranker) -> str:
@@ -273,14 +280,14 @@ def _features(ranker) -> str:
 
 
 def _coefficients(ranker, n_shown) -> str:
-    """The largest coefficients, with the sign and in units of the features."""
+    """Return a table of the largest coefficients, per unit of the feature."""
     coef = np.asarray(getattr(ranker, "coef_", 0.0))
     if coef.shape != (getattr(ranker, "n_features_in_", None),) or not n_shown:
         return ""
     names = getattr(ranker, "feature_names_in_", np.arange(1, len(coef) + 1))
     largest = np.argsort(-np.abs(coef), kind="stable")[:n_shown]
     labels = [str(name) for name in names[largest]]
-    column = Column(["coefficient"], [f"{value:+.4g}" for value in coef[largest]])
+    column = Column("coefficient", [f"{value:+.4g}" for value in coef[largest]])
     return f"\n\nLargest of {len(coef)} coefficients, per unit of the feature:\n\n" + format_table(
         labels, [column], width()
     )

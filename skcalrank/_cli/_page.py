@@ -1,4 +1,4 @@
-"""A comparison as one page of HTML, with its plots in it."""
+"""A comparison as one page of HTML, with plots."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _STYLE = (
     "svg{max-width:100%;height:auto}small{color:#555}"
 )
 
-# Plots of differences query by query, for so many systems of each measure.
+# Number of systems whose differences are plotted query by query, for each measure.
 _MOST_SYSTEMS = 6
 
 
 def require_matplotlib():
-    """Raise where the plots of a page cannot be drawn."""
+    """Raise if matplotlib is not installed, which draws the plots of a page."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -69,7 +69,7 @@ def _svg(comparison, size, measure, **which) -> str:
     from matplotlib.figure import Figure
 
     text = io.StringIO()
-    # Text stays text, and the same numbers give the same file.
+    # Text is written as text, and the same numbers give the same file.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": f"{measure} {which}"}):
         figure = Figure(figsize=size, layout="constrained")
         comparison.plot(measure, ax=figure.add_subplot(), **which)

@@ -1,4 +1,4 @@
-"""The command line as a whole: what can be asked, and the exit code."""
+"""The command line as a whole, and its exit codes."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from itertools import chain
 from pathlib import Path
 
 from .. import __version__
-from ._options import COMMANDS
+from ._commands import COMMANDS
 from ._terminal import say
 
 _EXAMPLES = """\
 examples:
   skcalrank demo
+  skcalrank compare all.parquet
   skcalrank compare train.txt test.txt --relevance-level 1 --rankers ndcg map lightgbm
   skcalrank fit train.txt --model ndcg.skops --ranker ndcg@10
   skcalrank predict ndcg.skops test.txt > scores.txt
   skcalrank evaluate ndcg.skops test.txt --measures ndcg@10
   skcalrank info ndcg.skops
   skcalrank convert train.txt train.parquet
-'python -m skcalrank' is the same.
+'python -m skcalrank' does the same.
 """
 
 
 class _Parser(argparse.ArgumentParser):
-    """Errors begin with the name of the package, whatever the command."""
+    """A parser whose errors begin with the name of the package."""
 
     def error(self, message):
         self.print_usage(sys.stderr)
@@ -42,8 +43,8 @@ def _make_parser():
     as_module = Path(sys.argv[0]).name == "__main__.py"
     parser = _Parser(
         prog="python -m skcalrank" if as_module else "skcalrank",
-        description="Learning to rank with surrogate losses proved consistent for the measure "
-        "you name.",
+        description="Learning to rank with surrogate losses that are proved consistent for the "
+        "measure that you name.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -82,11 +83,11 @@ def main(argv=None) -> int:
     except UnicodeEncodeError as error:
         character = error.object[error.start]
         return _fail(
-            f"the output holds {character!a}, which its encoding {error.encoding} has not: set "
+            f"the output holds {character!a}, which cannot be written in {error.encoding}: set "
             "PYTHONIOENCODING=utf-8, or write to a file"
         )
     except MemoryError as error:
-        return _fail(f"this needs more memory than there is: {error}")
+        return _fail(f"not enough memory: {error}")
     except (ValueError, ImportError) as error:
         return _fail(error)
     return 0
@@ -112,5 +113,5 @@ def _print(text):
 
 
 def _drop_output():
-    """Let nothing be written at the end of the process either."""
+    """Discard what is written later, at the end of the process."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Rankers by short names, and what each is calibrated for."""
+"""Rankers by short names, and the measures that each is calibrated for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
-from ..data import check_queries
+from ..data import check_target
 from ..measures import MEASURES, get_measure
 from ..rankers import RANKERS as CLASSES
 from ..rankers import measure_of
@@ -19,12 +19,12 @@ from ._transforms import ranker_in
 
 
 def _place(make):
-    """Rankers without a condition come first, in the order of their measures."""
+    """Return a key that sorts rankers by measure, those calibrated on conditions last."""
     measure = measure_of(make())
     return measure.calibration != "always", list(MEASURES).index(measure.name)
 
 
-#: What makes a ranker, by its short name.
+#: Functions that make a ranker, by its short name.
 RANKERS = dict(
     sorted(
         (
@@ -37,7 +37,7 @@ RANKERS = dict(
 )
 
 REGRESSORS = {
-    # As they come, rates and trees are too large for a few hundred queries.
+    # The defaults of scikit-learn overfit a few hundred queries.
     "trees": partial(
         HistGradientBoostingRegressor,
         learning_rate=0.05,
@@ -48,11 +48,11 @@ REGRESSORS = {
     "forest": partial(RandomForestRegressor, min_samples_leaf=5, n_jobs=-1, random_state=0),
 }
 
-#: Linear views and boosted trees, stacked.
+#: Short name of tabular_ranker.
 AUTO = "auto"
 
-#: Rankers of other packages, named as the package: class and parameters (with as many
-#: threads as OpenMP is told to use).
+#: Rankers of other packages, by the name of the package: class and parameters (the number of
+#: threads is that of OpenMP).
 PEERS = {
     "lightgbm": ("LGBMRanker", {"objective": "lambdarank", "n_jobs": 0, "verbose": -1}),
     "xgboost": ("XGBRanker", {"objective": "rank:ndcg"}),
@@ -62,7 +62,7 @@ ALWAYS, CONDITIONALLY = "*", "°"
 
 
 def make_ranker(name, relevance_level=None):
-    """An unfitted ranker from ``name[@k][+regressor]``, or that of another package."""
+    """Make a ranker from ``name[@k][+regressor]``, or the ranker of another package."""
     if name in PEERS:
         return _Peer(name)
     match = re.fullmatch(r"([a-z]+)(?:@([1-9]\d*))?(?:\+([a-z]+))?", name)
@@ -71,7 +71,7 @@ def make_ranker(name, relevance_level=None):
     if match is None or match[1] not in RANKERS or (match[3] or "trees") not in REGRESSORS:
         raise ValueError(
             f"Unknown ranker {name!r}: choose one of {AUTO}, {', '.join(RANKERS)}, with "
-            f"{' or '.join(f'+{regressor}' for regressor in REGRESSORS)} behind it for a "
+            f"{' or '.join(f'+{regressor}' for regressor in REGRESSORS)} appended for a "
             f"regressor other than Ridge; or {', '.join(PEERS)}."
         )
     ranker = RANKERS[match[1]](REGRESSORS[match[3]]() if match[3] else None)
@@ -88,7 +88,7 @@ def make_ranker(name, relevance_level=None):
 
 
 def make_measure(name, relevance_level=None, gain=None):
-    """Return a measure by its scorer name; options are for those measures that have them."""
+    """Return a measure by its scorer name, with the options that the measure has."""
     measure = get_measure(name)
     options = {}
     if relevance_level is not None and measure.is_binary:
@@ -99,15 +99,16 @@ def make_measure(name, relevance_level=None, gain=None):
 
 
 def calibration_mark(ranker, measure) -> str:
-    """Whether the surrogate of the ranker is calibrated for the measure, as a mark."""
-    own = measure_of(ranker_in(ranker))
-    if own is None or not own.same_targets_as(measure):
+    """Return a mark if a theorem says that the ranker is calibrated for the measure."""
+    last = ranker_in(ranker)
+    own = measure_of(last)
+    if own is None or not last.regresses_targets or not own.same_targets_as(measure):
         return ""
     return ALWAYS if own.calibration == "always" else CONDITIONALLY
 
 
 class _Peer(BaseEstimator):
-    """A ranker of another package, told the queries in the same words as ours."""
+    """A ranker of another package, whose fit takes the queries as our rankers do."""
 
     def __init__(self, package):
         self.package = package
@@ -117,7 +118,7 @@ class _Peer(BaseEstimator):
         except (ImportError, OSError) as error:
             raise ValueError(
                 f"Ranker {package!r} needs the package {package}, which cannot be imported "
-                f"({error}): install it with 'pip install {package}', or leave it out."
+                f"({error}): install it with 'pip install {package}', or leave the ranker out."
             ) from error
 
     def __sklearn_tags__(self):
@@ -125,15 +126,15 @@ class _Peer(BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X, y, qid):
-        """Fit on rows that stand query by query, as these packages want them."""
-        if (y != np.floor(y)).any() or y.min() < 0 or y.max() > 30:
+    def fit(self, X, y, qid=None):
+        """Fit on rows grouped by query, as these packages require."""
+        labels, queries = check_target(y, qid)
+        if (labels != np.floor(labels)).any() or labels.min() < 0 or labels.max() > 30:
             raise ValueError(
-                f"Ranker {self.package!r} wants integer grades from 0 to 30 as labels."
+                f"Ranker {self.package!r} takes integer grades from 0 to 30 as labels."
             )
-        queries = check_queries(qid, len(y))
         self.n_features_in_ = X.shape[1]
-        self.model.fit(queries.group(X), queries.group(y), group=queries.sizes)
+        self.model.fit(queries.group(X), labels, group=queries.sizes)
         return self
 
     def predict(self, X):

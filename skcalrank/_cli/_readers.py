@@ -1,4 +1,4 @@
-"""Ranking data from files of several formats, in chunks of whole queries."""
+"""Read ranking data from files of several formats, in chunks of whole queries."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ..datasets import OPENERS, Columns, Form, read_chunks, read_frame, read_tab
 from ..pipeline import QueryPipeline
 from ._terminal import say
 
-LETOR = "wanted are lines 'relevance qid:Q feature:value ...' with features from 1"
+LETOR = "expected lines 'relevance qid:Q feature:value ...' with features from 1"
 
-# A compressed file counts as so many times its size.
+# Assumed ratio of the sizes of a file and of its compressed form.
 RATIO = 8
 
 _DOCUMENT = re.compile(rb"#.*?\bdocid\s*=\s*(\S+)")
@@ -67,7 +67,7 @@ class Reader:
         names = getattr(model, "feature_names_in_", names)
         if names is not None and len(names) and self.table is None:
             raise ValueError(
-                f"{path} has numbered features, and those learnt from have names "
+                f"{path} has numbered features, but the model was fitted to named ones "
                 f"({', '.join(map(str, names[:5]))}, ...): give a table with these columns"
             )
         features = None if names is None else list(names)
@@ -90,7 +90,7 @@ class Reader:
                 yield part
 
     def _share(self, n_rows, seconds) -> str:
-        """Say how much of the file has been read, and what time is left, where its size tells."""
+        """Say how much of the file has been read, and the time left, if its size is known."""
         if self.table is not None and self.table.n_rows is not None:
             share = n_rows / self.table.n_rows(self.path)
         elif self.table is not None or self.path.suffix in OPENERS:
@@ -112,7 +112,7 @@ class Reader:
         for (X, y, qid), rows in read_chunks(self.path, form, chunk_rows):
             self._n_bytes += rows.n_bytes
             documents = _documents(rows, first) if self.documents else []
-            check_missing(self.path, X, self._rankers, rows.numbers, "line")
+            check_missing(X, self._rankers, rows.numbers, "line")
             yield Part(X, y, qid, documents)
             first += len(y)
 
@@ -131,7 +131,7 @@ class Reader:
                 documents = np.full(len(qid), None)
             found = _named(documents, first)
             frame = DataFrame(X, columns=names)
-            check_missing(self.path, frame, self._rankers, first)
+            check_missing(frame, self._rankers, first)
             yield Part(frame if self._named else X, y, qid, found)
             first += len(qid)
 
@@ -141,7 +141,7 @@ class Reader:
             self.path, self.columns, self._categories, dtype=self.dtype
         )
         categories = list(X.select_dtypes("category").columns)
-        check_missing(self.path, X.drop(columns=categories), self._rankers, 1)
+        check_missing(X.drop(columns=categories), self._rankers, 1)
         return Part(X, y, qid, _named(documents, 1), categories)
 
 
@@ -149,10 +149,10 @@ def _named(documents, first) -> list[str]:
     return [str(n if d is None else d) for n, d in enumerate(documents, first)]
 
 
-def check_missing(path, X, rankers, numbers, unit="row"):
-    """Raise for the first feature without a value, unless all rankers take such.
+def check_missing(X, rankers, numbers, unit="row"):
+    """Raise for the first missing feature, unless all rankers take missing features.
 
-    `numbers` are those of the rows, or that of the first.
+    `numbers` are the numbers of the rows, or the number of the first.
     """
     if all(_takes_missing(ranker) for ranker in rankers):
         return
@@ -162,7 +162,7 @@ def check_missing(path, X, rankers, numbers, unit="row"):
         number = numbers + row if np.isscalar(numbers) else numbers[row]
         name = f"column {X.columns[column]!r}" if hasattr(X, "columns") else f"feature {column + 1}"
         raise ValueError(
-            f"{path}, {unit} {number}, {name} has no value (nan): fill it in, or use auto or "
+            f"{unit} {number}, {name} has no value (nan): fill it in, or use auto or "
             "+trees (as in ndcg+trees), which take missing values"
         )
 
@@ -171,25 +171,25 @@ def _takes_missing(ranker) -> bool:
     if ranker is None:
         return True
     steps = ranker.named_steps.values() if isinstance(ranker, QueryPipeline) else (ranker,)
-    # A function that nothing is validated for passes missing values on.
+    # Steps without validation pass missing values on.
     tags = map(get_tags, steps)
     return all(tag.no_validation or tag.input_tags.allow_nan for tag in tags)
 
 
 def _documents(rows, first):
-    """Names of documents from comments of LETOR, else the numbers of the rows."""
+    """Return names of documents from comments of LETOR lines, else the numbers of the rows."""
     names = []
     for number, (line_number, line) in enumerate(zip(rows.numbers, rows.lines), first):
         match = _DOCUMENT.search(line)
         try:
             names.append(match[1].decode() if match else str(number))
         except UnicodeDecodeError as error:
-            raise ValueError(f"line {line_number}: the docid is no text in UTF-8") from error
+            raise ValueError(f"line {line_number}: the docid must be text in UTF-8") from error
     return names
 
 
 @contextmanager
-def reading(path, wanted=LETOR):
+def reading(path, expected=LETOR):
     """Turn errors of reading a file into a ValueError that names it."""
     say(f"reading {path}")
     try:
@@ -199,6 +199,6 @@ def reading(path, wanted=LETOR):
     except ValueError as error:
         reason = textwrap.shorten(str(error), 300)
         prefix = "" if reason.startswith("cannot read") else f"cannot read {path}: "
-        raise ValueError(f"{prefix}{reason}{wanted and f' ({wanted})'}") from error
+        raise ValueError(f"{prefix}{reason}{expected and f' ({expected})'}") from error
     finally:
         say("")

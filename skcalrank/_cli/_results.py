@@ -1,4 +1,4 @@
-"""Values per query of every ranker, and what stands out in them."""
+"""Values per query of every ranker."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ..metrics import evaluate
 
 
 class Result(NamedTuple):
-    """What a ranker, or a reference, reached."""
+    """The values of a ranker, or of a reference."""
 
     name: str
     values: dict[str, np.ndarray]  # per query, NaN where it does not count; by measure
     ranker: Any = None  # None for a reference
-    seconds: float | None = None  # that fit took
+    seconds: float | None = None  # of fit
 
 
 def measure_scores(name, scores, data, measures, *, empty="skip", **more) -> Result:
-    """The result of scores on data, all measures from one sort."""
+    """Measure scores by all measures, from one sort."""
     values = evaluate(
         data.y, scores, list(measures.values()), qid=data.qid, empty=empty, average=False
     )
@@ -27,7 +27,7 @@ def measure_scores(name, scores, data, measures, *, empty="skip", **more) -> Res
 
 
 def references(data, measures, *, empty="skip") -> list[Result]:
-    """Equal scores, whose exact tie expectation is that of random order; and the labels."""
+    """Measure equal scores, whose expectation over ties is that of random order, and the labels."""
     return [
         measure_scores("constant", np.zeros(len(data.y)), data, measures, empty=empty),
         measure_scores("ideal", data.y, data, measures, empty=empty),
@@ -35,24 +35,8 @@ def references(data, measures, *, empty="skip") -> list[Result]:
 
 
 def summary(values) -> tuple[float, float]:
-    """Mean and standard error over the queries that count; NaN where there are too few."""
+    """Return mean and standard error over the queries that count; NaN where there are too few."""
     values = values[~np.isnan(values)]
     n = len(values)
     mean = values.mean() if n else np.nan
     return mean, values.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
-
-
-def group_equal(results) -> list[list[Result]]:
-    """Results that agree on every query and measure, together, in order of appearance."""
-    groups: list[list[Result]] = []
-    for result in results:
-        twins = next((group for group in groups if _equal(group[0], result)), None)
-        if twins is None:
-            groups.append([result])
-        else:
-            twins.append(result)
-    return groups
-
-
-def _equal(a, b) -> bool:
-    return all(np.allclose(a.values[m], b.values[m], 1e-9, 1e-12, equal_nan=True) for m in a.values)

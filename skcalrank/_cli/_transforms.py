@@ -1,4 +1,4 @@
-"""What is done to features before a ranker sees them: ``--transform``, and text as indicators."""
+"""Transform features before a ranker: ``--transform``, and indicators of text."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ TRANSFORMS = {
     "query": QueryScaler,
 }
 
-# More categories of a column are one, the rare ones together.
+# Categories of a column beyond this number are merged, the rarest first.
 _MOST_CATEGORIES = 100
 
 
 def transformed(ranker: Any, name: str | None, X: Any = None) -> Any:
-    """Return a pipeline that transforms numbers, and encodes the text of X, if there is any.
+    """Return a pipeline that transforms numbers, and encodes the columns of text of X, if any.
 
-    Trees and what is stacked take categories as they are.
+    Trees and stacked rankers take categories as they are.
     """
     numbers = TRANSFORMS[name]() if name else "passthrough"
     if X is not None and category_columns(X):
@@ -59,7 +59,7 @@ def _indicators() -> OneHotEncoder:
 
 
 def takes_categories(ranker: Any) -> bool:
-    """Whether a ranker of the command line takes columns of categories as they are."""
+    """Return whether a ranker of the command line takes columns of categories as they are."""
     estimator = getattr(ranker, "estimator", None)
     return isinstance(ranker, StackingRanker) or isinstance(
         estimator, HistGradientBoostingRegressor
@@ -67,7 +67,7 @@ def takes_categories(ranker: Any) -> bool:
 
 
 def learns_columns(ranker: Any) -> bool:
-    """Whether a step before the ranker has to see all rows."""
+    """Return whether a step before the ranker needs all rows."""
     return any(get_tags(step).requires_fit for _, step in _steps(ranker)[:-1])
 
 

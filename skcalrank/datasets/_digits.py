@@ -11,14 +11,22 @@ from ._container import RankingData
 _DESCRIPTION = """Query by example on the handwritten digits of scikit-learn.
 
 A query is one image, its documents are other images, and a document is relevant (1) when
-it shows the same digit. No document is its own query. Features compare the two images: the absolute
+it shows the same digit, or graded by how near its digit is to that of the query. No document is its
+own query. Features compare the two images: the absolute
 difference of every pixel, the absolute difference of the ink in every row and column, and
 three similarities of the whole images.
 """
 
+# Grades by the difference of two digits.
+_GRADES = np.array([4, 2, 1, 1, 0, 0, 0, 0, 0, 0])
+
 
 def load_digits_queries(
-    n_queries: int = 200, n_documents: int = 50, *, random_state: Seed = 0
+    n_queries: int = 200,
+    n_documents: int = 50,
+    *,
+    graded: bool = False,
+    random_state: Seed = 0,
 ) -> RankingData:
     """Load queries by example: retrieve images that show the digit of a query image.
 
@@ -30,13 +38,18 @@ def load_digits_queries(
         Number of query images, at most 1797.
     n_documents : int, default=50
         Number of documents of each query, at most 1796.
+    graded : bool, default=False
+        If False, documents that show the digit of the query are relevant (1), and others are not
+        (0). If True, the relevance is 4 for the same digit, 2 for digits that differ by one, 1 for
+        digits that differ by two or three, and 0 for others.
     random_state : int, RandomState instance or None, default=0
         Draws the images that are queries and documents.
 
     Returns
     -------
     data : RankingData
-        Unpacks to ``X, y, qid``: X of shape (n_queries * n_documents, 83), y in {0, 1}.
+        Unpacks to ``X, y, qid``: X of shape (n_queries * n_documents, 83), y in {0, 1}, or in
+        {0, 1, 2, 4} if `graded`.
 
     Examples
     --------
@@ -57,9 +70,10 @@ def load_digits_queries(
         drawn = rng.choice(len(images) - 1, n_documents, replace=False)
         documents[row] = drawn + (drawn >= query)
     first, second = np.repeat(queries, n_documents), documents.ravel()
+    difference = np.abs(digits[first] - digits[second])
     return RankingData(
         _compare(images[first] / 16.0, images[second] / 16.0),
-        (digits[first] == digits[second]).astype(int),
+        _GRADES[difference] if graded else (difference == 0).astype(int),
         np.repeat(np.arange(n_queries), n_documents),
         description=_DESCRIPTION,
         feature_names=_feature_names(),

@@ -11,7 +11,14 @@ import pytest
 from commands import COLUMNS, fail, run, table
 
 from skcalrank import NDCGRanker, SpearmanRanker, load_letor
-from skcalrank.evaluation import compare, compare_values, evaluate_run, to_qrels, to_run
+from skcalrank.evaluation import (
+    compare,
+    compare_values,
+    cross_compare,
+    evaluate_run,
+    to_qrels,
+    to_run,
+)
 from skcalrank.persistence import save_model
 
 MEASURES = ["ndcg@10", "spearman"]
@@ -71,6 +78,40 @@ def test_rankers_models_and_scores(capsys, path, systems):
     assert len(rows["seconds"]) == 1
 
 
+def test_one_file_is_cross_validated(capsys, path, monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "500")
+    argv = ["--rankers", "ndcg", "spearman", "--measures", *MEASURES, "--folds", "3"]
+    report = str(tmp_path / "report.csv")
+    out = run(capsys, "compare", path("train.txt"), *argv, "--report", report)
+    heads, rows = table(out)
+    assert heads == [["ndcg", "spearman", "constant", "ideal"]]
+    X, y, qid = load_letor(path("train.txt"))
+    rankers = {"ndcg": NDCGRanker(), "spearman": SpearmanRanker()}
+    result = cross_compare(rankers, X, y, qid, MEASURES, cv=3)
+    for name, values in zip(MEASURES, result.values.swapaxes(0, 1)):
+        for cell, value in zip(rows[name], np.nanmean(values, axis=1)):
+            assert cell.startswith(f"{value:.3f}".replace("0.", "."))
+    assert rows["ndcg@10"][0].endswith("*")
+    assert Path(report).read_text() == result.to_csv()
+    said = " ".join(out.split())
+    assert "features, by 3 folds of whole queries." in said
+    assert "corrected resampled t-test" in said
+    assert "Holm-corrected for 2 tests, over the folds." in said
+
+
+def test_one_table_with_text_and_other_packages(capsys, frames, monkeypatch, tmp_path):
+    pytest.importorskip("lightgbm")
+    monkeypatch.setenv("COLUMNS", "500")
+    frame = frames["train"].assign(color=np.where(frames["train"]["f0"] > 0, "red", "blue"))
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    argv = [*COLUMNS, "--rankers", "ndcg", "ndcg+trees", "lightgbm", "--measures", "spearman"]
+    out = run(capsys, "compare", str(tmp_path / "all.csv"), *argv)
+    heads, rows = table(out)
+    assert heads[0][:3] == ["ndcg", "ndcg+trees", "lightgbm"]
+    assert len({cell.split("±")[0] for cell in rows["spearman"][:3]}) == 3
+    assert "7 features, by 5 folds" in " ".join(out.split())
+
+
 def test_models_read_tables(capsys, path, systems, frames, tmp_path):
     frames["test"].to_csv(tmp_path / "test.csv", index=False)
     argv = [*systems[2][-2:], "--measures", "spearman"]
@@ -124,8 +165,8 @@ def test_runs_of_different_queries(capsys, runs, tmp_path):
     lines = (tmp_path / "a.run").read_text().splitlines()
     (tmp_path / "a.run").write_text("\n".join(x for x in lines if x.split()[0] != first))
     message = fail(capsys, "compare", *argv, "--measures", "map")
-    assert "other.run is of other queries than" in message
-    assert "--complete counts 0 where a judged query is missing" in message
+    assert "other.run has other queries than" in message
+    assert "add --complete, which counts 0 for judged queries that are missing" in message
     assert "2 runs" in run(capsys, "compare", *argv, "--measures", "map", "--complete")
 
 
@@ -159,13 +200,14 @@ def test_a_page_needs_matplotlib(capsys, path, systems, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        ([], "give TRAIN and TEST, or TEST and --models or --scores, or --runs and --qrels"),
-        (["TEST"], "give TRAIN and TEST"),
-        (["--scores", "SCORES", "TEST"], "the file TEST stands before the options"),
-        (["TEST", "TEST", "TEST"], "give TRAIN and TEST"),
-        (["TEST", "--scores", "SCORES", "--rankers", "ndcg"], "--rankers are fitted"),
-        (["--runs", "SCORES"], "--runs and --qrels go together"),
-        (["TEST", "--runs", "SCORES", "--qrels", "SCORES"], "give TRAIN and TEST"),
+        ([], "or TRAIN and TEST, or TEST and --models or --scores, or --runs and --qrels"),
+        (["--scores", "SCORES", "TEST"], "files come before the options"),
+        (["TEST", "TEST", "TEST"], "give one file to cross-validate rankers"),
+        (["TEST", "--scores", "SCORES", "--rankers", "ndcg"], "give TRAIN and TEST"),
+        (["TEST", "--test", "permutation"], "--test: cross-validation has a t-test of its own"),
+        (["TEST", "--baseline", "x"], "baseline must be"),
+        (["--runs", "SCORES"], "--runs and --qrels must be given together"),
+        (["TEST", "--runs", "SCORES", "--qrels", "SCORES"], "give one file"),
         (["TEST", "--scores", "SCORES", "--baseline", "x"], "baseline must be one of 'other'"),
         (["TEST", "--scores", "SCORES", "--report", "r.pdf"], "the suffix must be one of .html"),
         (["TEST", "--scores", "SCORES", "--report", "SCORES.csv"], "which is read"),

@@ -60,9 +60,11 @@ def test_columns_of_tables(capsys, frames, tmp_path):
     run(capsys, *argv, str(tmp_path / "b.csv"), *COLUMNS)
     X, _, _ = load_table(tmp_path / "b.csv", qid="query", label="grade")
     assert X.columns.tolist() == [f"f{i}" for i in range(6)]
-    assert "it has spaces" in fail(capsys, *argv, str(tmp_path / "b.txt"), *COLUMNS)
+    assert "must be one word" in fail(capsys, *argv, str(tmp_path / "b.txt"), *COLUMNS)
     frame.assign(query="q" + frame["query"].astype(str)).to_parquet(tmp_path / "a.parquet")
-    assert "no place for the query 'q0'" in fail(capsys, *argv, str(tmp_path / "b.txt"), *COLUMNS)
+    assert "must be whole numbers, got 'q0'" in fail(
+        capsys, *argv, str(tmp_path / "b.txt"), *COLUMNS
+    )
     assert not (tmp_path / "b.txt").exists()
 
 

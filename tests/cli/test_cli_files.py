@@ -273,7 +273,7 @@ def test_evaluate_leaves_binary_measures_out(capsys, path, model):
     out = run(capsys, *argv)
     assert "ndcg@10" in out
     assert "map" not in out
-    assert "--relevance-level brings" in out
+    assert "add --relevance-level to include" in out
     assert "map" in run(capsys, *argv, "--relevance-level", "2")
     assert "--relevance-level L" in fail(capsys, *argv, "--measures", "map")
 

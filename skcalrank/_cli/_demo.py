@@ -1,0 +1,164 @@
+"""Two tables on embedded data: ``demo``."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from ..boosting import BoostedRanker
+from ..datasets import load_digits_queries
+from ..evaluation import cross_compare
+from ..measures import get_measure
+from ..rankers import NDCGRanker, PairwiseLogisticRanker, PrecisionRanker, SpearmanRanker
+from ..stacking import tabular_ranker
+from ._report import Column, format_table
+from ._results import references, summary
+from ._terminal import paragraphs, say, width
+
+MEASURES = {
+    "P@10": get_measure("precision@10", relevance_level=1),
+    "NDCG@10": get_measure("ndcg@10"),
+    "Spearman": get_measure("spearman"),
+}
+
+#: Linear models that are trained for different aims: those of the measures first.
+AIMS = {
+    "PrecisionRanker": PrecisionRanker(k=10, relevance_level=1),
+    "NDCGRanker": NDCGRanker(k=10),
+    "SpearmanRanker": SpearmanRanker(),
+    "Ridge on grades": make_pipeline(StandardScaler(), Ridge()),
+    "RankNet on pairs": PairwiseLogisticRanker(),
+}
+
+#: Models that are trained for one measure.
+MODELS = {
+    "NDCGRanker": NDCGRanker(k=10),
+    "BoostedRanker": BoostedRanker("ndcg@10", random_state=0, n_jobs=1),
+    "tabular_ranker": tabular_ranker("ndcg@10", random_state=0, n_jobs=1),
+}
+
+_TASK = (
+    "The data are images of handwritten digits, which scikit-learn embeds. A query is an image, "
+    "and {documents} other images are ranked by how near their digit is to that of the query: "
+    "grade 4 for the same digit, 2 if it differs by one, 1 if by two or three, else 0. Features "
+    "compare the two images pixel by pixel. Each half of the {queries} queries is ranked by models "
+    "that were fitted to the other half."
+)
+_AIMS = "1. Does the measure matter? Five linear models, trained for different aims:"
+_MEASURES = (
+    "P@10 (precision) is the share of the first ten with a grade of 1 or more. NDCG@10 (normalized "
+    "discounted cumulative gain) rewards high grades near the top. Spearman is the rank "
+    "correlation of the whole list with the grades. Higher is better."
+)
+_WHY = (
+    "A linear model cannot tell all digits apart, so it must choose which mistakes to make. The "
+    "measure decides which mistakes cost little, and the ranker of a measure is trained for it. "
+    "Ridge regression and RankNet (logistic loss of pairs) are trained for none of the three."
+)
+_MODELS = "2. Which model? All three are trained for NDCG@10:"
+_DIFFERENCES = (
+    "NDCGRanker is linear, in closed form. BoostedRanker boosts trees with LightGBM or XGBoost if "
+    "one of them is installed, else with scikit-learn, which is slower. tabular_ranker mixes "
+    "linear models and trees, and takes data frames with text and missing values. Differences are "
+    "to the first row, ± their standard error; seconds are CPU time of one fit."
+)
+_NEXT = "Next: skcalrank compare yours.parquet"
+_OWN_FILE = (
+    "It cross-validates rankers on your own file: Parquet or CSV with columns qid and label, or "
+    "LETOR lines. See skcalrank compare --help."
+)
+
+
+def demo(args) -> str:
+    """Show what the measure does, and what the model does, on digits of scikit-learn."""
+    data = load_digits_queries(args.queries, args.documents, graded=True, random_state=args.seed)
+    # On data this small, threads mostly wait for each other.
+    with threadpool_limits(1):
+        aims = {name: _values(name, ranker, data) for name, ranker in AIMS.items()}
+        models = {name: _timed(name, ranker, data) for name, ranker in MODELS.items()}
+    say("")
+    return paragraphs(
+        _TASK.format(queries=args.queries, documents=args.documents),
+        _AIMS,
+        _table_of_aims(aims, references(data, MEASURES)),
+        _leads(aims),
+        _MEASURES,
+        _WHY,
+        _MODELS,
+        _table_of_models(models),
+        _DIFFERENCES,
+        _NEXT,
+        _OWN_FILE,
+    )
+
+
+def _values(name, ranker, data):
+    """Return the values of each held-out query, by the name of the measure."""
+    say(f"fitting {name}")
+    found = cross_compare({name: ranker}, data.X, data.y, data.qid, MEASURES, cv=2)
+    return dict(zip(MEASURES, found.values[0]))
+
+
+def _timed(name, ranker, data):
+    """Return the values of NDCG, and the CPU seconds of one fit."""
+    start = time.process_time()
+    values = _values(name, ranker, data)["NDCG@10"]
+    return values, (time.process_time() - start) / 2
+
+
+# -- tables ------------------------------------------------------------------------
+
+
+def _table_of_aims(aims, reached) -> str:
+    names = {"constant": "random order", "ideal": "best possible"}
+    rows = {**aims, **{names[result.name]: result.values for result in reached}}
+    columns = []
+    for measure in MEASURES:
+        best = _ordered(aims, measure)[0]
+        cells = [
+            _fixed(summary(values[measure])[0]) + (" *" if name == best else "  ")
+            for name, values in rows.items()
+        ]
+        columns.append(Column(measure + "  ", cells))
+    return format_table(list(rows), columns, width())
+
+
+def _leads(aims) -> str:
+    """Say how far the best of each column is ahead."""
+    leads = []
+    for measure in MEASURES:
+        best, second = (aims[name][measure] for name in _ordered(aims, measure)[:2])
+        leads.append(_estimate(*summary(best - second)))
+    return (
+        f"* is the best of its column, ahead of the second by {leads[0]}, {leads[1]} and "
+        f"{leads[2]}: mean difference over queries, ± its standard error."
+    )
+
+
+def _ordered(aims, measure):
+    """Return the names of the rankers, the best first."""
+    return sorted(aims, key=lambda name: -np.nanmean(aims[name][measure]))
+
+
+def _table_of_models(models) -> str:
+    values, seconds = zip(*models.values())
+    differences = [_estimate(*summary(found - values[0])) for found in values[1:]]
+    columns = [
+        Column("NDCG@10", [_fixed(summary(found)[0]) for found in values]),
+        Column("difference", ["", *differences]),
+        Column("seconds", [f"{second:.2f}" for second in seconds]),
+    ]
+    return format_table(list(models), columns, width())
+
+
+def _fixed(value) -> str:
+    return f"{value:.3f}"
+
+
+def _estimate(mean, error) -> str:
+    return f"{mean:.3f} ± {error:.3f}"
