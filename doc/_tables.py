@@ -9,7 +9,7 @@ import re
 
 from docutils import nodes
 
-_WORD = re.compile(r"[A-Za-z]{3,}")
+_NUMBER = re.compile(r"\W*\d|\W*$")
 
 
 def _rows(part):
@@ -17,9 +17,9 @@ def _rows(part):
 
 
 def _is_numeric(rows):
-    """Return whether half of the cells behind the first column hold no sentence."""
+    """Return whether most cells behind the first column begin with a number."""
     cells = [cell.astext() for row in rows for cell in row[1:]]
-    return 2 * sum(len(_WORD.findall(cell)) < 2 for cell in cells) > len(cells)
+    return 2 * sum(bool(_NUMBER.match(cell)) for cell in cells) > len(cells)
 
 
 def _spans(row):
