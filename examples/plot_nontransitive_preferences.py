@@ -38,7 +38,7 @@ def preferences(rng, strength, cycle):
 
 
 def lost(u, positions):
-    """Pairwise disagreement: the preferences for i over j where i stands behind j."""
+    """Return the pairwise disagreement: the preferences for i over j where i is ranked below j."""
     return u[positions[:, None] > positions[None, :]].sum()
 
 
