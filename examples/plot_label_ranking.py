@@ -97,7 +97,7 @@ for name, s in scores.items():
 # from tastes have no cycles (:doc:`plot_nontransitive_preferences`).
 #
 # What the ranker learned
-# ---------------
+# -----------------------
 # Predicted mean positions over age, for the two regions. They are r minus the surrogate values of
 # the spline ranker, which regresses r minus the position. Dots are means of the test data in bands
 # of ten years.
