@@ -54,8 +54,7 @@ def _texts(doctree):
 def link_names(app, doctree, docname):
     targets = _targets(app.env)
     name = re.compile(r"\b(" + "|".join(map(re.escape, targets)) + r")\b")
-    # On the page that defines the conditions every mention would be a link to the page itself.
-    met = set(CONDITIONS) if docname == targets[CONDITIONS[0]][0] else set()
+    met = set()
     for text in _texts(doctree):
         parts = name.split(text.astext())
         if len(parts) == 1:
