@@ -4,7 +4,6 @@ import os
 import pkgutil
 import re
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import matplotlib
@@ -36,6 +35,10 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
+    "sphinx-mathjax-offline",
+    "_links",
+    "_offline",
+    "_tables",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst", "sg_execution_times.rst"]
@@ -48,10 +51,6 @@ if os.environ.get("SKCALRANK_DOC_INTERSPHINX"):
         "numpy": ("https://numpy.org/doc/stable", None),
         "sklearn": ("https://scikit-learn.org/stable", None),
     }
-
-# MathJax comes from the network when a page is read, unless this brings it into the pages.
-if find_spec("sphinx-mathjax-offline"):
-    extensions.append("sphinx-mathjax-offline")
 
 # -- API reference -------------------------------------------------------------------------
 
@@ -116,6 +115,7 @@ class _KeyStyle(PlainStyle):
 register_plugin("pybtex.style.formatting", "keys", _KeyStyle)
 bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "keys"
+bibtex_cite_id = "{key}"
 
 # -- Pages ---------------------------------------------------------------------------------
 

@@ -2,14 +2,14 @@
 Boosted trees with calibrated objectives
 ========================================
 
-LightGBM boosts whatever gives it gradients. Its own ranking objective, lambdarank, is a heuristic:
-we know of no theorem that it is consistent for NDCG. :class:`~skcalrank.BoostedRanker` gives it
-losses that are, takes lambdarank as a loss too, and stops training early on the measure itself.
+LightGBM can boost any loss with gradients. Its own ranking objective, lambdarank, is a heuristic:
+we know of no theorem that it is consistent for NDCG. :class:`~skcalrank.BoostedRanker` uses losses
+that are consistent, or lambdarank, and stops early on the measure itself.
 """
 
 # %%
-# Data with five grades, most of them low, whose level differs by query. What is relevant is not
-# linear in the features.
+# Data with five grades, most of them low, whose level differs by query. Relevance is not linear in
+# the features.
 
 import time
 
@@ -37,10 +37,10 @@ X_test, y_test, q_test = make(400, seed=2)
 print("share of each grade:", np.round(np.bincount(y) / len(y), 2))
 
 # %%
-# Four losses, all else equal: trees of 15 leaves, at most 150 rounds, stopped when NDCG@10 of
-# the validation queries has not improved for 30 rounds. With the targets of NDCG a loss is
-# consistent for NDCG. With those of DCG it is consistent for DCG, of grades or of gains, and may
-# still be the better choice on few data.
+# Four losses, all else equal: trees of 15 leaves, at most 150 rounds, stopped when NDCG@10 of the
+# validation queries has not improved for 30 rounds. With the targets of NDCG a loss is consistent
+# for NDCG. With the targets of DCG it is consistent for DCG, of grades or of gains, and may still
+# be the better choice with little data.
 
 losses = {
     "lambdarank (LightGBM)": {"loss": "lambdarank"},
@@ -65,7 +65,7 @@ for name, params in losses.items():
     print(f"{name:32} {ranker.best_iteration_:4} rounds are best, {seconds:.1f} s")
 
 # %%
-# Left: the validation queries while training, right: the test queries, with 95 % intervals of the
+# Left: the validation queries during training. Right: the test queries, with 95 % intervals of the
 # difference to lambdarank.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained", width_ratios=[3, 2])
@@ -87,8 +87,7 @@ right.grid(axis="x", alpha=0.3)
 plt.show()
 
 # %%
-# On these data all intervals hold zero: the losses cannot be told from lambdarank. A theorem
-# promises the limit, and 300 queries are not the limit. Which target and which loss is a choice
-# like that of a learning rate, to be made on validation queries; ``benchmarks/quality_boosting.py``
-# does so on larger data, where the calibrated losses are level with the libraries' own, a little
-# ahead or a little behind.
+# On these data all intervals contain zero: no loss differs from lambdarank by more than chance. A
+# theorem is about the limit, and 300 queries are not the limit. Choose target and loss like a
+# learning rate, on validation queries. ``benchmarks/quality_boosting.py`` does so on larger data,
+# where the calibrated losses are level with the libraries' own, a little ahead or a little behind.

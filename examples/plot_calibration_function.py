@@ -2,10 +2,10 @@ r"""
 Calibration functions, and levels of inconsistency
 ==================================================
 
-How little surrogate regret can come with a target regret of :math:`\varepsilon`, over all laws of
-the labels? That smallest amount is the calibration function (DMJ10, eq. 3; CUG13, section 4). Where
-it is positive the surrogate is calibrated, and one that is not has a level of inconsistency: a
-target regret that costs nothing (Struminsky et al., 2018).
+How little surrogate regret can come with a target regret of :math:`\varepsilon`, over all
+distributions of the labels? This smallest amount is the calibration function (DMJ10, eq. 3; CUG13,
+section 4). If it is positive, the surrogate is calibrated. If not, the surrogate has a level of
+inconsistency: a target regret that is possible with no surrogate regret (Struminsky et al., 2018).
 """
 
 # %%
@@ -43,7 +43,7 @@ for measure in ("map", "err", "neg_pairwise_disagreement"):
 # --------------------
 # For positional measures the bound of CUG13 says that the surrogate regret is at least
 # :math:`\varepsilon^2 / (c \, C_\phi(2))^2`. For least squares that is the calibration function
-# itself: no bound that holds for all laws is sharper.
+# itself: no bound that holds for all distributions is sharper.
 
 eps = np.linspace(0.0, 0.3, 31)
 fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")

@@ -2,18 +2,18 @@
 The calibration gap, computed
 =============================
 
-A surrogate is calibrated for a measure under a distribution of the labels if its risk keeps a
-positive distance from the minimum wherever a suboptimal order is predicted. That distance, the
-calibration gap, can be computed exactly for a few documents.
+A surrogate is calibrated for a measure and a distribution of the labels if every prediction that
+leads to a suboptimal order has a risk above the minimum by at least some positive gap. This
+calibration gap can be computed exactly for a few documents.
 
-Here it is followed along a family of distributions: the population of Lemma 10 of DMJ10, in which
-the weight of one preference varies.
+This example follows it along a family of distributions: the population of Lemma 10 of DMJ10, in
+which the weight of one preference varies.
 """
 
 # %%
-# Three documents. Half of the users prefer 1 to 2 a little and 1 to 3 a lot; the others
-# prefer 3 to 1, and 2 to 3 with a weight that varies. Averaged, 1 is before 2 and 3,
-# and 2 before 3 however small its weight: ``[1, 2, 3]`` is the best order throughout.
+# Three documents. Half of the users prefer 1 to 2 a little and 1 to 3 a lot; the others prefer 3 to
+# 1, and 2 to 3 with a weight that varies. On average 1 is before 2 and 3, and 2 is before 3 for any
+# weight, so ``[1, 2, 3]`` is always the best order.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,11 +37,11 @@ print("best order at the smallest weight:", law(0.02).bayes_positions(MEASURE)[0
 print("best order at the largest weight: ", law(1.2).bayes_positions(MEASURE)[0])
 
 # %%
-# The surrogates: sums of convex functions of score differences, as in RankSVM (hinge) and
-# RankNet (logistic), and the value-regularised linear loss of DMJ10.
+# The surrogates: sums of convex functions of score differences, as in RankSVM (hinge) and RankNet
+# (logistic), and the value-regularized linear loss of DMJ10.
 
 SURROGATES = {
-    "value_regularized": "value-regularised (DMJ10)",
+    "value_regularized": "value-regularized (DMJ10)",
     "preference_logistic": "logistic of preferences (RankNet)",
     "preference_hinge": "hinge of preferences (RankSVM)",
 }
@@ -65,9 +65,9 @@ ax.legend()
 plt.show()
 
 # %%
-# The gap of the value-regularised loss is positive throughout. That of the hinge is zero
-# throughout, and that of the logistic loss where the weight is small, and again where it is large:
-# its minimiser predicts another order there, although the best one never changes.
+# The gap of the value-regularized loss is always positive. The gap of the hinge is always zero. The
+# gap of the logistic loss is zero for small and for large weights: its minimizer predicts another
+# order there, although the best one never changes.
 
 for surrogate, name in SURROGATES.items():
     zero = gaps[surrogate] == 0

@@ -2,8 +2,8 @@
 Choosing the penalty from one pass over the data
 ================================================
 
-A grid search fits every fold for every penalty. For least squares that is more than is needed: the
-statistics of the folds add up, and one decomposition of a small matrix serves all penalties.
+A grid search fits every fold for every penalty. Least squares can be faster: sums over the folds
+add up, and one decomposition of a small matrix is enough for all penalties.
 :class:`~skcalrank.LeastSquaresRankerCV` finds what :class:`~sklearn.model_selection.GridSearchCV`
 around the plain ranker finds, for several measures at once.
 """

@@ -2,17 +2,17 @@
 Learning from clicks
 ====================
 
-Clicks come from rankings that somebody made, and users read from the top. The share of clicks of a
-document therefore says as much about where it was shown as about what it is worth. The cascade
-model of clicks takes that apart, and a ranker can learn from what is left.
+Users read a ranking from the top, so the share of clicks of a document depends on its position as
+much as on its relevance. The cascade model of clicks separates the two, and a ranker can be trained
+on the result.
 """
 
 # %%
 # Sessions
 # --------
 # 200 queries of 12 documents. A document satisfies a user with a probability that depends on its
-# features, and is unknown. The production system orders documents mostly by a feature that has
-# nothing to do with it, shows eight, and its users click the first document that satisfies them.
+# features, and is unknown. The production system orders documents mostly by a feature that is
+# unrelated to it, shows eight, and its users click the first document that satisfies them.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -46,7 +46,7 @@ print(clicks)
 # Two estimates
 # -------------
 # Clicks over impressions; and clicks over *examinations*, the maximum likelihood of the cascade
-# model: what stands below a click was not seen.
+# model: documents below a click were not seen.
 
 
 def click_rate(clicks):
@@ -80,15 +80,15 @@ fig.colorbar(points, ax=axes, label="mean position shown")
 plt.show()
 
 # %%
-# The share of clicks is too low throughout, and the lower the further down a document was shown.
-# The cascade estimate scatters around the diagonal wherever documents were examined often.
+# The share of clicks is always too low, and lower for documents that were shown further down. The
+# cascade estimate scatters around the diagonal wherever documents were examined often.
 #
 # Rankers
 # -------
-# The same linear ranker learns from either estimate: the targets of ``DCG`` with a linear gain are
-# the numbers themselves. :class:`~skcalrank.ERRRanker` takes the sessions as they are, and does the
-# second. They are judged on other queries by the expected reciprocal rank, for which the true
-# probabilities are known.
+# The same linear ranker is trained on either estimate: with a linear gain, the targets of ``DCG``
+# are the estimates themselves. :class:`~skcalrank.ERRRanker` takes the sessions and does the
+# second. The rankers are evaluated on other queries by the expected reciprocal rank, with the true
+# probabilities.
 
 X_test, q_test, p_test = make(500, seed=1)
 
@@ -128,7 +128,7 @@ ax.grid(alpha=0.3, which="both")
 plt.show()
 
 # %%
-# The share of clicks learns to imitate the production system in part, and more sessions do not
-# help. With the cascade model the regret keeps falling. These sessions were drawn by that model;
-# with real users it is an approximation, and worth as much as its assumption: who clicks is
-# satisfied, and who is satisfied leaves.
+# The ranker trained on the share of clicks partly imitates the production system, and more sessions
+# do not help. With the cascade model the regret keeps falling. These sessions were drawn by that
+# model; for real users it is an approximation, as good as its assumption that users who click are
+# satisfied, and then leave.

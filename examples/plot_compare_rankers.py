@@ -2,9 +2,8 @@
 Comparing rankers, with error bars
 ==================================
 
-Which of two rankers is better is a question about queries that have not been seen. All rankers
-order the same held-out queries, and their values are compared *query by query*: differences of two
-rankers vary much less than the values, because queries differ in difficulty.
+All rankers order the same held-out queries, and their values are compared *query by query*:
+differences of two rankers vary much less than the values, because queries differ in difficulty.
 """
 
 # %%
@@ -49,7 +48,7 @@ print(result.to_markdown(digits=3))
 
 # %%
 # Left: means with 95 % intervals over queries. They overlap. Right: the mean differences to the
-# reference, each with an interval of its own.
+# reference, each with its own interval.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 3.5), layout="constrained")
 fig.suptitle("NDCG@10 of rankers: means, and differences to the reference")
@@ -58,8 +57,9 @@ result.plot("ndcg@10", kind="differences", ax=right)
 plt.show()
 
 # %%
-# The picture on the right is the honest one. One bar for each query shows what a mean difference is
-# made of: here trees win some queries and lose others.
+# The plot on the right answers the question. With five comparisons at once, also look at the
+# corrected p-values above. One bar for each query shows the parts of a mean difference: here trees
+# win some queries and lose others.
 
 result.plot("ndcg@10", kind="queries", system="NDCGRanker(trees)")
 plt.show()
@@ -71,6 +71,6 @@ needed = result.queries_needed(0.01)
 print(needed[needed.measure == "ndcg@10"].to_string(index=False))
 
 # %%
-# Queries are the sample here, and the rankers are fixed. Whether one way of *learning* is better
-# than another also depends on the training set: :func:`~skcalrank.evaluation.cross_compare` fits
-# them on several.
+# Queries are the sample here, and the rankers are fixed. Whether one way to *train* is better than
+# another also depends on the training set: :func:`~skcalrank.evaluation.cross_compare` uses
+# several.

@@ -2,18 +2,16 @@
 Retrieving images of the same digit
 ===================================
 
-Query by example: given an image of a handwritten digit, put other images in order so that those of
-the same digit come first. Euclidean distance does that without learning. A ranker that is
-consistent for precision at 8 learns from pairs of images what to compare, and which regressor
-stands inside decides what it can learn.
+Query by example: given an image of a handwritten digit, rank other images so that those of the same
+digit come first. Euclidean distance does this without training. A ranker that is consistent for
+precision at 8 is trained on pairs of images. Its regressor decides which rankings it can represent.
 """
 
 # %%
 # The task
 # --------
 # A row of ``X`` compares two images: the absolute difference of every pixel, and their distance.
-# Queries to learn from and queries to be judged are different images, and so are
-# the documents.
+# Training and test queries are different images, and so are the documents.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -47,8 +45,8 @@ print(f"{len(X)} rows to learn from, {y.mean():.0%} of them relevant")
 # %%
 # Learn and measure
 # -----------------
-# The only thing that names the goal is the ranker. Its regressor is linear by default, in closed
-# form; boosted trees see how pixels go together.
+# The class of the ranker names the measure. Its regressor is linear by default, in closed form;
+# boosted trees can use interactions of pixels.
 
 linear = PrecisionRanker(k=8).fit(X, y, qid)
 trees = PrecisionRanker(HistGradientBoostingRegressor(max_iter=100, random_state=0), k=8)

@@ -1,6 +1,6 @@
 """
-Why does this document stand before that one?
-=============================================
+Why is this document ranked above that one?
+===========================================
 
 A linear score puts x before z when :math:`w \\cdot (x - z) > 0`. The sum has a term for each
 feature, so the answer to "why" is exact: it is a table that sums to the difference of the scores
@@ -31,19 +31,19 @@ ranker = ranker.fit(X, RankingTarget(y, qid))
 # %%
 # A mistake, explained
 # --------------------
-# Take the first query whose best document is irrelevant, and compare that document with the best
-# relevant one. Positive parts speak for the wrong document, negative ones against it.
+# Take the first query whose top document is irrelevant, and compare that document with the best
+# relevant one. Positive contributions favor the wrong document, negative ones the right one.
 
 places = ranker[-1].rank(ranker[:-1].transform(X), qid)
 wrong = int(np.flatnonzero((places == 1) & (y == 0))[0])
 of_query = np.flatnonzero((qid == qid[wrong]) & (y == 1))
 right = int(of_query[places[of_query].argmin()])
-print(f"query {qid[wrong]}: row {wrong} stands first, the best relevant row is at {places[right]}")
+print(f"query {qid[wrong]}: row {wrong} is first, the best relevant row is at {places[right]}")
 found = explain_order(ranker, X, wrong, right, feature_names=data.feature_names)
 print(found.to_string(n_features=8))
 
 # %%
-# The same as a picture. The parts sum to the difference of the two scores, nothing is left over.
+# The same as a plot. The contributions sum exactly to the difference of the two scores.
 
 scores = ranker.predict(X)
 assert np.isclose(found.total, scores[wrong] - scores[right])
@@ -54,7 +54,7 @@ plt.show()
 # %%
 # Where in the image
 # ------------------
-# Sixty-four of the features are pixels, so their parts have a place.
+# Sixty-four of the features are pixels, so their contributions can be drawn as an image.
 
 pixels = np.array([name.startswith("pixel") for name in data.feature_names])
 image = found.contributions[pixels].reshape(8, 8)
@@ -68,8 +68,8 @@ plt.show()
 # %%
 # The place in a query
 # --------------------
-# Without a second document, one is compared with the mean of its query: by how much it is above the
-# average document, and why.
+# Without a second document, a document is compared with the mean of its query: by how much it is
+# above the average document, and why.
 
 place = explain_order(ranker, X, right, qid=qid, feature_names=data.feature_names)
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")

@@ -2,9 +2,9 @@
 A linear ranker for raw features: a GAM that ranks
 ==================================================
 
-Raw features have heavy tails: counts of clicks, prices, lengths. A linear ranker reads them better
-through a curve for each of them, and stays a sum of one-dimensional functions that can be drawn: a
-generalized additive model. Which curve is best is a question for one grid.
+Raw features have heavy tails: counts of clicks, prices, lengths. A linear ranker is better with a
+curve for each feature. It is then a sum of one-dimensional functions that can be drawn: a
+generalized additive model. A grid search finds the best kind of curve.
 """
 
 # %%
@@ -86,9 +86,9 @@ print(f"the best on new queries {scorer(search, X_test, held_out):.4f}")
 # %%
 # The curves that were learned
 # ----------------------------
-# A score is a sum of one curve for each feature, which is drawn over its middle 98 per cent beside
-# the curve that the data were made with, on its own scale. What holds for all documents of a query
-# does not rank them, so that curves are told up to a constant.
+# A score is a sum of one curve for each feature, drawn over the middle 98 percent of its values,
+# next to the true curve on its own scale. A constant for all documents of a query does not change
+# their order, so curves are determined up to a constant.
 
 gam = make_pipeline(SplineTransformer(n_knots=8, degree=1, knots="quantile"), NDCGRanker(k=10))
 gam.fit(X, RankingTarget(y, qid))

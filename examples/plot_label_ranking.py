@@ -2,16 +2,16 @@
 Label ranking: who likes which sushi
 ====================================
 
-Label ranking has no queries and no qid: every row is a person who puts the *same* items in order.
-The data here are made, in the manner of the SUSHI survey, so that the law is known; the real data
-are read by :func:`~skcalrank.datasets.load_sushi`.
+Label ranking has no queries and no qid: every row is a person who orders the *same* items. The data
+here are made like those of the SUSHI survey, so that their distribution is known; the real data are
+read by :func:`~skcalrank.datasets.load_sushi`.
 """
 
 # %%
 # People
 # ------
-# A person has an age, and lives in the east or in the west. Each item has a taste curve over the
-# age, and some differ by region. Orders are drawn by the Plackett-Luce model of these tastes.
+# A person has an age, and lives in the east or in the west. Each item has a taste curve over age,
+# and some curves differ by region. Orders are drawn from the Plackett-Luce model of these tastes.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -58,7 +58,7 @@ print("age, west:", X[0].round(), "  order:", ", ".join(np.array(ITEMS)[np.argso
 # Rankers
 # -------
 # ``y`` is "higher is better", so positions are passed with a minus, or as preferences. A regressor
-# learns one output per item, or one per pair of items.
+# has one output per item, or one per pair of items.
 
 splines = SplineTransformer(n_knots=5).fit(X[:, :1])
 
@@ -84,7 +84,7 @@ scores = {"one order for all": mean_positions} | {
     name: ranker.predict(features(X_test) if "splines" in name else X_test)
     for name, ranker in fitted.items()
 }
-scores["the law itself"] = taste(*X_test.T)
+scores["true distribution"] = taste(*X_test.T)
 for name, s in scores.items():
     tau = kendall_score(-positions_test, s, average=False)
     rho = spearman_score(-positions_test, s)
@@ -92,15 +92,15 @@ for name, s in scores.items():
     print(f"{name:18} Kendall's tau {tau.mean():.3f} ± {error:.3f}, Spearman's rho {rho:.3f}")
 
 # %%
-# One order for all is far behind, and with curves over the age a linear regression is level with
-# the law itself: more is not to be had from these people. Pairs add nothing here, since preferences
-# drawn from tastes have no cycles (:doc:`plot_nontransitive_preferences`).
+# One order for everybody is far behind. With curves over age, a linear regression is level with the
+# true distribution, so no ranker can be better. Pairs add nothing here, since preferences drawn
+# from tastes have no cycles (:doc:`plot_nontransitive_preferences`).
 #
-# What was learnt
-# ---------------
-# Predicted mean positions over the age, for the two regions. They are the surrogate values of the
-# spline ranker, shifted: it regresses r minus the position. Dots are means of the test data in
-# bands of ten years.
+# What the ranker learned
+# -----------------------
+# Predicted mean positions over age, for the two regions. They are r minus the surrogate values of
+# the spline ranker, which regresses r minus the position. Dots are means of the test data in bands
+# of ten years.
 
 COLORS = plt.colormaps["tab10"].colors
 ages = np.linspace(15, 75, 61)

@@ -2,9 +2,10 @@
 When average precision needs pairs
 ==================================
 
-For NDCG and its kin a score per document is enough. For average precision it is not: documents may
-be relevant *together*, and then one of them is worth more behind the other. No convex loss of one
-score per document can learn that always (RAT13, section 6). The pairwise surrogate can.
+For NDCG and other positional measures one score per document is enough. For average precision it is
+not: documents may be relevant *together*, and then one of them is worth more after the other. No
+convex loss with one score per document is calibrated for all such distributions (RAT13, section 6).
+The pairwise surrogate is.
 """
 
 # %%
@@ -44,9 +45,9 @@ lost = values[(orders == by_score).all(axis=1)].item()
 print(f"sort by targets  {name_of(by_score)}  expected AP {lost:.4f}")
 
 # %%
-# The targets of the score form are relevance over the number of relevant documents. In the mean
-# they are 1/3 for A and 1/4 for B, so the score form puts A before B. But with C in front, as it
-# should be, B in the second place has a precision of 1 whenever it is relevant, since C is relevant
+# The targets of the score form are relevance divided by the number of relevant documents. Their
+# means are 1/3 for A and 1/4 for B, so the score form puts A before B. But after C, which should be
+# first, B in second place has a precision of 1 whenever it is relevant, since C is then relevant
 # too; A has 1/2.
 #
 # In the matrix of pair targets, ``E[y_i y_j / |y|]``, that is the entry of B and C.
@@ -62,10 +63,10 @@ ax.set(title="mean pair targets", xlabel="j, in the best order", ylabel="i, in t
 plt.show()
 
 # %%
-# Learn both forms
+# Train both forms
 # ----------------
-# Documents of every query are shuffled; features tell the kinds apart, and a linear map is enough.
-# More data do not help the score form.
+# Documents of every query are shuffled; features encode the kind, and a linear map is enough. More
+# data do not help the score form.
 
 RANKERS = {
     "one score per document": AveragePrecisionRanker(),
@@ -79,7 +80,7 @@ N_REPEATS = 20
 
 
 def regret(ranker, n_queries, seed):
-    """By how much the order learnt from some queries falls short of the best."""
+    """Return the regret of the order that a ranker predicts after training on some queries."""
     rng = np.random.default_rng(seed)
     features = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     kinds = rng.permuted(np.tile(np.arange(4), (n_queries, 1)), axis=1)
@@ -106,9 +107,9 @@ plt.show()
 
 # %%
 # With more queries the score form settles at a regret of 0.0278. So does the cheap map of the
-# pairwise surrogate, which sorts by the diagonal: it reads the same numbers. The exact map has no
-# regret from 300 queries on.
+# pairwise surrogate, which sorts by the diagonal and uses the same numbers. The exact map has no
+# regret with 300 queries or more.
 #
-# This law was made for the point. Pairs have more to estimate, and where relevances are close to
-# independent, as on many collections, the score form is the better choice
+# This distribution was constructed as an example. Pairs have more parameters to estimate, and if
+# relevances are close to independent, as in many collections, the score form is the better choice
 # (:doc:`/scores_or_pairs`).

@@ -2,13 +2,13 @@
 Measures against their cutoff
 =============================
 
-How far down do users read? A measure with a cutoff answers for one depth;
-:class:`~skcalrank.displays.MeasureAtKDisplay` draws it for all of them, with a band of one standard
+How far down do users read? A measure with a cutoff is for one depth;
+:class:`~skcalrank.displays.MeasureAtKDisplay` draws it for all cutoffs, with a band of one standard
 error over the queries.
 """
 
 # %%
-# Two rankers, and one that knows nothing, on held-out queries of digits.
+# Two rankers and a constant one on held-out queries of digits.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,8 +31,8 @@ scores = {
 }
 
 # %%
-# One sort serves all cutoffs. The constant ranker needs no random numbers: its documents are tied,
-# and ties count with their exact expectation.
+# One sort is enough for all cutoffs. The constant ranker needs no random numbers: its documents are
+# tied, and ties are averaged exactly.
 
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
 fig.suptitle("Precision, recall and NDCG at k")
@@ -47,9 +47,10 @@ for ax, measure in zip(axes, ("precision", "recall", "ndcg")):
 plt.show()
 
 # %%
-# Precision falls, since the easy documents come first, and ends for everybody at the share of
-# relevant documents. Recall rises to 1 for everybody. NDCG divides by what was possible at each
-# depth; it ends at different heights, because it remembers what came early.
+# Precision falls, since the easy documents come first, and ends at the share of relevant documents
+# for every ranker. Recall rises to 1 for every ranker. NDCG divides by the best possible value at
+# each cutoff; it ends at different values, because it depends on the positions of the first
+# documents.
 
 for measure in ("precision", "recall", "ndcg"):
     for k in (1, 10, 40):

@@ -2,17 +2,16 @@
 Preferences that go round in circles, and Algorithm 1
 =====================================================
 
-A majority prefers rock to scissors, one prefers scissors to paper, and one paper to rock. No order
-satisfies all of them, and no scores produce them. This example follows averaged preferences with a
-cycle through three prediction maps: a sort, Algorithm 1 of RAT13, and the exact minimum feedback
-arc set.
+A majority prefers rock to scissors, another one scissors to paper, and another one paper to rock.
+No order satisfies all of them, and no scores produce them. This example follows averaged
+preferences with a cycle through three prediction maps: a sort, Algorithm 1 of RAT13, and the exact
+minimum feedback arc set.
 """
 
 # %%
 # Preferences with a cycle
 # ------------------------
-# Ten items. Most preferences follow a hidden order, with noise; three of the items are put into a
-# cycle.
+# Ten items. Most preferences follow a hidden order, with noise; three of the items form a cycle.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,7 +38,7 @@ def preferences(rng, strength, cycle):
 
 
 def lost(u, positions):
-    """Pairwise disagreement: the preferences for i over j where i stands behind j."""
+    """Return the pairwise disagreement: the preferences for i over j where i is ranked below j."""
     return u[positions[:, None] > positions[None, :]].sum()
 
 
@@ -69,8 +68,8 @@ plt.show()
 # %%
 # What Algorithm 1 does
 # ---------------------
-# It drops the weakest majorities until no cycle is left, and sorts the rest topologically. How many
-# must go is decided by the weakest majority of the strongest cycle.
+# It drops the weakest majorities until no cycle is left, and sorts the rest topologically. The
+# weakest majority of the strongest cycle decides how many are dropped.
 
 margin = u - u.T
 threshold = -dag_condition(u).margin
@@ -78,13 +77,14 @@ n_majorities, n_dropped = (margin > 0).sum(), ((margin > 0) & (margin <= thresho
 print(f"{n_dropped} of {n_majorities} majorities are dropped, margins up to {threshold:.3f}")
 
 # %%
-# Without a cycle nothing is dropped, and the order is the best one: that is the condition P_DAG
-# under which Algorithm 1 is calibrated (RAT13, Theorem 7). With one it is a heuristic, and forgets
-# what was dropped. The exact map is calibrated always, at the price of an integer programme.
+# Without a cycle nothing is dropped, and the order is the best one: this is the condition P_DAG
+# under which Algorithm 1 is calibrated (RAT13, Theorem 7). With a cycle it is a heuristic, and
+# ignores the dropped majorities. The exact map is calibrated for every distribution, but solves an
+# integer program.
 #
 # How much does that cost?
 # ------------------------
-# Cycles of three neighbours of the hidden order, and of three items anywhere; 30 of each strength.
+# Cycles of three neighbors in the hidden order, and of three items anywhere; 30 of each strength.
 
 STRENGTHS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
 
@@ -118,7 +118,7 @@ axes[0].legend()
 plt.show()
 
 # %%
-# Weak cycles, such as noise makes, cost Algorithm 1 little, and it is better than the sort. Strong
-# cycles of items that are far apart make it drop most majorities: there it is worse than the sort,
-# and the exact map earns its price. :func:`~skcalrank.calibration.noise_report` tells how often
-# each happens to a fitted ranker.
+# Weak cycles, such as those made by noise, cost Algorithm 1 little, and it is better than the sort.
+# With strong cycles of items that are far apart it drops most majorities: it is then worse than the
+# sort, and the exact map is worth its time. :func:`~skcalrank.calibration.noise_report` shows how
+# often each case occurs for a fitted ranker.

@@ -2,8 +2,8 @@ r"""
 Regret bounds, and how tight they are
 =====================================
 
-A calibrated surrogate promises more than a limit: a small regret of the loss bounds the regret of
-the measure,
+A calibrated surrogate has a guarantee before the limit, too: the regret of the loss bounds the
+regret of the measure,
 
 .. math:: \text{regret of the sort} \le c \, C_\phi(2) \sqrt{\text{regret of the loss}},
 
@@ -12,7 +12,8 @@ with a constant c of the loss and one, :math:`C_\phi(2)`, of the measure (CUG13,
 """
 
 # %%
-# Random laws of the labels of three documents, and random scores under each. The line is the bound.
+# Random distributions of the labels of three documents, with random scores for each. The line is
+# the bound.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,11 +38,11 @@ for ax, loss in zip(axes.ravel(), LOSSES):
 plt.show()
 
 # %%
-# No point is above its line, and the nearest of these random ones reach from a third to three
-# quarters of it: the bounds hold for the worst law, and are not loose by orders of magnitude. Ticks
-# at the lower end are points that lose nothing.
+# No point is above its line. The closest points reach between a third and three quarters of it: the
+# bounds hold for the worst distribution, and are not loose by orders of magnitude. Ticks at the
+# lower end are points without regret of the measure.
 #
-# What a bound says
+# Using a bound
 # -----------------
 # How small must the regret of the loss of a query be, for the NDCG@10 of 100 documents to be within
 # 0.01 of the best? The bound grows with the root, so a factor of ten in NDCG costs a factor of a

@@ -2,17 +2,17 @@
 Regret curves: what more data buy
 =================================
 
-Consistency is a statement about growing samples. On made data whose law is known the best possible
-value of a measure is known too, and what a ranker lacks of it, the regret, can be followed: for
-calibrated losses it falls to zero, for others it stays.
+Consistency is a statement about growing samples. For made data with a known distribution the best
+possible value of a measure is known. The difference to it, the regret, falls to zero for calibrated
+losses, and does not for others.
 """
 
 # %%
 # Calibrated losses
 # -----------------
-# :func:`~skcalrank.datasets.make_subset_ranking` returns the law of its labels with the data. Every
-# loss below is calibrated for DCG, and a linear scorer is rich enough for this law, so every one
-# should lose its regret.
+# :func:`~skcalrank.datasets.make_subset_ranking` returns the distribution of its labels with the
+# data. Every loss below is calibrated for DCG, and a linear scorer is rich enough for this
+# distribution, so every regret should vanish.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -49,21 +49,21 @@ for name, values in display.values.items():
     print(f"{name:18}", *(f"{v:.4f}" for v in values.mean(axis=1)))
 
 # %%
-# Both axes are logarithmic, and the legend has the slopes: about -1, so that ten times the queries
-# leave a tenth of the regret.
+# Both axes are logarithmic, and the legend has the slopes: about -1, so ten times the queries have
+# a tenth of the regret.
 #
 # Losses of single preferences
 # ----------------------------
-# RankSVM and RankNet take each comparison of two documents by itself. DMJ10 (Lemma 10) has a
-# population of four kinds of comparisons for which that goes wrong, although its noise is low: the
-# best order is 1, 2, 3.
+# RankSVM and RankNet use a loss for each comparison of two documents. This fails on a population of
+# four kinds of comparisons in DMJ10 (Lemma 10), although its noise is low: the best order is 1, 2,
+# 3.
 
 WEIGHTS = np.array([0.5, 2.0, 1.0, 0.15])
 WINNERS, LOSERS = np.array([0, 0, 2, 1]), np.array([1, 2, 0, 2])
 
 
 def regret(ranker, n, rng):
-    """Pairwise disagreement of the order learnt from n comparisons, minus the best."""
+    """Return the excess pairwise disagreement of a ranker that is trained on n comparisons."""
     kind = rng.integers(4, size=n)
     y = PreferenceTarget.from_comparisons(
         WINNERS[kind], LOSERS[kind], [0, 0, 0], weight=WEIGHTS[kind]
@@ -76,7 +76,7 @@ def regret(ranker, n, rng):
 rankers = {
     "RankSVM": PairwiseHingeRanker(alpha=1e-3),
     "RankNet": PairwiseLogisticRanker(alpha=1e-3),
-    "value-regularised": ValueRegularizedRanker(alpha=1e-3),
+    "value-regularized": ValueRegularizedRanker(alpha=1e-3),
     "net preference": PairwiseDisagreementRanker(),
 }
 rng = np.random.default_rng(0)
@@ -92,6 +92,7 @@ for name, found in values.items():
     print(f"{name:18}", *(f"{v:.4f}" for v in found.mean(axis=1)))
 
 # %%
-# RankSVM and RankNet settle at the regret of the order 1, 3, 2, and more comparisons do not help.
-# The value-regularised loss of DMJ10 and a regression of the net preferences, which both add up the
-# comparisons first, lose theirs: triangles at the lower end stand for a regret of exactly 0.
+# RankSVM and RankNet stay at the regret of the order 1, 3, 2, and more comparisons do not help. The
+# value-regularized loss of DMJ10 and a regression of the net preferences both add up the
+# comparisons first, and their regret vanishes: triangles at the lower end are a regret of exactly
+# 0.

@@ -3,17 +3,17 @@ What a regressor of rows cannot see
 ===================================
 
 The theory of calibration is about regressors of the whole query. A regressor of scikit-learn sees
-one row of it. For measures that are normalized by the query, an exact fit to the rows then keeps a
-regret that more data do not remove. Context does, or targets that the row determines.
+one row. For measures that are normalized by the query, an exact fit to the rows can keep a regret
+that more data do not remove. Features about the context of the query remove it, and so do separable
+targets.
 """
 
 # %%
 # Four kinds of documents
 # -----------------------
-# A document is relevant with a probability that its kind alone decides, whatever stands beside it:
-# .9, .5, 1 or 0. Queries are of three sorts. In the first, the .9 stands among three documents that
-# are always relevant; in the second, the .5 stands among three that never are; in the third they
-# meet.
+# The probability that a document is relevant depends on its kind only: .9, .5, 1 or 0. There are
+# three sorts of queries. In the first, a .9 is with three documents that are always relevant; in
+# the second, a .5 is with three that never are; in the third, a .9 and a .5 are in one query.
 
 from itertools import product
 
@@ -41,8 +41,8 @@ def law_of(kinds):
 # %%
 # The exact fit
 # -------------
-# The training set is the population itself: every outcome of every query, weighed by its
-# probability. A tree that tells the kinds apart estimates the mean target of each kind exactly.
+# The training set is the population itself: every outcome of every query, weighted by its
+# probability. A tree that separates the kinds estimates the mean target of each kind exactly.
 
 kinds, y, weight = [], [], []
 for query, share in zip(QUERIES, SHARE):
@@ -60,13 +60,13 @@ for kind, mean in zip(CHANCE, recall.predict(np.eye(4))):
     print(f"relevant with probability {kind:.1f}: mean of y / |y| over its rows {mean:.3f}")
 
 # %%
-# The .9 usually shares its queries with other relevant documents, so that its ``y / |y|`` is small,
-# and the .5 usually stands alone. Where the two meet, the fit puts the .5 first.
+# The .9 usually shares its queries with other relevant documents, so its ``y / |y|`` is small, and
+# the .5 is usually the only relevant one. In a query with both, the fit puts the .5 first.
 #
 # Four ways to fit
 # ----------------
-# Regret is exact too: the best expected value of the measure less that of the predicted order, in
-# the mean over the queries.
+# Regret is exact, too: the best expected value of the measure minus that of the predicted order,
+# averaged over the queries.
 
 
 def regret(ranker, context=False):
@@ -114,8 +114,8 @@ ax.legend(fontsize="small")
 plt.show()
 
 # %%
-# With the means and the size of its query beside it, a row tells which documents the query has, and
-# the exact fit is a fit to the whole query: the theorem holds. Without context, relevances
-# themselves are targets that a row determines, and where they are independent given the query, as
-# here, sorting by their probabilities is best for all four measures. Targets that are centered
-# within the query are no function of the row even if the targets were.
+# With the means and the size of its query as features, a row determines which documents the query
+# has. The exact fit is then a fit to the whole query, and the theorem holds. Without context,
+# regress the relevances themselves. If they are independent given the query, as here, sorting by
+# their probabilities is best for all four measures. Targets that are centered within the query are
+# not a function of the row, even if the targets are.

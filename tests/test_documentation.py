@@ -180,12 +180,38 @@ def test_links_to_examples_and_pages_exist(page):
         assert f"gallery/{example}" in known, example
 
 
+def calls_in_tables():
+    """Return calls such as ``NDCGRanker(k=10)`` that the pages with tables of rankers name."""
+    for page in ("user_guide", "which_ranker", "what_is_calibrated"):
+        text = (DOC / f"{page}.rst").read_text()
+        yield from re.findall(r"``((?:\w+Ranker|tabular_ranker|LowRank\w+)\([^`]*\))``", text)
+
+
+@pytest.mark.parametrize("call", sorted({c for c in calls_in_tables() if "..." not in c}))
+def test_calls_in_tables_work(call):
+    assert eval(call, vars(skcalrank)).get_params()
+
+
+@pytest.mark.parametrize(
+    ("html", "found"),
+    [
+        ('<script async src="https://x.org/a.js">', ["https://x.org/a.js"]),
+        ('<img alt="" src="//x.org/a.png"><img src="a.png">', ["//x.org/a.png"]),
+        ('<link rel="stylesheet" href="http://x.org/a.css">', ["http://x.org/a.css"]),
+        ('<link rel="next" href="https://x.org/"><a href="https://x.org">', []),
+    ],
+)
+def test_pages_that_load_from_the_network_are_noticed(html, found, monkeypatch):
+    monkeypatch.syspath_prepend(DOC)
+    assert importlib.import_module("_offline").remote_loads(html) == found
+
+
 def test_keys_of_papers_are_in_the_bibliography():
     keys = set(re.findall(r"@\w+\{(\w+),", (DOC / "references.bib").read_text()))
     cited = {
         key
         for path in [*PAGES, *EXAMPLES, *(ROOT / "skcalrank").rglob("*.py")]
-        for key in re.findall(r"\b(?:RAT|CUG|DMJ|FHT)\d\d\b", path.read_text())
+        for key in re.findall(r"\b(?:RAT|CUG|DMJ|FHT|LUGP|QYZ)\d\d\b", path.read_text())
     }
     assert cited
     assert cited <= keys
