@@ -3,11 +3,11 @@
     python benchmarks/aggregation.py --data DIR [--plot FILE]
 
 Comparisons of documents of a query are drawn by the Bradley-Terry-Luce model of their grades, the
-query uniformly, the pair uniformly within it. Linear scorers are learnt from n of them:
+query uniformly, the pair uniformly within it. Linear scorers are learned from n of them:
 
 * *order k*: least squares on the NDCG targets ``G(s)/Z(s)`` of the mean log-odds s of k of them,
   the U-statistic risk of order k (eq. 19 and 28), for several k; "all" is complete aggregation;
-* *order k, Bradley-Terry*: the same with penalised maximum likelihood as the structure. The scores
+* *order k, Bradley-Terry*: the same with penalized maximum likelihood as the structure. The scores
   of few comparisons have the scale of those of many, where a mean over all other documents, most of
   them never compared, is far smaller; the gains 2^s - 1 are then next to linear.
 * *logistic*: the pairwise logistic loss of the comparisons (eq. 29);
@@ -32,7 +32,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from _common import data_file, data_folder, describe_environment, optional, parser, print_table
+from _common import data_file, data_folder, describe_environment, optional, parser, print_table, say
 from sklearn.preprocessing import QuantileTransformer
 from threadpoolctl import threadpool_limits
 
@@ -162,7 +162,7 @@ def band(values):
 
 def figure_3(data, args):
     """NDCG risk against k and n."""
-    print(f"\nFigure 3, {data.name}: NDCG risk, {args.runs} runs, lambda = {LAMBDA:g}")
+    say(f"\nFigure 3, {data.name}: NDCG risk, {args.runs} runs, lambda = {LAMBDA:g}")
     limit = data.risk(on_limit(data))
     curves = {}
     for n in args.sizes:
@@ -182,7 +182,7 @@ def figure_3(data, args):
         gap = {name: np.subtract(found["logistic"], found[name]) for name in names[:-1]}
         better = [name for name, values in gap.items() if values.mean() > 0]
         best = max(gap, key=lambda name: gap[name].mean())
-        print(
+        say(
             f"  n = {n:,}: regression is better than logistic at {', '.join(better) or 'no k'}; "
             f"most at {best}, by {band(gap[best])}"
         )
@@ -192,7 +192,7 @@ def figure_3(data, args):
 def figure_4(data, args):
     """NDCG risk against lambda, n = 800,000 and k = 100."""
     n = scaled(800_000, data)
-    print(f"\nFigure 4, {data.name}: NDCG risk at n = {n:,}, k = 100, {args.runs} runs")
+    say(f"\nFigure 4, {data.name}: NDCG risk at n = {n:,}, k = 100, {args.runs} runs")
     found = {lam: [] for lam in LAMBDAS}
     for seed in range(args.runs):
         y = data.sample(n, seed)
@@ -208,7 +208,7 @@ def figure_4(data, args):
 def figure_2(data, args):
     """Optimality gap against the number of stochastic gradients, one comparison set each."""
     last = [t for t in UPDATES if t <= args.updates]
-    print(f"\nFigure 2, {data.name}: gap of the risk after t updates, over that of w = 0")
+    say(f"\nFigure 2, {data.name}: gap of the risk after t updates, over that of w = 0")
     rows, curves = [], {}
     cases = [(400_000, k) for k in (1, 10, 100)] + [(n, 100) for n in SIZES if n != 400_000]
     for n, k in cases:
@@ -270,7 +270,7 @@ def main():
     with threadpool_limits(args.threads):
         for make in (lambda: mslr_sample(folder), lambda: made(args.queries)):
             data = make()
-            print(f"\n{data.name}: {data.n_queries:,} queries, {len(data.qid):,} documents x 136")
+            say(f"\n{data.name}: {data.n_queries:,} queries, {len(data.qid):,} documents x 136")
             start = time.perf_counter()
             drawn[data.name] = (
                 figure_2(data, args),

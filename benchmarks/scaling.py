@@ -17,7 +17,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from _common import describe_environment, parser, print_table
+from _common import describe_environment, parser, print_table, say
 from threadpoolctl import threadpool_limits
 
 from skcalrank import AveragePrecisionRanker, NDCGRanker, metrics
@@ -151,7 +151,7 @@ def exponential_rows():
     cases = [
         ("map, exact", map_positions, 8, 12, 16, True),
         ("feedback arc, over subsets", feedback_arc_positions, 8, 10, 14, True),
-        ("feedback arc, integer programme", feedback_arc_positions, 4, 15, 20, False),
+        ("feedback arc, integer program", feedback_arc_positions, 4, 15, 20, False),
     ]
     rows = []
     for name, function, queries, small, large, by_subsets in cases:
@@ -160,10 +160,10 @@ def exponential_rows():
         factor = (last / first) ** (1 / (large - small))
         # The r documents have 2^r sets, with r ways to reach each.
         expected = 2 * (large / small) ** (1 / (large - small)) if by_subsets else np.inf
-        law = f"{expected:.2f}" if by_subsets else "of the instance"
+        growth = f"{expected:.2f}" if by_subsets else "of the instance"
         mark = "<--" if factor > expected * 1.15 else ""
         times = [f"{1e3 * seconds:.1f}" for seconds in (first, last)]
-        rows.append([name, f"{small} to {large}", *times, f"{factor:.2f}", law, mark])
+        rows.append([name, f"{small} to {large}", *times, f"{factor:.2f}", growth, mark])
     return rows
 
 
@@ -213,7 +213,7 @@ def main():
         exact = exponential_rows()
     columns = ["", "grows", "beside", "ms", "ms, tenfold", "exponent", "expected", "fixed", ""]
     print_table(columns, rows)
-    print("\nExponential: the factor of one more document.\n")
+    say("\nExponential: the factor of one more document.\n")
     print_table(["", "documents", "ms", "ms, last", "factor", "expected", ""], exact)
 
 
