@@ -11,20 +11,19 @@ query uniformly, the pair uniformly within it. Linear scorers are learned from n
   of few comparisons have the scale of those of many, where a mean over all other documents, most of
   them never compared, is far smaller; the gains 2^s - 1 are then next to linear.
 * *logistic*: the pairwise logistic loss of the comparisons (eq. 29);
-* *limit*: least squares on the targets of the limit of the mean log-odds (eq. 27), which nobody
-  who has comparisons only can do.
+* *limit*: least squares on the targets of the limit of the mean log-odds (eq. 27), which needs
+  more than comparisons.
 
 The risk is one minus the NDCG, gains 2^s - 1 of the limit scores minus their minimum, no cutoff,
 mean over the queries, as in the paper: the queries are the population, and the comparisons are
-random. Bands are 95 % over runs, which draw the comparisons anew. lambda ||w||^2 stands beside the
+random. Bands are 95 % over runs, which draw the comparisons anew. lambda ||w||^2 is added to the
 mean over the comparisons.
 
 Sets: the three parts of the MSLR sample (89 queries; its features as quantiles) from DIR or
 SKCALRANK_DATA, and 10,000 queries of 80 to 120 documents with 136 features made here: normal
 features, grades as skewed as those of MSLR (53, 32, 12, 2, 1 %), of a latent relevance that is
 linear in 30 features, a few products and thresholds, and noise. No linear scorer has zero risk.
-The number of comparisons of a query is what the figures are about: on the sample n is scaled by
-89 / 10,000, so that a query has as many as in the paper.
+On the sample n is scaled by 89 / 10,000, so that a query has as many comparisons as in the paper.
 """
 
 from __future__ import annotations

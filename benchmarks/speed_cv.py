@@ -5,10 +5,10 @@
 
 Both choose the penalty of NDCG@10 over the same folds of whole queries, on data made here with 136
 features, under both losses, and score every penalty on every fold; the scores are compared one by
-one. The search is run once, ours several times, in one process. "Training" is what is left of the
-search without its scoring: fits, the rows that are cut out for them, the last fit; of ours, a fit
-that solves for every penalty of every fold and scores none. A second table has ours on one thread
-and on all cores.
+one. The search is run once, LeastSquaresRankerCV several times, in one process. "Training" is the
+time of the search without its scoring: fits, the rows that are cut out for them, the last fit; of
+LeastSquaresRankerCV, a fit that solves for every penalty of every fold and scores none. A second
+table has it on one thread and on all cores.
 """
 
 from __future__ import annotations

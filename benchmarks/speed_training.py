@@ -12,7 +12,8 @@ takes the noisier of its two forms.
   of 20 queries at a time and added by `partial_fit`, since all at once they would take 4 GB.
 * LightGBM, XGBoost, CatBoost: their ranking objectives, `--trees` trees and otherwise their own
   defaults (100 is that of LightGBM and XGBoost; CatBoost's is 1,000), without early stopping;
-  LightGBM too with our calibrated objective, alone and starting from the closed form.
+  LightGBM too with a linear model in each leaf (`linear_tree=True`), and with our calibrated
+  objective, alone and starting from the closed form.
 
 Seconds are wall seconds, from arrays to a fitted model: binning and group pointers included.
 Differences are paired over test queries, with a standard error. A second table has the closed forms
@@ -63,12 +64,12 @@ def on_splines(train):
     )
 
 
-def lightgbm(module, objective, trees, threads, train, start=None):
+def lightgbm(module, objective, trees, threads, train, start=None, **options):
     """Boosted trees of LightGBM; `start` is a learner whose scores come first."""
     scores = None if start is None else start(train)
     first = None if scores is None else scores(train.X)
     data = module.Dataset(train.X, train.y, group=train.sizes, init_score=first)
-    params = {"objective": objective, "num_threads": threads, "verbose": -1}
+    params = {"objective": objective, "num_threads": threads, "verbose": -1, **options}
     model = module.train(params, data, trees)
     return model.predict if scores is None else lambda X: model.predict(X) + scores(X)
 
@@ -103,6 +104,9 @@ def learners(trees, threads):
     if module := optional("lightgbm"):
         ours = lightgbm_objective("ndcg@10", "pairwise_squared")
         out[REFERENCE] = partial(lightgbm, module, "lambdarank", *size)
+        out["LightGBM lambdarank, linear leaves"] = partial(
+            lightgbm, module, "lambdarank", *size, linear_tree=True
+        )
         out["LightGBM rank_xendcg"] = partial(lightgbm, module, "rank_xendcg", *size)
         out["LightGBM, pairwise squared"] = partial(lightgbm, module, ours, *size)
         out["LightGBM, linear first"] = partial(
