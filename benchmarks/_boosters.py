@@ -17,7 +17,17 @@ from skcalrank.boosting import (
 )
 from skcalrank.metrics import ndcg_score
 
-__all__ = ["LIBRARIES", "TARGETS", "Budget", "Choice", "LightGBM", "Size", "XGBoost", "cpu_seconds"]
+__all__ = [
+    "LIBRARIES",
+    "TARGETS",
+    "Budget",
+    "Choice",
+    "LightGBM",
+    "LinearLeaves",
+    "Size",
+    "XGBoost",
+    "cpu_seconds",
+]
 
 
 class Choice(NamedTuple):
@@ -60,7 +70,7 @@ def build(make, objective, sizes):
 
 
 class Size(NamedTuple):
-    """What everybody is picked from."""
+    """Settings that every learner is picked from."""
 
     rate: float = 0.1
     leaves: int = 15
@@ -70,7 +80,7 @@ class Size(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """How long anybody trains, and on what grid and how often."""
+    """How long every learner is trained, on what grid, and how often."""
 
     rounds: int
     patience: int
@@ -115,6 +125,7 @@ class Trainer:
 
 class LightGBM(Trainer):
     name, own = "LightGBM", ("lambdarank", "rank_xendcg")
+    leaves: dict = {}
 
     def prepare(self):
         starts = self.start or (None, None)
@@ -122,12 +133,13 @@ class LightGBM(Trainer):
             self.module.Dataset(part.X, part.y, group=part.sizes, init_score=start)
             for part, start in zip(self.split[:2], starts)
         )
-        fixed = {"verbose": -1, "num_threads": self.budget.threads}
+        fixed = {"verbose": -1, "num_threads": self.budget.threads, **self.leaves}
         train._update_params(fixed).construct()
         return train, valid._update_params(fixed).set_reference(train).construct()
 
     def params(self, size, seed):
         fixed = {"verbose": -1, "num_threads": self.budget.threads, "feature_fraction": 0.8}
+        fixed |= self.leaves
         return fixed | {"learning_rate": size.rate, "num_leaves": size.leaves, "seed": seed}
 
     def stepper(self, objective):
@@ -149,6 +161,12 @@ class LightGBM(Trainer):
             params, self.train, self.budget.rounds, [self.valid], callbacks=[stop], **ours
         )
         return model.predict, model.current_iteration()
+
+
+class LinearLeaves(LightGBM):
+    """LightGBM with a linear model in each leaf."""
+
+    leaves = {"linear_tree": True, "linear_lambda": 1.0}
 
 
 class XGBoost(Trainer):

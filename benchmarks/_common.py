@@ -1,11 +1,18 @@
-"""What the benchmarks share: the data folder, the threads, the machine, a table."""
+"""What the benchmarks share: options, the data folder, threads, and what is printed and saved.
+
+With `--save`, what a script prints is also written to ``doc/benchmark_results``, from which the
+page of the documentation is built: its lines and tables, the command, the versions and the date.
+"""
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import importlib
+import json
 import os
 import platform
+import shlex
 import sys
 import time
 import tracemalloc
@@ -15,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from skcalrank import __version__
 from skcalrank.data import each
 
 __all__ = [
@@ -26,18 +34,84 @@ __all__ = [
     "peak_bytes",
     "print_table",
     "print_threads",
+    "say",
 ]
 
 VARIABLE = "SKCALRANK_DATA"
+RESULTS = Path(__file__).resolve().parents[1] / "doc" / "benchmark_results"
 _SUFFIXES = ("", ".gz", ".xz")
 
 
-def parser(doc, *, data=False):
-    """An argument parser with ``--threads``, and ``--data`` for those who read files."""
-    out = argparse.ArgumentParser(
-        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+class _Record:
+    """What a script has printed so far, and the file that holds it."""
+
+    def __init__(self):
+        self.name, self.head, self.shown = None, {}, []
+
+    def add(self, item):
+        """Keep a line or a table; from the first table on, write the file anew."""
+        self.shown.append(item)
+        if self.name is not None and not all(isinstance(one, str) for one in self.shown):
+            RESULTS.mkdir(exist_ok=True)
+            (RESULTS / f"{self.name}.json").write_text(self.text())
+
+    def text(self):
+        """JSON with one line for each line and each row that was printed."""
+        lines = [f" {_json(key)}: {_json(value)}," for key, value in self.head.items()]
+        shown = ",\n".join(map(_json_item, self.shown))
+        return "\n".join(["{", *lines, f' "shown": [\n{shown}\n ]', "}", ""])
+
+
+def _json(value):
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _json_item(item):
+    if isinstance(item, str):
+        return f"  {_json(item)}"
+    rows = ",\n".join(f"    {_json(row)}" for row in item["rows"])
+    return f'  {{"columns": {_json(item["columns"])},\n   "rows": [\n{rows}]}}'
+
+
+_RECORD = _Record()
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that notes the command and the date when it has read the options."""
+
+    def parse_args(self, args=None, namespace=None):
+        out = super().parse_args(args, namespace)
+        _RECORD.name = out.save
+        _RECORD.head["command"] = _command(sys.argv[1:] if args is None else args, vars(out))
+        _RECORD.head["date"] = datetime.date.today().isoformat()
+        return out
+
+
+def _command(args, options):
+    """What a reader types: without paths, and without what only names a file."""
+    words = []
+    for word in args:
+        if word.startswith("--") or not words:
+            words.append([])
+        words[-1].append(word)
+    kept = [shlex.join(one) for one in words if one[0] not in ("--data", "--save", "--plot")]
+    data = ["--data DIR"] if "data" in options else []
+    return " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *data, *kept])
+
+
+def parser(doc, *, data=False, threads=True):
+    """An argument parser with ``--save``, ``--threads``, and ``--data`` where files are read."""
+    out = _Parser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    stem = Path(sys.argv[0]).stem
+    out.add_argument(
+        "--save",
+        nargs="?",
+        const=stem,
+        metavar="NAME",
+        help=f"write the tables to doc/benchmark_results/NAME.json (default {stem})",
     )
-    out.add_argument("--threads", type=int, default=1, help="threads of everybody (default 1)")
+    if threads:
+        out.add_argument("--threads", type=int, default=1, help="threads of all (default 1)")
     if data:
         out.add_argument("--data", metavar="DIR", help=f"folder of data (default ${VARIABLE})")
     return out
@@ -78,20 +152,22 @@ def optional(name):
     try:
         return importlib.import_module(name)
     except ImportError:
-        print(f"{name} is not installed: its rows are left out.")
+        say(f"{name} is not installed: its rows are left out.")
         return None
 
 
 def describe_environment(*packages, threads=None):
     """One line: versions, cores, and threads: the given number, else those of BLAS."""
-    versions = ", ".join(f"{name} {_version(name)}" for name in ("skcalrank", *packages))
+    others = "".join(f", {name} {_version(name)}" for name in packages)
     if threads is None:
         pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
         said = f"BLAS threads {max(pools, default='unknown')}"
     else:
-        said = f"{threads} thread{'s' * (threads != 1)} for everybody"
+        said = f"{threads} thread{'s' * (threads != 1)}"
     machine = f"{platform.machine()}, {n_cores()} cores, {said}"
-    return f"Python {platform.python_version()}, {versions}; {machine}"
+    line = f"Python {platform.python_version()}, skcalrank {__version__}{others}; {machine}"
+    _RECORD.head["environment"] = line
+    return line
 
 
 def n_cores():
@@ -113,9 +189,9 @@ def logarithms():
 def print_threads(calls, rounds=5):
     """Print the least time of each call on one thread and on all cores, which take turns.
 
-    The first row has what the cores can do at the time: of virtual ones several may share one.
+    The first row shows what the cores can do at the time: virtual cores may share a real one.
     """
-    calls = {"limit: logarithms in cache": logarithms, **calls}
+    calls = {"logarithms in cache": logarithms, **calls}
     numbers = sorted({1, n_cores()})
     least = {name: dict.fromkeys(numbers, np.inf) for name in calls}
     for turn in range(rounds):
@@ -134,7 +210,7 @@ def print_threads(calls, rounds=5):
         ]
         for name, of_call in least.items()
     ]
-    print(f"\nOne thread and all, least of {rounds} rounds:")
+    say(f"\nOne thread and all, least of {rounds} rounds:")
     names = [f"ms, {n} thread{'s' * (n != 1)}" for n in numbers]
     print_table(["", *names, "times faster"], rows)
 
@@ -155,11 +231,19 @@ def _version(name):
         return "not installed"
 
 
-def print_table(columns, rows, file=None):
+def say(line, end="\n"):
+    """Print a line that belongs to the results: a heading, or what follows from a table."""
+    print(line, end=end, flush=True)
+    _RECORD.add(line.strip())
+
+
+def print_table(columns, rows):
     """Print rows of strings, the first column flush left, the others flush right."""
-    cells = [list(columns), *[[str(cell) for cell in row] for row in rows]]
+    columns, rows = list(columns), [[str(cell) for cell in row] for row in rows]
+    cells = [columns, *rows]
     widths = [max(map(len, column)) for column in zip(*cells)]
     cells.insert(1, ["-" * width for width in widths])
     for first, *others in cells:
         tail = [cell.rjust(width) for cell, width in zip(others, widths[1:])]
-        print("  ".join([first.ljust(widths[0]), *tail]), file=file, flush=True)
+        print("  ".join([first.ljust(widths[0]), *tail]), flush=True)
+    _RECORD.add({"columns": columns, "rows": rows})

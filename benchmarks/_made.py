@@ -1,12 +1,12 @@
 """Made data with linear and nonlinear parts, in queries that differ in level and spread.
 
 A query has 50 to 150 documents. Features are standard normal; the first half of them also has an
-offset in each query, as features of the match of query and text have. The utility of a document is
+offset in each query, as features that match a query with a text have. The utility of a document is
 a linear part of 12 features, a few nonlinear ones (a wave, a hinge, a cap, a product, a step that
 switches another feature on), a feature that counts by a property of the query, and noise. The
 utilities of a query are spread by a factor of its own and moved by a level of its own, which no
 feature shows: they are then cut into grades 0 to 4, of shares near 55, 27, 13, 3 and 1.5 per cent.
-The law is fixed; the queries are drawn.
+The distribution is fixed; the queries are drawn.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MADE = {"made": (1.5, [1.6, 4.3, 7.3, 9.7]), "made-noisy": (3.5, [1.7, 5.3, 9.4,
 
 
 def made_part(n_queries, seed, noise, cuts):
-    """Queries of the law: X in single precision."""
+    """Queries of the distribution; X is in single precision."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(50, 151, n_queries)
     qid = np.repeat(np.arange(n_queries), sizes)

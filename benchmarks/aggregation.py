@@ -3,28 +3,27 @@
     python benchmarks/aggregation.py --data DIR [--plot FILE]
 
 Comparisons of documents of a query are drawn by the Bradley-Terry-Luce model of their grades, the
-query uniformly, the pair uniformly within it. Linear scorers are learnt from n of them:
+query uniformly, the pair uniformly within it. Linear scorers are learned from n of them:
 
 * *order k*: least squares on the NDCG targets ``G(s)/Z(s)`` of the mean log-odds s of k of them,
   the U-statistic risk of order k (eq. 19 and 28), for several k; "all" is complete aggregation;
-* *order k, Bradley-Terry*: the same with penalised maximum likelihood as the structure. The scores
+* *order k, Bradley-Terry*: the same with penalized maximum likelihood as the structure. The scores
   of few comparisons have the scale of those of many, where a mean over all other documents, most of
   them never compared, is far smaller; the gains 2^s - 1 are then next to linear.
 * *logistic*: the pairwise logistic loss of the comparisons (eq. 29);
-* *limit*: least squares on the targets of the limit of the mean log-odds (eq. 27), which nobody
-  who has comparisons only can do.
+* *limit*: least squares on the targets of the limit of the mean log-odds (eq. 27), which needs
+  more than comparisons.
 
 The risk is one minus the NDCG, gains 2^s - 1 of the limit scores minus their minimum, no cutoff,
 mean over the queries, as in the paper: the queries are the population, and the comparisons are
-random. Bands are 95 % over runs, which draw the comparisons anew. lambda ||w||^2 stands beside the
+random. Bands are 95 % over runs, which draw the comparisons anew. lambda ||w||^2 is added to the
 mean over the comparisons.
 
 Sets: the three parts of the MSLR sample (89 queries; its features as quantiles) from DIR or
 SKCALRANK_DATA, and 10,000 queries of 80 to 120 documents with 136 features made here: normal
 features, grades as skewed as those of MSLR (53, 32, 12, 2, 1 %), of a latent relevance that is
 linear in 30 features, a few products and thresholds, and noise. No linear scorer has zero risk.
-The number of comparisons of a query is what the figures are about: on the sample n is scaled by
-89 / 10,000, so that a query has as many as in the paper.
+On the sample n is scaled by 89 / 10,000, so that a query has as many comparisons as in the paper.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from _common import data_file, data_folder, describe_environment, optional, parser, print_table
+from _common import data_file, data_folder, describe_environment, optional, parser, print_table, say
 from sklearn.preprocessing import QuantileTransformer
 from threadpoolctl import threadpool_limits
 
@@ -162,7 +161,7 @@ def band(values):
 
 def figure_3(data, args):
     """NDCG risk against k and n."""
-    print(f"\nFigure 3, {data.name}: NDCG risk, {args.runs} runs, lambda = {LAMBDA:g}")
+    say(f"\nFigure 3, {data.name}: NDCG risk, {args.runs} runs, lambda = {LAMBDA:g}")
     limit = data.risk(on_limit(data))
     curves = {}
     for n in args.sizes:
@@ -182,7 +181,7 @@ def figure_3(data, args):
         gap = {name: np.subtract(found["logistic"], found[name]) for name in names[:-1]}
         better = [name for name, values in gap.items() if values.mean() > 0]
         best = max(gap, key=lambda name: gap[name].mean())
-        print(
+        say(
             f"  n = {n:,}: regression is better than logistic at {', '.join(better) or 'no k'}; "
             f"most at {best}, by {band(gap[best])}"
         )
@@ -192,7 +191,7 @@ def figure_3(data, args):
 def figure_4(data, args):
     """NDCG risk against lambda, n = 800,000 and k = 100."""
     n = scaled(800_000, data)
-    print(f"\nFigure 4, {data.name}: NDCG risk at n = {n:,}, k = 100, {args.runs} runs")
+    say(f"\nFigure 4, {data.name}: NDCG risk at n = {n:,}, k = 100, {args.runs} runs")
     found = {lam: [] for lam in LAMBDAS}
     for seed in range(args.runs):
         y = data.sample(n, seed)
@@ -208,7 +207,7 @@ def figure_4(data, args):
 def figure_2(data, args):
     """Optimality gap against the number of stochastic gradients, one comparison set each."""
     last = [t for t in UPDATES if t <= args.updates]
-    print(f"\nFigure 2, {data.name}: gap of the risk after t updates, over that of w = 0")
+    say(f"\nFigure 2, {data.name}: gap of the risk after t updates, over that of w = 0")
     rows, curves = [], {}
     cases = [(400_000, k) for k in (1, 10, 100)] + [(n, 100) for n in SIZES if n != 400_000]
     for n, k in cases:
@@ -270,7 +269,7 @@ def main():
     with threadpool_limits(args.threads):
         for make in (lambda: mslr_sample(folder), lambda: made(args.queries)):
             data = make()
-            print(f"\n{data.name}: {data.n_queries:,} queries, {len(data.qid):,} documents x 136")
+            say(f"\n{data.name}: {data.n_queries:,} queries, {len(data.qid):,} documents x 136")
             start = time.perf_counter()
             drawn[data.name] = (
                 figure_2(data, args),

@@ -1,13 +1,13 @@
 """Regret against sample size: calibrated pairs lose it, RankSVM, RankNet and rows alone keep it.
 
-Two laws in the label-ranking form and one in that of rows, whose Bayes values are found by
-enumeration, so that regrets are exact.
+Two distributions in the label-ranking form and one in the form of rows, whose Bayes values are
+found by enumeration, so that regrets are exact.
 
 *Cells.* An instance is one of 20 cells, as one-hot features: linear scorers are rich enough to
 contain the best one. A cell has four vectors of grades 0 to 2 of five items, with probabilities
 of their own (for ERR: grades that are independent given the cell). Every repetition draws another
-law. The regret of a ranker is the mean over the cells of the best expected value of its measure,
-less that of the predicted order, ties in expectation. The slope is that of a line through
+distribution. The regret of a ranker is the mean over the cells of the best expected value of its
+measure, less that of the predicted order, ties in expectation. The slope is that of a line through
 log(regret) and log(n) where the regret is not 0.
 
 *Counterexamples.* Preferences among three documents, of low noise. For losses weighed by the
@@ -18,10 +18,10 @@ that ``skcalrank.calibration.find_counterexample`` found: with probability .56 p
 1 (4), 3 over 1 (2), 3 over 2 (1), else 1 over 2 (8), 3 over 2 (8); the best order is 3, 1, 2.
 
 *Rows.* A query is one of six sets of five documents, a document is of one of eight kinds, and a
-row tells its kind alone. Relevances are independent, with a probability that the kind gives. n
-counts queries, and every repetition draws another law. A tree that tells the kinds apart regresses
-the targets of the measure, or the same centered within the query, or the same with the columns of
-``QueryContext`` beside it, or the relevance itself (``targets="separable"``).
+row shows its kind alone. Relevances are independent, with a probability that the kind gives. n
+counts queries, and every repetition draws another distribution. A tree that separates the kinds
+regresses the targets of the measure, or the same centered within the query, or the same with the
+columns of ``QueryContext`` beside it, or the relevance itself (``targets="separable"``).
 
     python benchmarks/consistency.py [--plot FILE] [--only rows]
 """
@@ -30,7 +30,7 @@ from functools import partial
 from itertools import permutations
 
 import numpy as np
-from _common import describe_environment, optional, parser, print_table
+from _common import describe_environment, optional, parser, print_table, say
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
@@ -95,11 +95,11 @@ def calibrated():
         measure = MEASURES["neg_pairwise_disagreement"](weights=weights)
         yield f"disagreement ({weights}), pairs + exact", pairs, measure
     value = ValueRegularizedRanker(alpha=1e-3, fit_intercept=False)
-    yield "disagreement (difference), value-regularised", value, measure
+    yield "disagreement (difference), value-regularized", value, measure
 
 
 class Cells:
-    """A law of the labels for every cell: vectors of grades and their probabilities."""
+    """A distribution of the labels for every cell: vectors of grades and their probabilities."""
 
     def __init__(self, rng, independent):
         self.labels = rng.integers(0, 3, size=(N_CELLS, N_LABELS, R)).astype(float)
@@ -136,7 +136,7 @@ class Cells:
 
 
 def regret_on_cells(ranker, measure, independent, n, seed):
-    """Mean regret over the cells of one law, after n draws."""
+    """Mean regret over the cells of one distribution, after n draws."""
     rng = np.random.default_rng(seed)
     law = Cells(rng, independent)
     ranker = clone(ranker).fit(*law.sample(n, rng))
@@ -146,7 +146,7 @@ def regret_on_cells(ranker, measure, independent, n, seed):
 
 
 def one_comparison_each(winners, losers, weights):
-    """Judgements of a single preference."""
+    """Judgments of a single preference."""
     out = np.zeros((len(weights), 3, 3))
     out[np.arange(len(weights)), winners, losers] = weights
     return out
@@ -165,19 +165,19 @@ VALUE = ValueRegularizedRanker(alpha=1e-3, fit_intercept=False)
 ON_COUNTEREXAMPLES = {
     "Lemma 10, RankSVM (hinge)": (PairwiseHingeRanker(**PENALTY), LEMMA_10),
     "Lemma 10, RankNet (logistic)": (PairwiseLogisticRanker(**PENALTY), LEMMA_10),
-    "Lemma 10, value-regularised": (VALUE, LEMMA_10),
+    "Lemma 10, value-regularized": (VALUE, LEMMA_10),
     "Lemma 10, pairs + exact": (
         PairwiseDisagreementRanker(ridge(), surrogate="pairwise", pred="exact"),
         LEMMA_10,
     ),
     "margins, RankSVM (hinge)": (PairwiseHingeRanker(margin=True, **PENALTY), MARGINS),
     "margins, RankNet (logistic)": (PairwiseLogisticRanker(margin=True, **PENALTY), MARGINS),
-    "margins, value-regularised": (VALUE, MARGINS),
+    "margins, value-regularized": (VALUE, MARGINS),
 }
 
 
 def regret_on_counterexample(ranker, population, n, seed):
-    """Regret of the predicted order of the three documents, after n judgements."""
+    """Regret of the predicted order of the three documents, after n judgments."""
     rng = np.random.default_rng(seed)
     matrices, probabilities = population
     kind = rng.choice(len(matrices), size=n, p=probabilities)
@@ -237,7 +237,7 @@ class Rows:
 
 
 def regret_on_rows(ranker, form, n, seed):
-    """Mean regret over the queries of one law, after n draws."""
+    """Mean regret over the queries of one distribution, after n draws."""
     rng = np.random.default_rng(seed)
     law = Rows(rng)
     X, y, qid = law.sample(n, rng)
@@ -289,12 +289,12 @@ def main():
     options = parser(__doc__)
     options.add_argument("--repetitions", type=int, default=20)
     options.add_argument("--largest", type=int, default=SIZES[-1], help="largest n")
-    options.add_argument("--only", choices=("cells", "rows", "counterexamples"), help="one law")
+    options.add_argument("--only", choices=("cells", "rows", "counterexamples"), help="one part")
     options.add_argument("--plot", metavar="FILE", help="draw the curves (matplotlib)")
     args = options.parse_args()
     sizes = [n for n in SIZES if n <= args.largest]
     print(describe_environment("numpy", "scipy", "scikit-learn", threads=args.threads))
-    print(f"{args.repetitions} repetitions, fewer beyond n = 30,000, at least 3")
+    say(f"{args.repetitions} repetitions, fewer beyond n = 30,000, at least 3")
     curves = {}
     with threadpool_limits(args.threads):
         for name, regret in curves_of(args.only):
@@ -311,7 +311,7 @@ def main():
 
 
 def report(name, regret, sizes, repetitions):
-    """A curve, told when it is there."""
+    """A curve, with a line of progress."""
     found = curve(regret, sizes, repetitions)
     print(f"  {name}: {found[0, 0]:.3g} to {found[-1, 0]:.3g}", flush=True)
     return found

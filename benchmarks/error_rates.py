@@ -5,8 +5,8 @@
 Systems see the relevance of documents through noise of one size, each through its own: their values
 are exchangeable, so that every rejection is a false one. Rates are those of single tests at a level
 of 5 %, of families with at least one false rejection after the correction, and of intervals that
-hold the true mean, that of 400,000 queries. Two learners that are fitted on features of one
-law, but each on features of its own, are compared by cross-validation, by the corrected resampled
+hold the true mean, which is taken over 400,000 queries. Two learners of equal quality, each fitted
+on features of its own, are compared by cross-validation, by the corrected resampled
 t-test and by a plain paired t-test over the values of held-out queries.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from _common import describe_environment, parser, print_table
+from _common import describe_environment, parser, print_table, say
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_limits
@@ -64,7 +64,7 @@ def rejections(rng, n_families, n_queries, share):
         by_measure = np.mean(single, axis=0).reshape(-1, len(MEASURES)).mean(0)
         rates = [*by_measure, np.mean(np.any(single, axis=1)), holm / n_families, bh / n_families]
         rows.append([test, *(f"{100 * rate:.1f} %" for rate in rates)])
-    print(f"\nFalse rejections at 5 %, {n_queries} queries, {n_families} families of 4 x 4 tests:")
+    say(f"\nFalse rejections at 5 %, {n_queries} queries, {n_families} families of 4 x 4 tests:")
     print_table(["test", *MEASURES, "any of 16", "any, Holm", "any, BH"], rows)
 
 
@@ -86,12 +86,12 @@ def coverage(rng, n_families, sizes, shares):
                     ]
                 shown = [f"{100 * rate:.1f} %" for rate in hit / n_families]
                 rows.append([f"{share:g}", n, interval, *shown])
-    print("\nIntervals at 95 % that hold the true mean, by share of relevant documents:")
+    say("\nIntervals at 95 % that hold the true mean, by share of relevant documents:")
     print_table(["relevant", "queries", "interval", *MEASURES], rows)
 
 
 def learners(rng, n_repeats, n_queries=40, n_features=30):
-    """Print how often two learners that are equally good are told apart."""
+    """Print how often a test separates two learners that are equally good."""
     names = ("corrected, five folds", "plain, held-out queries")
     wrong = dict.fromkeys(names, 0)
     halves = {"first": slice(n_features), "second": slice(n_features, None)}
@@ -110,9 +110,9 @@ def learners(rng, n_repeats, n_queries=40, n_features=30):
         wrong[names[0]] += result.differences[0].p < 0.05
         values = {name: {"m": v[0]} for name, v in zip(estimators, result.values)}
         wrong[names[1]] += compare_values(values).differences[0].p < 0.05
-    print(f"\nTwo learners of one quality, {n_queries} queries, {n_repeats} data sets, at 5 %:")
+    say(f"\nTwo learners of one quality, {n_queries} queries, {n_repeats} data sets, at 5 %:")
     rows = [[name, f"{100 * count / n_repeats:.1f} %"] for name, count in wrong.items()]
-    print_table(["test", "told apart"], rows)
+    print_table(["test", "separated"], rows)
 
 
 def columns_of(X, columns):

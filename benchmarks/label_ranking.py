@@ -1,4 +1,4 @@
-"""Label ranking: are pairs worth their price over scores?
+"""Label ranking: are pairs worth what they cost beyond scores?
 
     python benchmarks/label_ranking.py --data DIR
 
@@ -17,18 +17,18 @@ In every regressor of scikit-learn four rankers that differ in nothing else:
 Which regressor is best differs from set to set. A search over all of them, in Spearman's ranker and
 by Kendall's tau of 3 folds of the training part, says what it costs not to know.
 
-Peers: mean position of the k nearest neighbours, k picked among 5 to 200 by 5-fold cross-validation
+Peers: mean position of the k nearest neighbors, k picked among 5 to 200 by 5-fold cross-validation
 on the training part for Kendall's tau; scikit-learn's multi-output regression of the positions.
 
 On complete orders without ties, Spearman's targets, net preferences and positions are affine in
 one another, and so are all estimates that are affine in the targets: those rows agree but for
 rounding. They are three names of one method, which the table shows rather than claims.
 
-Policy: features are standardised in each training part. Regressors have fixed settings, the same
+Policy: features are standardized in each training part. Regressors have fixed settings, the same
 for pairs and scores, printed above the table; the SUSHI data, large and noisy, have their own.
 Equal scores count their expectation. Folds of repeated cross-validation share training rows;
 standard errors are sqrt((1/J + n_test/n_train) * variance over the J folds) (Nadeau and Bengio,
-2003), which allows for that: those of independent folds would be 2.6 times smaller.
+2003), which allows for that; the usual standard errors are 2.6 times smaller.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import data_file, data_folder, describe_environment, parser, print_table
+from _common import data_file, data_folder, describe_environment, parser, print_table, say
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
@@ -81,9 +81,9 @@ SCORES = {
     "Spearman": lambda regressor: SpearmanRanker(regressor),
     "net preference": lambda regressor: PairwiseDisagreementRanker(regressor, weights="unit"),
 }
-NEIGHBOURS = "nearest neighbours"
+NEIGHBORS = "nearest neighbors"
 SEARCH = "search over regressors"
-N_NEIGHBOURS = (5, 10, 20, 50, 100, 200)
+N_NEIGHBORS = (5, 10, 20, 50, 100, 200)
 
 
 class Problem(NamedTuple):
@@ -118,7 +118,7 @@ def problem(folder, name):
 
 
 def run_fold(data, train, test, threads):
-    """Fit everybody on the training part and judge on the test part."""
+    """Fit every ranker on the training part and judge it on the test part."""
     tau, differ = {}, {}
 
     def judge(name, scores):
@@ -165,15 +165,15 @@ def regressor_search(regressors):
 
 
 def peers(data, n_train):
-    """Regressions of the positions, and the nearest neighbours."""
+    """Regressions of the positions, and the nearest neighbors."""
     out = {
         (name, "scikit-learn on positions"): clone(data.regressors[name])
         for name in ("Ridge", "random forest")
     }
     # An inner training part has 4/5 of the rows.
-    sizes = [k for k in N_NEIGHBOURS if k <= n_train * 4 // 5]
+    sizes = [k for k in N_NEIGHBORS if k <= n_train * 4 // 5]
     folds = KFold(5, shuffle=True, random_state=0)
-    out["", NEIGHBOURS] = GridSearchCV(
+    out["", NEIGHBORS] = GridSearchCV(
         KNeighborsRegressor(), {"n_neighbors": sizes}, scoring=get_scorer("kendall"), cv=folds
     )
     return {name: make_pipeline(StandardScaler(), model) for name, model in out.items()}
@@ -242,7 +242,7 @@ def print_taus(results):
         for name in columns:
             mean = number(results[name].mean(method))
             error = number(results[name].error(results[name].tau[method]))
-            cells.append(f"{'*' if mean == best[name] else ''}{mean} +- {error}")
+            cells.append(f"{'*' if mean == best[name] else ''}{mean} ± {error}")
         rows.append([": ".join(filter(None, method)), *cells])
     print_table(["Kendall's tau", *columns], rows)
 
@@ -252,8 +252,8 @@ def print_differences(results):
     rows = []
     for name, result in results.items():
         pairs = (result.difference(regressor) for regressor in result.differ)
-        rows.append([name, *(f"{number(g, 4, True)} +- {number(e, 4)}" for g, e in pairs)])
-    print("\nPairs with the exact map minus the best score surrogate, in the same regressor:\n")
+        rows.append([name, *(f"{number(g, 4, True)} ± {number(e, 4)}" for g, e in pairs)])
+    say("\nPairs with the exact map minus the best score surrogate, in the same regressor:\n")
     print_table(["set", *REGRESSORS], rows)
 
 
@@ -262,7 +262,7 @@ def print_shares(results):
         [name, *(f"{result.differ[regressor].mean():.2%}" for regressor in result.differ)]
         for name, result in results.items()
     ]
-    print("\nShare of test instances on which the exact map and Algorithm 1 give other orders:\n")
+    say("\nShare of test instances on which the exact map and Algorithm 1 give other orders:\n")
     print_table(["set", *REGRESSORS], rows)
 
 
@@ -275,19 +275,19 @@ def print_verdict(results):
             key = "level" if abs(gap) <= 2 * error else "win" if gap > 0 else "lose"
             outcome[key].append((name, regressor, gap))
     total = sum(map(len, outcome.values()))
-    print(
+    say(
         f"\nOf {total} comparisons of a set and a regressor, beyond two standard errors (chance "
         f"alone would put about {0.05 * total:.0f} there):"
     )
     for key, verb in (("win", "pairs beat scores"), ("lose", "scores beat pairs")):
         cases = sorted(outcome[key], key=lambda case: -abs(case[2]))
         said = ", ".join(f"{s} with {m} ({number(g, 4, True)})" for s, m, g in cases)
-        print(f"  {verb} in {len(cases)}{': ' if cases else ''}{said}.")
+        say(f"  {verb} in {len(cases)}{': ' if cases else ''}{said}.")
     widest = max((abs(gap) for *_, gap in outcome["level"]), default=0.0)
-    print(f"  Level in {len(outcome['level'])}; the widest of these gaps is {number(widest, 4)}.")
+    say(f"  Level in {len(outcome['level'])}; the widest of these gaps is {number(widest, 4)}.")
     gains = [r.tau[m, EXACT] - r.tau[m, ALGORITHM] for r in results.values() for m in r.differ]
     widest = max((gain.mean() for gain in gains), key=abs)
-    print(f"  The exact map gains at most {number(widest, 4, True)} on Algorithm 1.")
+    say(f"  The exact map gains at most {number(widest, 4, True)} on Algorithm 1.")
 
 
 def main():
@@ -302,9 +302,9 @@ def main():
     needed += [SUSHI_FILE] if "sushi" in args.only else []
     folder = data_folder(args.data, needed) if needed else None
     print(describe_environment("numpy", "scipy", "scikit-learn", threads=args.threads))
-    print(f"{'1 x 5' if args.quick else '5 x 10'} folds, {args.jobs} at a time")
+    say(f"{'1 x 5' if args.quick else '5 x 10'} folds, {args.jobs} at a time")
     for name, regressor in REGRESSORS.items():
-        print(f"{name}: {shown(regressor)}; sushi: {shown(SUSHI_REGRESSORS[name])}")
+        say(f"{name}: {shown(regressor)}; sushi: {shown(SUSHI_REGRESSORS[name])}")
     results = {}
     for name in args.only:
         start = time.perf_counter()
@@ -312,8 +312,8 @@ def main():
         results[name] = cross_validate(data, args.quick, args.jobs, args.threads)
         (n, d), r = data.X.shape, data.positions.shape[1]
         bayes = f", best possible tau {data.law.bayes_value():.3f}" if data.law else ""
-        seconds = time.perf_counter() - start
-        print(f"{name}: {n} x {d}, {r} items{bayes}; {seconds:.0f} s", flush=True)
+        print(f"{time.perf_counter() - start:.0f} s")
+        say(f"{name}: {n} x {d}, {r} items{bayes}")
     print()
     print_taus(results)
     print_differences(results)

@@ -2,8 +2,8 @@
 
     python benchmarks/map_pairwise.py
 
-Every query has the same four kinds of document, shuffled, with features that a linear map tells
-apart. With probability 1/6 the third alone is relevant, with 1/2 the second and the third, with
+Every query has the same four kinds of document, shuffled, with features that a linear map
+separates. With probability 1/6 the third alone is relevant, with 1/2 the second and the third, with
 1/3 the first. The first document has a larger mean target y_i / |y|_1 than the second (1/3 against
 1/4), and yet it belongs behind it, since the second is relevant together with the third. The
 expected AP of every order follows by enumeration, so regrets are exact. Means and standard errors
@@ -12,11 +12,10 @@ over repetitions.
 
 from __future__ import annotations
 
-import argparse
 from itertools import permutations
 
 import numpy as np
-from _common import describe_environment, print_table
+from _common import describe_environment, parser, print_table, say
 
 from skcalrank import AveragePrecisionRanker
 from skcalrank.measures import AveragePrecision
@@ -64,12 +63,12 @@ def regrets(n_queries, repetitions, values):
 
 def main():
     """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repetitions", type=int, default=20)
-    args = parser.parse_args()
+    options = parser(__doc__, threads=False)
+    options.add_argument("--repetitions", type=int, default=20)
+    args = options.parse_args()
     values = expected_ap()
     print(describe_environment("numpy", "scikit-learn"))
-    print(f"Best expected AP {max(values.values()):.4f}; {args.repetitions} repetitions.\n")
+    say(f"Best expected AP {max(values.values()):.4f}; {args.repetitions} repetitions.\n")
     rows = []
     for n_queries in (30, 100, 300, 1_000, 3_000, 10_000, 30_000):
         found = regrets(n_queries, args.repetitions, values)

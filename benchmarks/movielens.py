@@ -1,11 +1,11 @@
-"""The experiment of the paper on the value-regularised linear loss, on MovieLens-100K.
+"""The experiment of the paper on the value-regularized linear loss, on MovieLens-100K.
 
     python benchmarks/movielens.py --data DIR
 
 J. Duchi, L. Mackey and M. Jordan, "On the consistency of ranking algorithms" (ICML 2010), section
 4 and Table 1. A query is a user; linear scorers are trained on sampled pairs of films that the user
 has rated, weighted by the difference of the ratings, with the pairwise hinge, the pairwise logistic
-and the value-regularised linear loss. Test loss: mean of that weight over 40,000 sampled test
+and the value-regularized linear loss. Test loss: mean of that weight over 40,000 sampled test
 pairs, a pair in the right order counting 0. 15 runs; DIR (or SKCALRANK_DATA) holds ml-100k.
 
 As in the paper: ratings in five parts, three to train, one to choose lambda for each loss on its
@@ -21,18 +21,18 @@ What the paper leaves open, and what is done here:
   ratings (equal ones have weight 0). Were every pair drawn with the same chance, the many pairs of
   busy users would make all losses lower by .06. Smaller training sets are the beginning of larger
   ones, and lambda is chosen on 40,000 validation pairs.
-* A sampled pair is a graph of its own (section 3.1), so a rating is regularised as often as it was
+* A sampled pair is a graph of its own (section 3.1), so a rating is regularized as often as it was
   drawn: in terms of this library a pair is a query of two documents.
 * By genre: the mean over the film's genres of the user's mean rating in each. Similar and
   dissimilar users: means of their ratings of the film, weighted by the positive and the negative
   part of Pearson's correlation over the n films that both rated, times min(n, 50) / 50. Where
-  nothing is known, the user's, the film's or the overall mean stands in. Features are standardised
+  nothing is known, the user's, the film's or the overall mean is used. Features are standardized
   on the training part.
 * Whether a training rating is counted in its own features. The paper says "other movies" of the
   mean by genre and of the similarity, and does not say so of the film's mean. "worded" does just
   that: the film's mean gives a little of the label away, in training only. In "left-out" no rating
-  is counted in its own features. "centred" is "left-out" with features centred within each user,
-  which losses of differences do not see, but the value regulariser does.
+  is counted in its own features. "centered" is "left-out" with features centered within each user,
+  which losses of differences do not see, but the value regularizer does.
 * The values of lambda. When lambda dwarfs the sum over pairs, all three losses give the same
   direction, sum y_ij (x_i - x_j), so the upper end of the grid decides how much of the difference
   between them is left. Both are shown: powers of ten from 0.1 to 100, and on to a million.
@@ -46,7 +46,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from _common import data_folder, describe_environment, parser, print_table
+from _common import data_folder, describe_environment, parser, print_table, say
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
@@ -91,7 +91,7 @@ PRINTED = {
 FEATURES = {
     "worded": "a training rating is counted in its film's mean, and in no other feature of its own",
     "left-out": "no rating is counted in its own features",
-    "centred": "no rating is counted in its own features, which are centred within the user",
+    "centered": "no rating is counted in its own features, which are centered within the user",
 }
 
 
@@ -115,7 +115,7 @@ class Known(NamedTuple):
 
 
 def features(data, train, kind):
-    """Features of every rating, standardised; those of all parts come from the training part."""
+    """Features of every rating, standardized; those of all parts come from the training part."""
     known = Known.of(data, train)
     # 1 where the rating is among the known ones and is to be taken out of its own features.
     own = train * 1.0
@@ -126,16 +126,16 @@ def features(data, train, kind):
             data.X,
             mean_by_genre(data, known, own),
             mean_of_film(data, known, 0.0 * own) if kind == "worded" else film_mean,
-            means_of_neighbours(data, known, own, film_mean),
+            means_of_neighbors(data, known, own, film_mean),
         ]
     )
-    if kind == "centred":
+    if kind == "centered":
         X = X - means_by_user(X, data, train)
     return StandardScaler().fit(X[train]).transform(X)
 
 
 def mean(total, count, otherwise):
-    """Total over count, or what stands in where nothing was counted."""
+    """Total over count, or another value where nothing was counted."""
     return np.where(count > 0, total / np.where(count > 0, count, 1.0), otherwise)
 
 
@@ -165,7 +165,7 @@ def mean_by_genre(data, known, own):
     return (by_genre * data.X).sum(axis=1) / data.X.sum(axis=1)
 
 
-def means_of_neighbours(data, known, own, otherwise):
+def means_of_neighbors(data, known, own, otherwise):
     """Mean ratings of the film by similar and by dissimilar users."""
     ratings, rated = known.ratings, known.rated
     totals, squares = ratings @ rated.T, ratings**2 @ rated.T
@@ -283,7 +283,7 @@ def print_verdict(losses, sizes):
     printed = np.array([[mean for mean, _ in PRINTED[size].values()] for size in sizes])
     far = np.abs(means - printed).max(axis=0)
     said = ", ".join(f"{name} {number(of, 4)}" for name, of in zip(LOSSES, far))
-    print(
+    say(
         f"Linear is lowest at {(ahead > 0).sum()} of {len(sizes)} numbers of pairs; the better of "
         f"the others minus linear: {ahead.min():+.4f} to {ahead.max():+.4f}. Farthest from the "
         f"printed means: {said}."
@@ -297,7 +297,7 @@ def print_alphas(alphas, largest):
         f"{name} {np.median(of):,g} ({np.mean(of == largest):.0%} at the largest)"
         for name, of in zip(LOSSES, alphas.T)
     )
-    print(f"Median of the chosen lambda: {said}.")
+    say(f"Median of the chosen lambda: {said}.")
 
 
 def main():
@@ -315,9 +315,7 @@ def main():
     folder = data_folder(args.data, [f"{FOLDER}/{name}" for name in FILES])
     data = load_movielens(folder / FOLDER)
     print(describe_environment("numpy", "scipy", "scikit-learn", threads=args.threads))
-    print(
-        f"{data}; {args.runs} runs, {args.jobs} at a time, {N_TEST_PAIRS:,} test pairs, nu {NU:g}"
-    )
+    say(f"{data}; {args.runs} runs, {args.jobs} at a time, {N_TEST_PAIRS:,} test pairs, nu {NU:g}")
     for kind in args.features:
         start = time.perf_counter()
         results, alone = zip(
@@ -327,10 +325,11 @@ def main():
             )
         )
         results = np.array(results)
-        print(f"\nFeatures {kind}: {FEATURES[kind]}; {time.perf_counter() - start:.0f} s")
-        print(f"Ranking by the film's mean alone: {number(np.mean(alone), 4)}")
+        print(f"{time.perf_counter() - start:.0f} s")
+        say(f"\nFeatures {kind}: {FEATURES[kind]}")
+        say(f"Ranking by the film's mean alone: {number(np.mean(alone), 4)}")
         for column, largest in enumerate(LARGEST):
-            print(f"\nlambda up to {largest:,.0f}\n")
+            say(f"\nlambda up to {largest:,.0f}\n")
             print_losses(results[:, :, column, :, 0], args.pairs)
             print_verdict(results[:, :, column, :, 0], args.pairs)
             print_alphas(results[:, :, column, :, 1], largest)

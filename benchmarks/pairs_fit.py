@@ -3,25 +3,25 @@
     python benchmarks/pairs_fit.py
 
 2,000 queries, 250,000 documents, d = 46 and 136, made here: fit of AveragePrecisionRanker and
-PairwiseDisagreementRanker with ``surrogate="pairwise"``, relevances as labels. Beside it stand the
-materialised Ridge on Kronecker features of a few queries, equal up to the difference shown, and
-what it would take for all pairs, extrapolated by their number. Peak memory is what the arrays of a
-fit hold at most, beyond X.
+PairwiseDisagreementRanker with ``surrogate="pairwise"``, relevances as labels. Beside it is
+Ridge on the Kronecker features of the pairs of a few queries, built one by one: the coefficients
+are equal up to the difference shown. Its time and memory for all pairs are extrapolated. Peak
+memory is what the arrays of a fit hold at most, beyond X.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from itertools import pairwise
 
 import numpy as np
-from _common import describe_environment, peak_bytes, print_table
+from _common import describe_environment, parser, peak_bytes, print_table, say
 from sklearn.linear_model import Ridge
 
 from skcalrank import AveragePrecisionRanker, PairwiseDisagreementRanker
 
 N_QUERIES, N_ROWS = 2_000, 250_000
+LABELS = {"map": "MAP", "pd": "pairwise disagreement"}
 RANKERS = {"map": AveragePrecisionRanker, "pd": PairwiseDisagreementRanker}
 
 
@@ -51,7 +51,7 @@ def pairs_of_query(X, y, name):
     return products[keep], values[keep]
 
 
-def materialised(X, y, sizes, name):
+def built(X, y, sizes, name):
     """Ridge on all pairs: coefficients, seconds, number of pairs."""
     bounds = np.append(0, np.cumsum(sizes))
     parts = [pairs_of_query(X[a:b], y[a:b], name) for a, b in pairwise(bounds)]
@@ -72,12 +72,12 @@ def row(d, name, asked, rounds):
     # A part small enough to build: five queries, or the first documents of one.
     few = np.flatnonzero(qid < 5) if d < 100 else np.arange(40)
     few_sizes = np.bincount(qid[few])
-    coef, seconds_few, pairs_few = materialised(X[few], y[few], few_sizes, name)
+    coef, seconds_few, pairs_few = built(X[few], y[few], few_sizes, name)
     ours = ranker(name).fit(X[few], y[few], qid[few]).coef_
     difference = np.abs(ours.ravel() - coef).max() / np.abs(coef).max()
     pairs = int((sizes.astype(float) ** 2).sum())
     return [
-        f"{name}, d={d}",
+        f"{LABELS[name]}, d={d}",
         f"{pairs / 1e6:.1f}",
         f"{np.median(seconds):.2f}",
         asked,
@@ -91,18 +91,18 @@ def row(d, name, asked, rounds):
 
 def main():
     """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3)
-    args = parser.parse_args()
+    options = parser(__doc__, threads=False)
+    options.add_argument("--rounds", type=int, default=3)
+    args = options.parse_args()
     print(describe_environment("numpy", "scikit-learn"))
-    print(f"{N_QUERIES:,} queries, about {N_ROWS:,} documents\n")
+    say(f"{N_QUERIES:,} queries, about {N_ROWS:,} documents\n")
     rows = [
         row(d, name, asked, args.rounds if d < 100 else 1)
         for d, asked in ((46, "1"), (136, "30"))
         for name in RANKERS
     ]
-    headers = ["", "M pairs", "fit s", "asked", "iterations", "MB beyond X", "difference"]
-    print_table([*headers, "materialised: min", "GB"], rows)
+    headers = ["", "M pairs", "fit s", "goal", "iterations", "MB beyond X", "difference"]
+    print_table([*headers, "all pairs built, extrapolated: min", "GB"], rows)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ The 49 input-output instances of LOLIB (``lolib/``) to proven optimality; Algori
 plain loop that deletes edges of a networkx graph; exact MAP by subsets; the beam search and its gap
 to the exact map. Times are medians of repeated calls.
 
-A table of the price of cheap maps as rank aggregation (Kemeny's rule), on LOLIB, whose tables are
+A table of what cheap maps lose in rank aggregation (Kemeny's rule), on LOLIB, whose tables are
 full of cycles, and on estimated preferences of 40 documents: what they lose of the weight that the
 best order keeps, ``u_ij`` of all i before j, and of the net weight, without what every order keeps.
 Least, median and largest of 49 instances.
@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from _common import data_file, data_folder, describe_environment, optional, parser, print_table
+from _common import data_file, data_folder, describe_environment, optional, parser, print_table, say
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
@@ -108,7 +108,7 @@ CHEAP = {
 
 
 def kept_weight(U, positions):
-    """Weight of the pairs whose preferred document stands first."""
+    """Weight of the pairs whose preferred document comes first."""
     return U[positions[:, None] < positions].sum()
 
 
@@ -157,7 +157,7 @@ def delete_edges(networkx, U):
 
 
 def preferences(kind, r, rng):
-    """Estimated preferences: noise alone, counts of a Bradley-Terry law, or nearly acyclic."""
+    """Estimated preferences: noise alone, counts of a Bradley-Terry model, or nearly acyclic."""
     if kind == "random":
         return rng.random((r, r))
     scores = np.sort(rng.normal(size=r))[::-1]
@@ -277,7 +277,7 @@ def main():
         rows = [lolib_row(folder)]
         with threadpool_limits(args.threads):
             rows += algorithm_1_rows(rng) + map_rows(rng)
-        print_table(["", "time", "asked", ""], rows)
+        print_table(["", "time", "goal", ""], rows)
         print()
         with threadpool_limits(args.threads):
             rows = list(price_rows(folder, rng))
@@ -285,7 +285,7 @@ def main():
         print()
     with threadpool_limits(args.threads):
         rows = batched_rows(rng)
-    print(f"One by one: from {ONE_BY_ONE} queries. Ratio: map on stacks to map one by one.\n")
+    say(f"One by one: from {ONE_BY_ONE} queries. Ratio: map on stacks to map one by one.\n")
     print_table(["batched", "predict", "map, stacks", "map, one by one", "ratio", ""], rows)
 
 

@@ -7,23 +7,24 @@ some 250,000 training rows of 136 features). DIR (or SKCALRANK_DATA) holds the f
 MSLR-sample; `--only` takes some of the sets (by default all but made-noisy), `--libraries` one of
 the two.
 
-Everybody learns from the training part, stops early by NDCG@10 on the validation part, and
-is picked there; the test part gives the tables only.
+Every learner is trained on the training part, stops early by NDCG@10 on the validation part, and
+its settings are picked there; the test part gives the tables only.
 
 * Own objectives: lambdarank and rank_xendcg of LightGBM, rank:ndcg and rank:pairwise of XGBoost,
-  with the libraries' own NDCG@10 for stopping.
+  with the libraries' own NDCG@10 for stopping. "linear leaves" is lambdarank with
+  `linear_tree=True`, a linear model in each leaf.
 * Calibrated: loss, target and whether queries of any size weigh alike are picked at a learning
   rate of .1 and 15 leaves. "fixed" is the one that `lightgbm_objective()` gives, nothing picked.
 * Linear first (LightGBM), calibrated as well: the scores of a closed form, its penalty picked, are
   the start, and the trees learn what is left, by the pairwise squared loss on the same target.
-* Learning rate and leaves are then picked for everybody from one grid (on made data the
+* Learning rate and leaves are then picked for every learner from one grid (on made data the
   leaves only). Every tree sees 80% of the features, drawn by the seed; all else is the default of
   the library. XGBoost grows by leaves, as LightGBM does.
 
 Picking takes the mean of the first `--picking-seeds` seeds in each fold; on made data it takes
 one seed and a fifth of the training queries. Tables are means over `--seeds` seeds (on made data
 two, unless `--seeds` is smaller). Differences are paired over test queries, values of a query
-averaged over the seeds, with 95% intervals that stand for the sampling of test queries only.
+averaged over the seeds, with 95% intervals of the sampling of test queries only.
 Seconds are those of the processor, binning of the features left out, early stopping included.
 On made data the time of a round alone follows: all objectives in turn, trees of 31 leaves.
 
@@ -40,8 +41,8 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from _boosters import LIBRARIES, TARGETS, Budget, Choice, LightGBM, Size, XGBoost, cpu_seconds
-from _common import data_folder, describe_environment, optional, parser, print_table
+from _boosters import LIBRARIES, TARGETS, Budget, Choice, LightGBM, LinearLeaves, Size, cpu_seconds
+from _common import data_folder, describe_environment, optional, parser, print_table, say
 from _letor import SETS, Part, Split, sizes_line
 from _made import MADE, made_part
 from sklearn.linear_model import Ridge
@@ -51,6 +52,7 @@ from skcalrank import DCGRanker, NDCGRanker, PrecisionRanker
 from skcalrank.measures import NDCG, AveragePrecision
 from skcalrank.metrics import evaluate, ndcg_score
 
+LINEAR_LEAVES = "LightGBM lambdarank, linear leaves"
 MEASURES = {"NDCG@10": NDCG(k=10), "MAP": AveragePrecision(relevance_level=1)}
 
 
@@ -125,15 +127,22 @@ def results_on(split, modules, budget):
     few = split._replace(train=share_of_queries(split.train, budget.share))
     for key, module in modules.items():
         library = LIBRARIES[key]
-        picking = library(module, few, budget)
-        trainers = picking, picking if budget.share == 1 else library(module, split, budget)
+        trainers = trainers_of(library, module, few, split, budget)
         for own in library.own:
             out[f"{library.name} {own}"] = run(trainers, [own], budget)
         out[f"{library.name} fixed"] = run(trainers, [Choice()], budget)
         out[f"{library.name} calibrated"] = run(trainers, CHOICES, budget)
     if "lightgbm" in modules:
+        trainers = trainers_of(LinearLeaves, modules["lightgbm"], few, split, budget)
+        out[LINEAR_LEAVES] = run(trainers, ["lambdarank"], budget)
         out["LightGBM linear first"] = linear_first(split, few, modules["lightgbm"], budget)
     return out
+
+
+def trainers_of(library, module, few, split, budget):
+    """The one to pick with and the one to judge, which are the same where nothing is left out."""
+    picking = library(module, few, budget)
+    return picking, picking if budget.share == 1 else library(module, split, budget)
 
 
 # -- the closed form first ----------------------------------------------------------------
@@ -217,31 +226,22 @@ def print_results(results):
         print(f"{name}: {'; '.join(outcome.picked for outcome in outcomes)}")
 
 
-def print_targets(results):
+def print_comparisons(results):
     """What validates best of both sides; then against every objective of the libraries."""
-    own = {n: o for n, o in results.items() if n.split(" ", 1)[1] in LightGBM.own + XGBoost.own}
+    names = {f"{library.name} {own}" for library in LIBRARIES.values() for own in library.own}
+    own = [name for name in results if name in names | {LINEAR_LEAVES}]
     name, theirs = (
         max(group, key=lambda n: average(results[n], "valid"))
-        for group in ([n for n in results if n not in own], list(own))
+        for group in ([n for n in results if n not in own], own)
     )
-    print(f"Picked on the validation part: {name}, and {theirs} among the libraries' own.")
-    print(f"Picked against picked: {compared(results, name, theirs)}")
-    for other in sorted(own, key=lambda n: -mean(own[n])):
-        print(f"  against {other}: {compared(results, name, other)}")
-
-
-def compared(results, name, other):
-    """One learner against another, in quality and time."""
-    ours, theirs = results[name], results[other]
-    gap, half = difference(ours, theirs)
-    said = "reached" if gap >= 0 else "NOT reached"
-    noise = ", within noise" if abs(gap) < half else ""
-    return (
-        f"{mean(ours):.4f} at or above {mean(theirs):.4f} "
-        f"({gap:+.4f} ± {half:.4f}): {said}{noise}; "
-        f"time of a round x {per_round(ours) / per_round(theirs):.2f}, "
-        f"of a fit x {average(ours, 'seconds') / average(theirs, 'seconds'):.2f}"
-    )
+    say(f"Best on the validation part: {name}, and {theirs} among the libraries' own.")
+    rows = []
+    for other in sorted(own, key=lambda n: -mean(results[n])):
+        gap, half = difference(results[name], results[other])
+        rounds = per_round(results[name]) / per_round(results[other])
+        fits = average(results[name], "seconds") / average(results[other], "seconds")
+        rows.append([other, f"{gap:+.4f} ± {half:.4f}", f"{rounds:.2f}", f"{fits:.2f}"])
+    print_table([f"{name}, to", "NDCG@10", "times the time of a round", "of a fit"], rows)
 
 
 def print_rounds(split, modules, budget):
@@ -262,13 +262,13 @@ def print_rounds(split, modules, budget):
 
 def benchmark(name, splits, modules, budget):
     """Every learner on every split of a data set."""
-    print(f"\n{sizes_line(name, splits)}")
+    say(f"\n{sizes_line(name, splits)}")
     seeds = f"{budget.seeds} seed{'s' * (budget.seeds > 1)}"
-    print(f"{seeds}, at most {budget.rounds} rounds", flush=True)
+    say(f"{seeds}, at most {budget.rounds} rounds")
     by_split = [results_on(split, modules, budget) for split in splits]
     results = {learner: [found[learner] for found in by_split] for learner in by_split[0]}
     print_results(results)
-    print_targets(results)
+    print_comparisons(results)
 
 
 def budget_of(name, options):

@@ -11,16 +11,16 @@ levels. MovieLens-100K, on which no default was chosen, is a table with categori
 three folds of users that each seed draws; its linear rows are ``tabular_ranker(trees=None)`` alone.
 DIR (or SKCALRANK_DATA) holds the folders MQ2008, MSLR-sample, lightgbm-lambdarank and ml-100k.
 
-Everybody is given the training queries alone, and stops early by NDCG@10, by the same code, on
-a fifth of them that the seed draws.
+Every learner is given the training queries alone, and stops early by NDCG@10, by the same code,
+on a fifth of them that the seed draws.
 
 * Peers: lambdarank, rank_xendcg and lambdarank with linear leaves of LightGBM; rank:ndcg and
   rank:pairwise of XGBoost. Each is picked from two settings, 15 leaves at rate .1 and 31 at .05, on
-  the queries that stop it, and its seconds are those of both fits. "lambdarank, 15 leaves" is not
-  picked: seconds of others are told in its fits.
-* "picked peer" is the peer that is best on these queries, by the mean over folds; "best peer" is
-  the one that is best on the test queries, which nobody can know.
-* `tabular_ranker()`, its linear half and `BoostedRanker()` come as they are.
+  the queries that stop it, and its seconds are those of both fits. "lambdarank, 15 leaves" has one
+  setting, and one of its fits is the unit of the last column.
+* "picked peer" is the peer that is best on the queries that stop it, by the mean over folds; "best
+  on test" is the one that is best on the test queries, which cannot be known before.
+* `tabular_ranker()`, its linear half and `BoostedRanker()` have their defaults.
 
 Gain 2^y - 1; queries without a relevant document are left out.
 """
@@ -32,7 +32,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import data_folder, describe_environment, optional, parser, print_table
+from _common import data_folder, describe_environment, optional, parser, print_table, say
 from _films import FILES, NAME, film_folds
 from _letor import SETS
 from _made import MADE, made_part
@@ -150,21 +150,58 @@ def gap(ours, theirs):
     return f"{by_query.mean():+.4f} ± {error:.4f} ({min(by_seed):+.3f} to {max(by_seed):+.3f})"
 
 
-def show(name, results, everybody):
+def mean_seconds(outcomes):
+    return np.mean([outcome.seconds for outcome in outcomes])
+
+
+def n_queries(results):
+    """Number of test queries on which NDCG@10 is defined."""
+    return int((~np.isnan(mean_values(results[REFERENCE]))).sum())
+
+
+def picked_and_best(results, everybody):
+    """The peers that are best on the queries that stop them, and on the test queries."""
     peers = {label: results[label] for label, learner in everybody.items() if learner.is_peer}
     best = max(peers, key=lambda label: np.nanmean(mean_values(peers[label])))
-    picked = max(peers, key=lambda label: np.mean([each.valid for each in peers[label]]))
-    unit = np.mean([outcome.seconds for outcome in results[REFERENCE]])
-    rows = []
+    return max(peers, key=lambda label: np.mean([each.valid for each in peers[label]])), best
+
+
+def show(name, results, everybody):
+    picked, best = picked_and_best(results, everybody)
+    unit, rows = mean_seconds(results[REFERENCE]), []
     for label, outcomes in results.items():
-        seconds = np.mean([outcome.seconds for outcome in outcomes])
+        seconds = mean_seconds(outcomes)
         cells = [f"{np.nanmean(mean_values(outcomes)):.4f}"]
         for other in ("lambdarank", picked, best):
             cells.append("" if label == other else gap(outcomes, results[other]))
         rows.append([label, *cells, f"{seconds:.2f}", f"{seconds / unit:.2f}"])
-    print(f"\n{name}: {int((~np.isnan(mean_values(results[REFERENCE]))).sum())} test queries")
-    columns = ["", "NDCG@10", "to lambdarank", f"to picked: {picked}", f"to best: {best}"]
-    print_table([*columns, "CPU s", "x"], rows)
+    say(f"\n{name}: {n_queries(results)} test queries")
+    others = [f"to the picked peer: {picked}", f"to the best on test: {best}"]
+    columns = ["", "NDCG@10", "to lambdarank", *others, "CPU s"]
+    print_table([*columns, "fits of the first row"], rows)
+
+
+def summarize(results, everybody):
+    """All sets in one table, and the differences of `tabular_ranker()` in another one."""
+    rows = []
+    for label in everybody:
+        cells = []
+        for of_set in results.values():
+            times = mean_seconds(of_set[label]) / mean_seconds(of_set[REFERENCE])
+            cells.append(f"{np.nanmean(mean_values(of_set[label])):.4f} ({times:.1f})")
+        rows.append([label, *cells])
+    say(f"\nNDCG@10 and, in parentheses, CPU time in fits of {REFERENCE}")
+    print_table(["", *results], rows)
+    rows = []
+    for name, of_set in results.items():
+        picked, best = picked_and_best(of_set, everybody)
+        cells = [
+            f"{other}: {gap(of_set['tabular_ranker()'], of_set[other])}" for other in (picked, best)
+        ]
+        to_lambdarank = gap(of_set["tabular_ranker()"], of_set["lambdarank"])
+        rows.append([f"{name} ({n_queries(of_set)})", to_lambdarank, *cells])
+    say("\ntabular_ranker(): difference in NDCG@10 ± standard error (range over the seeds)")
+    print_table(["", "to lambdarank", "to the picked peer", "to the best on test"], rows)
 
 
 def main(argv=None):
@@ -180,12 +217,13 @@ def main(argv=None):
     modules = [name for name in ("lightgbm", "xgboost") if optional(name) is not None]
     packages = ("numpy", "scikit-learn", "lightgbm", "xgboost-cpu")
     print(describe_environment(*packages, threads=options.threads))
-    everybody = learners(modules, options.threads)
+    everybody, results = learners(modules, options.threads), {}
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in options.only:
-            results = benchmark(name, folder, everybody, options)
-            show(name, results, everybody)
+            results[name] = benchmark(name, folder, everybody, options)
+            show(name, results[name], everybody)
+        summarize(results, everybody)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,8 @@
     python benchmarks/runs_agreement.py [--runs 1000]
 
 Random runs and judgments with ties, graded and negative relevances, documents that are not judged
-and documents that are not retrieved. Differences above rounding have a reason (doc/trec_runs.rst);
-scores with ties are followed by scores that all differ, which tells differences of ties from
-others.
+and documents that are not retrieved. Differences above rounding have a reason (doc/trec_runs.rst).
+Scores with ties are followed by scores without, which shows what differs because of ties.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Every row times a call at a size and at ten times that size, all else equal, and
 an exponent more than 0.25 above. "fixed" is the share of the smaller time that a problem of next to
 no size takes already: where it is large, it hides part of the exponent. The exact maps are
 exponential in the documents, so they are given by the factor of one more document. Times are
-medians of repeated calls; data are made here.
+medians of the CPU time of repeated calls; data are made here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from _common import describe_environment, parser, print_table
+from _common import describe_environment, parser, print_table, say
 from threadpoolctl import threadpool_limits
 
 from skcalrank import AveragePrecisionRanker, NDCGRanker, metrics
@@ -151,7 +151,7 @@ def exponential_rows():
     cases = [
         ("map, exact", map_positions, 8, 12, 16, True),
         ("feedback arc, over subsets", feedback_arc_positions, 8, 10, 14, True),
-        ("feedback arc, integer programme", feedback_arc_positions, 4, 15, 20, False),
+        ("feedback arc, integer program", feedback_arc_positions, 4, 15, 20, False),
     ]
     rows = []
     for name, function, queries, small, large, by_subsets in cases:
@@ -160,21 +160,21 @@ def exponential_rows():
         factor = (last / first) ** (1 / (large - small))
         # The r documents have 2^r sets, with r ways to reach each.
         expected = 2 * (large / small) ** (1 / (large - small)) if by_subsets else np.inf
-        law = f"{expected:.2f}" if by_subsets else "of the instance"
+        growth = f"{expected:.2f}" if by_subsets else "of the instance"
         mark = "<--" if factor > expected * 1.15 else ""
         times = [f"{1e3 * seconds:.1f}" for seconds in (first, last)]
-        rows.append([name, f"{small} to {large}", *times, f"{factor:.2f}", law, mark])
+        rows.append([name, f"{small} to {large}", *times, f"{factor:.2f}", growth, mark])
     return rows
 
 
 def seconds_of(call, budget=0.3):
     """Median seconds of three to nine calls, fewer of a long one, after one that does not count."""
-    seconds, begin = [], time.perf_counter()
+    seconds, begin = [], time.process_time()
     call()
-    while len(seconds) < 9 and (len(seconds) < 3 or time.perf_counter() - begin < budget):
-        start = time.perf_counter()
+    while len(seconds) < 9 and (len(seconds) < 3 or time.process_time() - begin < budget):
+        start = time.process_time()
         call()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
         if sum(seconds) > 3 * budget:
             break
     return float(np.median(seconds))
@@ -211,10 +211,10 @@ def main():
             for row in exponent_rows(scaled)
         ]
         exact = exponential_rows()
-    columns = ["", "grows", "beside", "ms", "ms, tenfold", "exponent", "expected", "fixed", ""]
+    columns = ["", "grows", "beside", "CPU ms", "tenfold", "exponent", "expected", "fixed", ""]
     print_table(columns, rows)
-    print("\nExponential: the factor of one more document.\n")
-    print_table(["", "documents", "ms", "ms, last", "factor", "expected", ""], exact)
+    say("\nExponential: the factor of one more document.\n")
+    print_table(["", "documents", "CPU ms", "last", "factor", "expected", ""], exact)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@
 
 10,000 queries of 70 to 130 documents with grades 0 to 4, made here; the comparisons are drawn by
 the Bradley-Terry-Luce model. Order k = 100 is the U-statistic: the mean of the NDCG@10 targets over
-20 random subsets of 100 judgements of each query (160 on average), with mean log-odds as structure.
+20 random subsets of 100 judgments of each query (160 on average), with mean log-odds as structure.
 Times are whole calls, from the target to one score per row, medians over interleaved rounds; peak
 memory is what the arrays of a call hold at most beside the target.
 
-choix fits one query after the other. Its time is that of the fits alone, of lists that are at hand;
+choix fits one query after the other. Its time covers the fits alone, from lists that exist already;
 the queries have a maximum of the likelihood, and every method is run at a tolerance at which it
 agrees with ours to 1e-6.
 
@@ -21,7 +21,15 @@ import time
 import warnings
 
 import numpy as np
-from _common import describe_environment, optional, parser, peak_bytes, print_table, print_threads
+from _common import (
+    describe_environment,
+    optional,
+    parser,
+    peak_bytes,
+    print_table,
+    print_threads,
+    say,
+)
 from threadpoolctl import threadpool_limits
 
 from skcalrank import PreferenceTarget, sample_comparisons
@@ -30,7 +38,7 @@ from skcalrank.measures import get_measure
 
 N_QUERIES, N_COMPARISONS = 10_000, 1_600_000
 ORDER, N_DRAWS = 100, 20
-# Seconds that are asked for.
+# Seconds.
 ASKED = {"mean_log_odds": 2, "order 100, 20 draws": 20}
 # Queries, documents of each, comparisons of each.
 CHOIX_SIZES = ((500, 10, 100), (300, 20, 200), (50, 50, 1000))
@@ -89,9 +97,9 @@ def time_structures(rounds):
         ]
         for name, values in seconds.items()
     ]
-    print(f"{N_COMPARISONS:,} comparisons, {N_QUERIES:,} queries, {len(qid):,} documents\n")
+    say(f"{N_COMPARISONS:,} comparisons, {N_QUERIES:,} queries, {len(qid):,} documents\n")
     headers = [f"MB at {n / 1e6:.1f}M" for n in sizes]
-    print_table(["", "s", "asked", *headers], rows)
+    print_table(["", "s", "goal", *headers], rows)
     print_threads(calls_on(targets[-1]), rounds)
 
 
@@ -146,7 +154,7 @@ def compare_with_choix(choix, rounds):
             ratio = f"{np.median(values / ours):.1f}" if name in gaps else ""
             shape = f"{n_queries} x {m} documents, {n} comparisons"
             rows.append([shape, name, f"{np.median(values):.3f}", ratio, gaps.get(name, "")])
-    print_table(["queries", "method", "s", "x ours (asked 5)", "difference (1e-6)"], rows)
+    print_table(["queries", "method", "s", "times ours (goal 5)", "difference (goal 1e-6)"], rows)
 
 
 def main():

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from _common import describe_environment, optional, parser, peak_bytes, print_table
+from _common import describe_environment, optional, parser, peak_bytes, print_table, say
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
@@ -101,7 +101,7 @@ def runs_beside_ranx(rng, ranx, n_queries, n_documents=100):
             pairs="all",
         )
 
-    rows = [["evaluate_run and compare_values", *(f"{each:.2f}" for each in seconds(call)), ""]]
+    rows = [["evaluate_run and compare_values", *(f"{each:.2f}" for each in seconds(call))]]
     if ranx is not None:
         made = ranx.Qrels(qrels), [ranx.Run(run, name=name) for name, run in runs.items()]
 
@@ -112,8 +112,8 @@ def runs_beside_ranx(rng, ranx, n_queries, n_documents=100):
         building = seconds(
             lambda: (ranx.Qrels(qrels), [ranx.Run(run, name=name) for name, run in runs.items()])
         )
-        rows.append(["ranx: from dicts", *(f"{each:.2f}" for each in building), ""])
-        rows.append(["ranx.compare, compiled", *(f"{each:.2f}" for each in seconds(theirs)), ""])
+        rows.append(["ranx: from dicts", *(f"{each:.2f}" for each in building)])
+        rows.append(["ranx.compare, compiled", *(f"{each:.2f}" for each in seconds(theirs))])
     return rows
 
 
@@ -127,12 +127,12 @@ def main():
     with threadpool_limits(args.threads):
         print(describe_environment("numpy", "scipy", "ranx", threads=args.threads))
         values = made_values(rng, args.queries)
-        print(f"\n{N_SYSTEMS} systems, {N_MEASURES} measures, {args.queries} queries:")
+        say(f"\n{N_SYSTEMS} systems, {N_MEASURES} measures, {args.queries} queries:")
         rows = [*ours(values), *scipys(values)]
         print_table(["", "CPU s", "wall s", "peak MB"], rows)
         n_queries = args.queries // 10
-        print(f"\nFive runs of 100 documents, {n_queries} queries, three measures, all pairs:")
-        print_table(["", "CPU s", "wall s", ""], runs_beside_ranx(rng, ranx, n_queries))
+        say(f"\nFive runs of 100 documents, {n_queries} queries, three measures, all pairs:")
+        print_table(["", "CPU s", "wall s"], runs_beside_ranx(rng, ranx, n_queries))
 
 
 if __name__ == "__main__":

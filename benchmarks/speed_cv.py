@@ -5,10 +5,10 @@
 
 Both choose the penalty of NDCG@10 over the same folds of whole queries, on data made here with 136
 features, under both losses, and score every penalty on every fold; the scores are compared one by
-one. The search is run once, ours several times, in one process. "Training" is what is left of the
-search without its scoring: fits, the rows that are cut out for them, the last fit; of ours, a fit
-that solves for every penalty of every fold and scores none. A second table has ours on one thread
-and on all cores.
+one. The search is run once, LeastSquaresRankerCV several times, in one process. "Training" is the
+time of the search without its scoring: fits, the rows that are cut out for them, the last fit; of
+LeastSquaresRankerCV, a fit that solves for every penalty of every fold and scores none. A second
+table has it on one thread and on all cores.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from _common import describe_environment, parser, print_table, print_threads
+from _common import describe_environment, parser, print_table, print_threads, say
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from speed_fit import N_FEATURES, make_data, without_scores
@@ -73,7 +73,7 @@ def main():
     options.add_argument("--dtypes", nargs="+", default=["float64", "float32"])
     args = options.parse_args()
     print(describe_environment("numpy", "scikit-learn", threads=args.threads))
-    print(f"{args.rows:,} x {N_FEATURES}, 5 folds x {len(ALPHAS)} penalties\n")
+    say(f"{args.rows:,} x {N_FEATURES}, 5 folds x {len(ALPHAS)} penalties\n")
     rows, calls = [], {}
     with threadpool_limits(args.threads, "blas"):
         for dtype in args.dtypes:
@@ -92,8 +92,8 @@ def main():
                     median = f"{np.median(ratio):.0f}"
                     head = [f"{dtype}, {loss}, {part}", *seconds, median, spread, asked]
                     rows.append([*head, differs, same])
-    headers = ["", "search s", "ours s", "times", "", "asked", "scores differ by", "penalty"]
-    print_table(headers, rows)
+    headers = ["", "search s", "skcalrank s", "times faster", "range", "goal"]
+    print_table([*headers, "scores differ by", "penalty"], rows)
     print_threads(calls, args.rounds)
 
 

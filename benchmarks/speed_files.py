@@ -6,7 +6,7 @@
 A table of random numbers with six decimals is written as lines, as CSV and as Parquet. Every reader
 has a process of its own, which imports its packages before the clock starts; CPU seconds are those
 of all threads, and the memory is the largest that the process had (on Linux). LightGBM reads lines
-without qid and a file of group sizes, its own form of the same. Models are as they come, boosted
+without qid and a file of group sizes, its own form of the same. Models have their defaults, boosted
 ones of 100 trees.
 """
 
@@ -23,7 +23,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from _common import describe_environment, parser, print_table
+from _common import describe_environment, parser, print_table, say
 
 QUERY = 100
 
@@ -99,7 +99,7 @@ def fit_xgboost(file):
 
 
 def threads():
-    """Threads of everybody."""
+    """Threads of all libraries."""
     return int(os.environ["OMP_NUM_THREADS"])
 
 
@@ -191,7 +191,7 @@ def main():
         folder = Path(name)
         write(folder, args.rows, args.features)
         size = (folder / "a.txt").stat().st_size / 1e6
-        print(
+        say(
             f"{args.rows:,} x {args.features} rows, {size:,.0f} MB of lines, {args.threads} threads"
         )
         rows = []

@@ -5,10 +5,10 @@
 1,000,000 documents, 136 features, float64 and float32, made here. Fits include the validation of
 the input and the targets of the measure, under the default pairwise squared loss in closed form:
 
-* fit: NDCGRanker(); that with scikit-learn's Ridge inside is the same;
-* seven: seven measures jointly, one pass over X for the normal equations of all of them
+* NDCGRanker(); the same with scikit-learn's Ridge inside takes as long;
+* seven measures jointly, one pass over X for the normal equations of all of them
   (LeastSquaresRankerCV with one penalty, without its scores), and with five-fold scores of each;
-* Ridge: scikit-learn's, on the targets of NDCG@10, without queries.
+* scikit-learn's Ridge, on the targets of NDCG@10, without queries.
 
 Times are medians over interleaved rounds in one process, ratios are medians of the ratios round by
 round, with the lowest and the highest; peak memory is what X and the arrays of a fit hold at most.
@@ -21,7 +21,7 @@ import time
 from contextlib import contextmanager
 
 import numpy as np
-from _common import describe_environment, parser, peak_bytes, print_table, print_threads
+from _common import describe_environment, parser, peak_bytes, print_table, print_threads, say
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
@@ -38,10 +38,12 @@ SEVEN = {
     "auc": AUC(relevance_level=1),
     **{name: name for name in ("ndcg@10", "dcg@10", "eru", "spearman")},
 }
-# What is asked of the ratios to the limit; None = shown for comparison.
+LIMIT, FIT, RIDGE = "X'X + X'y", "NDCGRanker()", "scikit-learn's Ridge"
+SEVEN_AT_ONCE, SCORED = "seven measures, one pass", "seven measures, with their scores"
+# Bounds of the ratios to the limit; None: shown for comparison.
 ASKED = {
-    "float64": {"fit": 1.5, "seven": 2.0, "seven, scored": None, "Ridge": None},
-    "float32": {"fit": 2.0, "seven": 2.0, "seven, scored": None, "Ridge": None},
+    "float64": {FIT: 1.5, SEVEN_AT_ONCE: 2.0, SCORED: None, RIDGE: None},
+    "float32": {FIT: 2.0, SEVEN_AT_ONCE: 2.0, SCORED: None, RIDGE: None},
 }
 
 
@@ -96,13 +98,13 @@ def make_calls(dtype, n_rows):
             seven.fit(X, y, qid)
 
     calls = {
-        "limit": lambda: (X.T @ X, X.T @ targets),
-        "fit": lambda: NDCGRanker().fit(X, y, qid),
-        "seven": unscored,
-        "seven, scored": lambda: seven.fit(X, y, qid),
-        "Ridge": lambda: Ridge().fit(X, targets),
+        LIMIT: lambda: (X.T @ X, X.T @ targets),
+        FIT: lambda: NDCGRanker().fit(X, y, qid),
+        SEVEN_AT_ONCE: unscored,
+        SCORED: lambda: seven.fit(X, y, qid),
+        RIDGE: lambda: Ridge().fit(X, targets),
     }
-    peak = 1 + peak_bytes(calls["fit"]) / X.nbytes
+    peak = 1 + peak_bytes(calls[FIT]) / X.nbytes
     return calls, peak
 
 
@@ -113,20 +115,20 @@ def main():
     options.add_argument("--rounds", type=int, default=5)
     args = options.parse_args()
     print(describe_environment("numpy", "scikit-learn", threads=args.threads))
-    print(f"{args.rows:,} x {N_FEATURES}")
+    say(f"{args.rows:,} x {N_FEATURES}")
     with threadpool_limits(args.threads, "blas"):
         for name, asked in ASKED.items():
             calls, peak = make_calls(np.dtype(name).type, args.rows)
             seconds = interleaved(calls, args.rounds)
-            limit = seconds["limit"]
-            rows = [["X'X + X'y", f"{np.median(limit):.2f}", "1", "", ""]]
+            limit = seconds[LIMIT]
+            rows = [[LIMIT, f"{np.median(limit):.2f}", "1", "", ""]]
             for call, most in asked.items():
                 ratio = seconds[call] / limit
                 spread = f"{ratio.min():.2f} to {ratio.max():.2f}"
                 median = f"{np.median(ratio):.2f}"
                 rows.append([call, f"{np.median(seconds[call]):.2f}", median, spread, most or ""])
-            print(f"\n{name}: X and the arrays of a fit hold {peak:.2f} times X at most")
-            print_table(["", "s", "times the limit", "", "asked"], rows)
+            say(f"\n{name}: the peak memory of a fit, X included, is {peak:.2f} times that of X")
+            print_table(["", "s", f"times {LIMIT}", "range", "goal"], rows)
             print_threads(calls, args.rounds)
 
 

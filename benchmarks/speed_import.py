@@ -40,7 +40,7 @@ def main():
     ratio = found[:, 1] / found[:, 0]
     rows = [[m, f"{1000 * t:.0f}", "", ""] for m, t in zip(MODULES, np.median(found, axis=0))]
     rows[1][2:] = [f"{np.median(ratio):.2f} ({ratio.min():.2f} to {ratio.max():.2f})", f"{ASKED}"]
-    print_table(["import", "ms", "ratio", "asked"], rows)
+    print_table(["import", "ms", "ratio", "goal"], rows)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ then the curvature that boosted trees ask for, and the memory that the arrays of
 hold at most, beside that of the scores. "naive" builds all pairs of a query at a time. A second
 table has all losses on one thread and on all cores.
 
-Bar: exponential and squared pairwise within 1.5 times the two products, pairwise logistic within
+Goal: exponential and squared pairwise within 1.5 times the two products, pairwise logistic within
 8 times, and no matrix of all pairs beyond a block.
 
     python benchmarks/speed_losses.py
@@ -15,7 +15,7 @@ Bar: exponential and squared pairwise within 1.5 times the two products, pairwis
 from time import perf_counter
 
 import numpy as np
-from _common import describe_environment, parser, peak_bytes, print_table, print_threads
+from _common import describe_environment, parser, peak_bytes, print_table, print_threads, say
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
@@ -43,7 +43,7 @@ def run(args):
     w = rng.normal(size=args.features) / np.sqrt(args.features)
     s, slope = X @ w, rng.normal(size=queries.n_rows)
     pairs = int((queries.sizes.astype(float) * (queries.sizes - 1)).sum())
-    print(
+    say(
         f"{queries.n_rows:,} rows x {args.features}, {queries.n_queries:,} queries of 40 to 210 "
         f"documents, {pairs / 1e6:.0f} million ordered pairs, 48 % of targets above 0"
     )
@@ -70,7 +70,7 @@ def run(args):
         )
     slow = best["pairwise_logistic, naive"]
     rows.append(("pairwise_logistic, naive", f"{1e3 * slow:.1f}", f"{slow / base:.2f}", "", "", ""))
-    print_table(("", "ms", "ratio", "bar", "gradient and curvature", "memory / scores"), rows)
+    print_table(("", "ms", "ratio", "goal", "ratio with curvature", "memory / scores"), rows)
     print_threads({name: call for name, call in calls.items() if "naive" not in name}, args.repeats)
 
 

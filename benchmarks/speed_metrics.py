@@ -2,8 +2,9 @@
 
     python benchmarks/speed_metrics.py
 
-A million documents in 8,000 queries, made here. The peers' time is that of their evaluation
-alone: building their dictionaries and objects, which takes longer, is left out and stated. Ours
+A million documents in 8,000 queries, made here. The time of the peers is that of their
+evaluation alone: building their dictionaries and objects, which takes longer, is left out and
+stated. Ours
 is the whole call, from arrays to the mean, on one thread; ranx takes the cores that there are. A
 second table has ours on one thread and on all cores.
 Times are medians over interleaved rounds, each call run once before it is timed, and the ratio is
@@ -14,19 +15,20 @@ Needs ``pip install ranx pytrec_eval-terrier``.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from functools import partial
 
 import numpy as np
-from _common import describe_environment, print_table, print_threads
+from _common import describe_environment, parser, print_table, print_threads, say
 from threadpoolctl import threadpool_limits
 
 from skcalrank import metrics
 from skcalrank.measures import get_measure
 
 N_QUERIES = 8_000
+SIX_MEASURES = "six measures"
+TIES_AT_10, TIES = "NDCG@10, exact over heavy ties", "NDCG, exact over heavy ties"
 PEERS = ("ranx", "pytrec_eval")
 SIX = {
     "ndcg@10": "ndcg_burges@10",
@@ -116,9 +118,9 @@ def check_equal(y, s, qid, qrels, run, ranx_pair):
 
 def main():
     """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=15)
-    args = parser.parse_args()
+    options = parser(__doc__, threads=False)
+    options.add_argument("--rounds", type=int, default=15)
+    args = options.parse_args()
     import pytrec_eval
     import ranx
 
@@ -141,10 +143,10 @@ def main():
         "pytrec_eval 1": lambda: trec_one.evaluate(run),
         "ranx 6": lambda: ranx.evaluate(*ranx_pair, list(SIX.values())),
         "pytrec_eval 6": lambda: trec_six.evaluate(run),
-        "ndcg@10": lambda: metrics.ndcg_score(y, s, qid=qid, k=10),
-        "six": lambda: metrics.evaluate(y, s, six, qid=qid),
-        "ties": lambda: metrics.ndcg_score(y, tied, qid=qid, k=10),
-        "ties, whole": lambda: metrics.ndcg_score(y, tied, qid=qid),
+        "NDCG@10": lambda: metrics.ndcg_score(y, s, qid=qid, k=10),
+        SIX_MEASURES: lambda: metrics.evaluate(y, s, six, qid=qid),
+        TIES_AT_10: lambda: metrics.ndcg_score(y, tied, qid=qid, k=10),
+        TIES: lambda: metrics.ndcg_score(y, tied, qid=qid),
     }
     for name, metric in WHOLE.items():
         calls[name] = partial(metric, y, s, qid=qid)
@@ -153,25 +155,25 @@ def main():
     one = np.minimum(seconds["ranx 1"], seconds["pytrec_eval 1"])
     many = np.minimum(seconds["ranx 6"], seconds["pytrec_eval 6"])
     print(describe_environment("numpy", "ranx", "pytrec_eval-terrier"))
-    print(f"{len(y):,} documents, {N_QUERIES:,} queries; before they can evaluate, the peers need")
-    print(
+    say(
+        f"{len(y):,} documents, {N_QUERIES:,} queries; before they can evaluate, the peers need "
         f"{seconds_dicts:.1f} s for dictionaries, and ranx {seconds_ranx:.1f} s for its objects.\n"
     )
     rows = [_row(f"{n} NDCG@10", seconds[f"{n} 1"], len(y)) for n in PEERS]
-    for title, name, peer, asked in (
-        ("NDCG@10", "ndcg@10", one, 12),
-        ("NDCG@10, exact over heavy ties", "ties", one, 8),
-        ("NDCG, exact over heavy ties", "ties, whole", one, 8),
-        ("six measures", "six", many, 5),
+    for name, peer, asked in (
+        ("NDCG@10", one, 12),
+        (TIES_AT_10, one, 8),
+        (TIES, one, 8),
+        (SIX_MEASURES, many, 5),
     ):
-        if name == "six":
+        if name == SIX_MEASURES:
             rows += [_row(f"{n} six measures", seconds[f"{n} 6"], len(y)) for n in PEERS]
-        rows.append(_row(f"skcalrank {title}", seconds[name], len(y), peer, asked))
+        rows.append(_row(f"skcalrank {name}", seconds[name], len(y), peer, asked))
     rows += [_row(f"skcalrank {name}", seconds[name], len(y)) for name in WHOLE]
-    print_table(["", "ms", "M rows/s", "x faster peer", "asked"], rows)
-    own = ("ndcg@10", "six", "ties", "ties, whole", *WHOLE)
+    print_table(["", "ms", "M rows/s", "times the faster peer", "goal"], rows)
+    own = ("NDCG@10", SIX_MEASURES, TIES_AT_10, TIES, *WHOLE)
     print_threads({name: calls[name] for name in own}, args.rounds)
-    print("\nLargest difference per query:")
+    say("\nLargest difference per query:")
     differences = check_equal(y, s, qid, qrels, run, ranx_pair)
     print_table(
         ["peer and measure", "difference"], [[k, f"{v:.1e}"] for k, v in differences.items()]

@@ -3,8 +3,8 @@
     python benchmarks/speed_training.py
 
 Some 1,000,000 training rows of 136 features in single precision, 10,000 queries, and 2,000 test
-queries, of the law in `_made.py`: partly linear, partly not, so trees can win. `--noise` takes
-the noisier of its two forms.
+queries, of the distribution in `_made.py`: partly linear, partly not, so trees can win. `--noise`
+takes the noisier of its two forms.
 
 * NDCGRanker() and with GramRidge(): closed form, the pairwise squared loss.
 * LeastSquaresRankerCV: penalty among 20 by five folds of queries, NDCG@10.
@@ -12,9 +12,10 @@ the noisier of its two forms.
   of 20 queries at a time and added by `partial_fit`, since all at once they would take 4 GB.
 * LightGBM, XGBoost, CatBoost: their ranking objectives, `--trees` trees and otherwise their own
   defaults (100 is that of LightGBM and XGBoost; CatBoost's is 1,000), without early stopping;
-  LightGBM too with our calibrated objective, alone and starting from the closed form.
+  LightGBM too with a linear model in each leaf (`linear_tree=True`), and with our calibrated
+  objective, alone and starting from the closed form.
 
-Seconds are those of the clock, from arrays to a fitted model: binning and group pointers included.
+Seconds are wall seconds, from arrays to a fitted model: binning and group pointers included.
 Differences are paired over test queries, with a standard error. A second table has the closed forms
 on one thread and on all cores.
 """
@@ -26,7 +27,7 @@ import warnings
 from functools import partial
 
 import numpy as np
-from _common import describe_environment, optional, parser, print_table, print_threads
+from _common import describe_environment, optional, parser, print_table, print_threads, say
 from _made import MADE, N_FEATURES, made_part
 from sklearn.preprocessing import SplineTransformer
 from threadpoolctl import threadpool_limits
@@ -43,7 +44,7 @@ REFERENCE = "LightGBM lambdarank"
 
 
 def closed_form(ranker, train):
-    """A ranker of ours, as it comes."""
+    """A ranker of ours."""
     return ranker.fit(*train).predict
 
 
@@ -63,12 +64,12 @@ def on_splines(train):
     )
 
 
-def lightgbm(module, objective, trees, threads, train, start=None):
+def lightgbm(module, objective, trees, threads, train, start=None, **options):
     """Boosted trees of LightGBM; `start` is a learner whose scores come first."""
     scores = None if start is None else start(train)
     first = None if scores is None else scores(train.X)
     data = module.Dataset(train.X, train.y, group=train.sizes, init_score=first)
-    params = {"objective": objective, "num_threads": threads, "verbose": -1}
+    params = {"objective": objective, "num_threads": threads, "verbose": -1, **options}
     model = module.train(params, data, trees)
     return model.predict if scores is None else lambda X: model.predict(X) + scores(X)
 
@@ -103,6 +104,9 @@ def learners(trees, threads):
     if module := optional("lightgbm"):
         ours = lightgbm_objective("ndcg@10", "pairwise_squared")
         out[REFERENCE] = partial(lightgbm, module, "lambdarank", *size)
+        out["LightGBM lambdarank, linear leaves"] = partial(
+            lightgbm, module, "lambdarank", *size, linear_tree=True
+        )
         out["LightGBM rank_xendcg"] = partial(lightgbm, module, "rank_xendcg", *size)
         out["LightGBM, pairwise squared"] = partial(lightgbm, module, ours, *size)
         out["LightGBM, linear first"] = partial(
@@ -139,14 +143,14 @@ def main():
     options = parser(__doc__)
     options.add_argument("--queries", type=int, default=10_000)
     options.add_argument("--trees", type=int, default=100)
-    options.add_argument("--noise", action="store_true", help="the noisier law")
+    options.add_argument("--noise", action="store_true", help="the noisier distribution")
     options.add_argument("--only", nargs="+", metavar="NAME", help="learners that begin so")
     args = options.parse_args()
     packages = ("numpy", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost")
     print(describe_environment(*packages, threads=args.threads))
     law = MADE["made-noisy" if args.noise else "made"]
     train, test = made_part(args.queries, 0, *law), made_part(2_000, 1, *law)
-    print(f"{len(train.y):,} x {N_FEATURES} in {args.queries:,} queries; {args.trees} trees")
+    say(f"{len(train.y):,} x {N_FEATURES} in {args.queries:,} queries; {args.trees} trees")
     chosen = learners(args.trees, args.threads)
     if args.only:
         chosen = {k: v for k, v in chosen.items() if k.startswith((*args.only, REFERENCE))}

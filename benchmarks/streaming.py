@@ -5,8 +5,8 @@
 NDCGRanker(estimator=GramRidge()) sees 10,000,000 x 136 rows in single precision as chunks of whole
 queries that are generated one by one (queries of 100 documents, grades 0 to 4), and then, for
 comparison, as many rows as `--in-memory` says in one fit. Peak memory is that of the process,
-Python and its libraries included; the stream is run first, because the system only tells the
-largest so far. Rows per second are those of the fits; what generating took is said beside.
+Python and its libraries included; the stream is run first, because the system only reports the
+largest so far. Rows per second cover the fits alone; another column includes generating.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import time
 
 import numpy as np
-from _common import describe_environment, parser, print_table
+from _common import describe_environment, parser, print_table, say
 from threadpoolctl import threadpool_limits
 
 from skcalrank import NDCGRanker
@@ -26,7 +26,7 @@ N_FEATURES, SIZE, MOST_GB = 136, 100, 1.0
 
 
 def chunks(n_rows, chunk_rows, seed=0):
-    """X, y, qid of whole queries, of a law in which grades depend on the features."""
+    """X, y, qid of whole queries, in which grades depend on the features."""
     rng = np.random.default_rng(seed)
     for start in range(0, n_rows, chunk_rows):
         rows = min(chunk_rows, n_rows - start)
@@ -81,7 +81,7 @@ def main():
     if args.chunk_rows % SIZE:
         options.error(f"--chunk-rows {args.chunk_rows}: a multiple of {SIZE}, whole queries")
     print(describe_environment("numpy", "scikit-learn", threads=args.threads))
-    print(f"{N_FEATURES} features in single precision, chunks of {args.chunk_rows:,} rows")
+    say(f"{N_FEATURES} features in single precision, chunks of {args.chunk_rows:,} rows")
     rows, rankers = [], {}
     jobs = {
         "stream": (streamed, args.rows),
@@ -94,11 +94,11 @@ def main():
             size, asked = 4e-9 * n_rows * N_FEATURES, MOST_GB if name == "stream" else ""
             cells = [f"{n_rows:,}", f"{size:.2f}", f"{peak_gb():.2f}", asked]
             rows.append([name, *cells, f"{n_rows / fitting / 1e6:.2f}", f"{total:.1f}"])
-    columns = ["", "rows", "GB of X", "peak GB", "asked", "M rows/s", "s with generating"]
+    columns = ["", "rows", "GB of X", "peak GB", "goal", "M rows/s", "s with generating"]
     print_table(columns, rows)
     one, other = (rankers[name].coef_ for name in ("stream, as many", "in memory"))
     gap = abs(one - other).max() / abs(other).max()
-    print(f"stream and memory: coefficients differ by {gap:.1e} of the largest")
+    say(f"stream and memory: coefficients differ by {gap:.1e} of the largest")
 
 
 if __name__ == "__main__":

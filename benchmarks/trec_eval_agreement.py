@@ -1,4 +1,4 @@
-"""Agreement with trec_eval on the run, the judgements and the output that it is tested with.
+"""Agreement with trec_eval on the run, the judgments and the output of its own tests.
 
     python benchmarks/trec_eval_agreement.py --data DIR
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import lzma
 
 import numpy as np
-from _common import data_file, data_folder, describe_environment, parser, print_table
+from _common import data_file, data_folder, describe_environment, parser, print_table, say
 
 from skcalrank import metrics
 
@@ -54,7 +54,7 @@ def main():
     folder = data_folder(args.data, NEEDED)
     y, s, qid, topics, retrieved = rows_of(read(folder, NEEDED[0]), read(folder, NEEDED[1]))
     expected = {(name, topic): value for name, topic, value, *_ in read(folder, NEEDED[2])}
-    # What was not retrieved stands behind position 500 of every topic, where nothing counts.
+    # What was not retrieved comes after position 500 of every topic, where nothing counts.
     (last,) = set(retrieved)
     ours = {
         "map": metrics.average_precision_score(y, s, qid=qid, k=last, average=False),
@@ -73,7 +73,7 @@ def main():
         worst = max(worst, np.abs(values - theirs).max())
         rows.append([name, *(f"{v:.4f}" for v in values), f"{np.abs(values - theirs).max():.1e}"])
     print_table(["measure", *topics, "difference"], rows)
-    print(f"\nLargest difference {worst:.1e}; rounding to four decimals allows 5e-05.")
+    say(f"\nLargest difference {worst:.1e}; rounding to four decimals allows 5e-05.")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ copyright = author
 version = release = skcalrank.__version__
 
 extensions = [
+    "_benchmark_tables",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",

@@ -1,0 +1,71 @@
+"""Results of the benchmarks: every script has a file, which the page and README agree with."""
+
+import datetime
+import json
+import re
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SCRIPTS = sorted(
+    path.stem for path in (ROOT / "benchmarks").glob("*.py") if not path.stem.startswith("_")
+)
+RESULTS = {path.stem: path for path in (ROOT / "doc" / "benchmark_results").glob("*.json")}
+NUMBER = r"(?<![\w.])\d*\.?\d+"
+
+
+def read(name):
+    return json.loads(RESULTS[name].read_text(encoding="utf-8"))
+
+
+def tables(name):
+    return [item for item in read(name)["shown"] if isinstance(item, dict)]
+
+
+def numbers(text):
+    return {float(number) for number in re.findall(NUMBER, text.replace(",", ""))}
+
+
+def marked_tables(text):
+    """Name of a file of results, and the rows of the table below the comment that names it."""
+    for found in re.finditer(r"<!-- figures: (\w+) -->\n+", text):
+        lines = takewhile(lambda line: line.startswith("|"), text[found.end() :].splitlines())
+        yield found[1], list(lines)[2:]
+
+
+def test_every_script_has_results():
+    commands = {read(name)["command"].split()[1] for name in RESULTS}
+    assert commands == {f"benchmarks/{script}.py" for script in SCRIPTS}
+
+
+def test_the_page_shows_all_results():
+    text = (ROOT / "doc" / "benchmarks.rst").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\.\. benchmark:: (\w+)$", text, flags=re.M)) == sorted(RESULTS)
+
+
+@pytest.mark.parametrize("name", sorted(RESULTS))
+def test_results_say_how_they_were_measured(name):
+    found = read(name)
+    assert re.fullmatch(r"python benchmarks/\w+\.py( [\w.-]+| '[^/]+')*", found["command"])
+    datetime.date.fromisoformat(found["date"])
+    assert re.match(r"Python 3\.\d+\.\d+, skcalrank ", found["environment"])
+    assert tables(name)
+    for table in tables(name):
+        assert {len(row) for row in table["rows"]} == {len(table["columns"])}
+
+
+def test_figures_of_the_readme_are_in_the_results():
+    for name, rows in marked_tables((ROOT / "README.md").read_text(encoding="utf-8")):
+        assert rows, f"a table must follow the comment about {name}"
+        shown = numbers("\n".join("|".join(row.split("|")[2:]) for row in rows))
+        measured = numbers(json.dumps(tables(name)))
+        assert shown, f"the table about {name} has no figures"
+        assert shown <= measured, f"{sorted(shown - measured)} are not in {RESULTS[name].name}"
+
+
+def test_marked_tables_are_found():
+    text = "<!-- figures: a_b -->\n| x | y |\n|---|---|\n| m@10 | .71 (−.02) |\n\n| z |\n"
+    assert list(marked_tables(text)) == [("a_b", ["| m@10 | .71 (−.02) |"])]
+    assert numbers(".71 (−.02), 1,200") == {0.71, 0.02, 1200.0}
