@@ -136,7 +136,11 @@ class Additive(NamedTuple):
 
 def combined(parts: Iterable[tuple[float, Additive]], constant: float = 0.0) -> Additive:
     """Return a constant plus numbers times sums."""
-    terms: tuple[dict[Any, float], ...] = ({}, {}, {}, {})
+    slopes: dict[Value, float] = {}
+    hinges: dict[Hinge, float] = {}
+    categories: dict[Category, float] = {}
+    missing: dict[str, float] = {}
+    terms: Any = (slopes, hinges, categories, missing)
     trees: list[tuple[float, Any]] = []
     for weight, part in parts:
         constant += weight * part.constant
@@ -144,7 +148,7 @@ def combined(parts: Iterable[tuple[float, Additive]], constant: float = 0.0) -> 
             for term, number in added.items():
                 sums[term] = sums.get(term, 0.0) + weight * number
         trees += [(weight * height, tree) for height, tree in part.trees]
-    return Additive(float(constant), *terms, tuple(trees))
+    return Additive(float(constant), slopes, hinges, categories, missing, tuple(trees))
 
 
 def check_finite(score: Additive) -> None:
