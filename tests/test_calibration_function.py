@@ -243,7 +243,7 @@ def test_display_draws_the_function():
     ("call", "message"),
     [
         (lambda: calibration_function("squared", "sort", "map", 3, -0.1), "eps must be finite"),
-        (lambda: calibration_function("squared", "sort", "map", 1, 0.1), "r=1"),
+        (lambda: calibration_function("squared", "sort", "map", 1, 0.1), "r must .* got 1"),
         (lambda: calibration_function("squared", "exact", "map", 3, 0.1), "pred must be one of"),
         (lambda: inconsistency_level("preference_hinge", "sort", PD, 3), "must be least squares"),
         (

@@ -270,7 +270,7 @@ BAD = [
     ({"loss": "hinge"}, "Unknown loss 'hinge'"),
     ({"measure": "ndgc"}, "Unknown measure 'ndgc'"),
     ({"measure": "kendall"}, "kendall has no score-based surrogate"),
-    ({"loss": "logistic", "eta": 0.5}, r"eta=0\.5 is below the largest target"),
+    ({"loss": "logistic", "eta": 0.5}, r"eta must be at least 1, the largest target, got 0\.5"),
     ({"loss": "pairwise_squared", "eta": 0.5}, r"no such option"),
     ({"loss": "squared_hinge", "threshold": 0}, "'threshold' .*Got 0"),
     ({"loss": "differentiable_hinge", "smoothing": 0.7}, r"\'smoothing\' .*Got 0\.7"),

@@ -242,7 +242,7 @@ def test_a_fold_that_outweighs_the_others(loss, rng):
     elif loss == "centered":
         queries = Queries.from_qid(qid[~large])
         centered = WithinQueries(X[~large], targets[~large], queries)
-        expected = pooled_moments(X[~large], centered.centred_targets(), centered.weight())
+        expected = pooled_moments(X[~large], centered.centered_targets(), centered.weight())
     else:
         expected = pooled_moments(X[~large], targets[~large])
     np.testing.assert_allclose(found.gram, expected.gram, rtol=1e-10, atol=1e-9)

@@ -136,7 +136,7 @@ BAD = [
     ({"fit_intercept": "yes"}, "'fit_intercept' parameter"),
     ({"loss": "hinge"}, "Unknown loss"),
     ({"measure": "kendall"}, "no score-based surrogate"),
-    ({"loss": Logistic(eta=0.1)}, "eta=0.1 is below"),
+    ({"loss": Logistic(eta=0.1)}, "eta must be at least 1.* got 0.1"),
 ]
 
 
