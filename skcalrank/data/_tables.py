@@ -128,7 +128,7 @@ def refuse_mixed_types(X: Any, columns: list[int]) -> None:
             kinds = " and ".join(sorted({type(value).__name__ for value in values}))
             raise ValueError(
                 f"Column {name!r} of X must hold either numbers or text, got {kinds}. Convert it, "
-                f"for example by X[{name!r}].astype(str)."
+                f"in pandas for example by X[{name!r}].astype(str)."
             ) from error
 
 
