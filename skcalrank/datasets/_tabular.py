@@ -324,7 +324,7 @@ def labels_and_queries(name, frame, columns: Columns, place=None):
     place.refuse(
         frame[columns.qid].isna(),
         columns.qid,
-        "has no value: the row has no query (in text NA, null and the like stand for no value)",
+        "has no value: the row has no query (in text, NA, null and the like are no value)",
     )
     labels = _labels(frame, columns.label, place) if columns.labelled else None
     return labels, frame[columns.qid].to_numpy()
