@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,18 @@ def ours_in_chunks(file):
     """Read chunks of whole queries, one after the other."""
     for chunk in ours(file, chunk_rows=20_000):
         del chunk
+
+
+def ours_as_integers(file):
+    """Read lines of whole numbers as integers."""
+    ours(file, dtype=np.int32)
+
+
+def of_gzip(file):
+    """Decompress and nothing more, which takes what zlib takes."""
+    with gzip.open(file) as packed:
+        while packed.read(1 << 20):
+            pass
 
 
 def ours_without_arrow(file):
@@ -106,8 +119,11 @@ def threads():
 #: What is done, to which file, with what imported before.
 TASKS = {
     "load_letor, with pyarrow": (ours, "a.txt", "skcalrank pyarrow.csv sklearn.datasets"),
-    "load_letor, of .gz": (ours, "a.txt.gz", "skcalrank pyarrow.csv sklearn.datasets"),
+    "load_letor, as integers": (ours_as_integers, "c.txt", "skcalrank pyarrow.csv"),
     "load_letor, in chunks": (ours_in_chunks, "a.txt", "skcalrank pyarrow.csv sklearn.datasets"),
+    "load_letor, of .gz": (ours, "a.txt.gz", "skcalrank pyarrow.csv sklearn.datasets"),
+    "load_letor, of .gz in chunks": (ours_in_chunks, "a.txt.gz", "skcalrank pyarrow.csv"),
+    "gzip, of .gz": (of_gzip, "a.txt.gz", ""),
     "load_letor, without pyarrow": (ours_without_arrow, "a.txt", "skcalrank sklearn.datasets"),
     "load_svmlight_file": (of_scikit_learn, "a.txt", "sklearn.datasets"),
     "XGBoost DMatrix": (of_xgboost, "a.txt", "xgboost"),
@@ -144,11 +160,15 @@ def write(folder, n_rows, n_features):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, n_features)).round(6)
     y, qid = rng.integers(0, 5, n_rows), np.arange(n_rows) // QUERY
-    with open(folder / "a.txt", "w") as ours, open(folder / "b.txt", "w") as without:
+    names = ("a.txt", "b.txt", "c.txt")
+    with ExitStack() as stack:
+        ours, without, whole = (stack.enter_context(open(folder / name, "w")) for name in names)
         for label, query, row in zip(y, qid, X.tolist()):
             features = " ".join(f"{j}:{value:.6f}" for j, value in enumerate(row, 1))
             ours.write(f"{label} qid:{query} {features}\n")
             without.write(f"{label} {features}\n")
+            counts = " ".join(f"{j}:{100 * value:.0f}" for j, value in enumerate(row, 1))
+            whole.write(f"{label} qid:{query} {counts}\n")
     sizes = np.bincount(qid)
     (folder / "b.txt.query").write_text("\n".join(map(str, sizes)))
     with open(folder / "a.txt", "rb") as plain, gzip.open(folder / "a.txt.gz", "wb", 6) as packed:

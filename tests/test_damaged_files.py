@@ -68,7 +68,7 @@ def test_text_in_another_encoding(name, tmp_path):
     if name == "table":
         pytest.importorskip("pandas")
     (tmp_path / file).write_bytes(text.encode() + "caf\u00e9\n".encode("latin-1"))
-    line = "" if name == "table" else f", line {text.count(chr(10)) + 1} is no text in UTF-8"
+    line = "" if name == "table" else f", line {text.count(chr(10)) + 1} is not text in UTF-8"
     with pytest.raises(ValueError, match=re.escape(f"{file}{line}")):
         read(tmp_path / file)
 

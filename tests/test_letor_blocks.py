@@ -1,7 +1,10 @@
 """All parsers of LETOR lines give the same data, or the same error."""
 
+import bz2
 import gzip
+import lzma
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -90,6 +93,7 @@ def test_same_number_by_arrow(number, line, tmp_path, monkeypatch):
     assert by_arrow == outcome(load_letor, path)
 
 
+PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 PLAIN = b"2 qid:7 1:0.5 2:1e-3 # docid = a\n0 qid:7 1:-1 2:.25\r\n1 qid:8 1:3 2:4 \n"
 
 
@@ -138,6 +142,28 @@ def test_members_of_gzip_files(chunk_rows, tmp_path, monkeypatch):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"cannot read .*a\.txt\.gz: "):
             list(load_letor(path, chunk_rows=chunk_rows))
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_threads_that_decompress_end_with_the_iterator(suffix, tmp_path):
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(PACKERS[suffix]("".join(f"1 qid:{i} 1:{i}\n" for i in range(9999)).encode()))
+    before = threading.active_count()
+    chunks = load_letor(path, chunk_rows=1)
+    assert next(chunks).qid.tolist() == [0]
+    assert threading.active_count() > before
+    chunks.close()
+    assert threading.active_count() == before
+
+
+def test_files_are_decompressed_where_no_thread_starts(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("can't start new thread")
+
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(PLAIN))
+    monkeypatch.setattr("skcalrank.datasets._files.ThreadPoolExecutor.submit", refuse)
+    assert load_letor(path).y.tolist() == [2, 0, 1]
 
 
 @pytest.mark.parametrize("chunk_rows", [None, 1])

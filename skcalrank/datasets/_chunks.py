@@ -41,6 +41,6 @@ def refuse_cut_queries(qid, seen: set, where):
     if again:
         raise ValueError(
             f"{where}: query {min(again)!r} was in an earlier chunk. Chunks hold whole queries, "
-            "so all rows of a query must stand together: sort the file by query, or read it whole."
+            "so all rows of a query must be adjacent: sort the file by query, or read it whole."
         )
     seen |= names

@@ -179,7 +179,7 @@ def read_text(path: Path) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}, line {line} is no text in UTF-8: {error}.") from error
+        raise ValueError(f"{path}, line {line} is not text in UTF-8: {error}.") from error
 
 
 def to_float(text: str) -> float:

@@ -71,7 +71,7 @@ def load_table(
         columns that hold numbers or categories; others are left out with a warning.
     chunk_rows : int, default=None
         Read a file in chunks of about so many rows, each up to where a query ends; all rows of a
-        query must then stand together, and features be numbers. None reads all rows.
+        query must then be adjacent, and features must be numbers. None reads all rows.
 
     Returns
     -------

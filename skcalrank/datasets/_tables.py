@@ -78,7 +78,7 @@ def load_label_ranking(
         If there is no such file.
     ValueError
         If there is no column of orders, columns have no name or the same, or a line is malformed:
-        its number of cells, a feature that is no finite number in a column that is not
+        its number of cells, a feature that is not a finite number in a column that is not
         categorical, a name in `categorical` that is not a feature, an item ranked twice or not in
         ``item_names``, an order with ``<``.
 
@@ -199,8 +199,8 @@ def _check_items(cells):
     for where, cell in cells:
         if "<" in cell:
             raise ValueError(
-                f"{where}: {cell!r} holds '<'. Orders stand best first, as in a>b; if it is part "
-                "of a name, give item_names."
+                f"{where}: {cell!r} holds '<'. Orders are written best first, as in a>b; if it "
+                "is part of a name, pass item_names."
             )
 
 
