@@ -17,6 +17,7 @@ _NOT_TEXT = (
     nodes.FixedTextElement,
     nodes.reference,
     nodes.title,
+    nodes.term,
     nodes.citation,
     nodes.math,
     nodes.comment,

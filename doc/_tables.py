@@ -27,11 +27,10 @@ def _spans(row):
 
 
 def _label(cell, header):
-    text = header.astext().strip()
-    if text and cell.astext().strip():
-        label = nodes.inline("", f"{text}: ", classes=["sk-label"])
-        first = cell.next_node(nodes.TextElement)
-        first.insert(0, label)
+    if header.astext().strip() and cell.astext().strip():
+        words = header.next_node(nodes.TextElement).deepcopy().children
+        label = nodes.inline("", "", *words, nodes.Text(": "), classes=["sk-label"])
+        cell.next_node(nodes.TextElement).insert(0, label)
 
 
 def mark_tables(app, doctree, _docname):

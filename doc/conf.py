@@ -41,6 +41,7 @@ extensions = [
     "_offline",
     "_tables",
 ]
+default_role = "literal"
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst", "sg_execution_times.rst"]
 
