@@ -99,7 +99,7 @@ class _QuerySplitter:
         return f"{type(self).__name__}({params})"
 
 
-def _queries_of(X, y, qid) -> Queries:
+def _queries_of(X: Any, y: Any, qid: ArrayLike | None) -> Queries:
     qid = carried_qid(y, qid)
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     check_consistent_length(X, y)
@@ -146,7 +146,7 @@ class QueryKFold(_QuerySplitter):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _splitter(self):
+    def _splitter(self) -> Any:
         # Some tools seed every splitter that they are given, shuffling or not.
         seed = self.random_state if self.shuffle else None
         return KFold(self.n_splits, shuffle=self.shuffle, random_state=seed)
@@ -184,7 +184,7 @@ class QueryShuffleSplit(_QuerySplitter):
         self.train_size = train_size
         self.random_state = random_state
 
-    def _splitter(self):
+    def _splitter(self) -> Any:
         return ShuffleSplit(**vars(self))
 
 

@@ -63,7 +63,7 @@ def test_contrast():
     # The gray of WCAG's own explanation that just passes on white, and one that does not.
     assert check_pages.contrast("#767676", "#fff") >= check_pages.LEAST_CONTRAST
     assert check_pages.contrast("#777777", "#fff") < check_pages.LEAST_CONTRAST
-    sheet = "html{--pst-color-a:#111}html[data-theme=dark]{--pst-color-b:var(--pst-color-a)}"
+    sheet = "html{--pst-color-a:#111}/* b */html[data-theme=dark]{--pst-color-b:var(--pst-color-a)}"
     assert check_pages.resolved("b", check_pages.variables([sheet], "dark")) == "#111"
     code = (
         'html[data-theme="light"] .highlight { background: #fefefe; color: #080808 }\n'

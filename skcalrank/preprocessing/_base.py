@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
 
 from ..data import (
     ArrayLike,
@@ -43,7 +44,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
     __metadata_request__fit = {"qid": True}
     __metadata_request__transform = {"qid": True}
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.requires_fit = False
@@ -137,7 +138,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
     def _transformed(self, X: Floats, queries: Queries) -> Floats:
         """Return the columns of validated rows."""
 
-    def _check(self, X, qid, reset):
+    def _check(self, X: Any, qid: ArrayLike | None, reset: bool) -> tuple[Any, Queries]:
         """Return validated rows and their queries."""
         name = type(self).__name__
         self._check_params()

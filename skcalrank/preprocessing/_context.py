@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import OWN_ERROR, ArrayLike, Floats, Queries
+from ..data import OWN_ERROR, Array, ArrayLike, Floats, Queries
 from ._base import QueryTransformer, spread
 
 STATISTICS = ("mean", "std", "min", "max", "size")
@@ -61,7 +61,7 @@ class QueryContext(QueryTransformer):
     (200,)
     """
 
-    _parameter_constraints: ClassVar[dict] = {"statistics": OWN_ERROR}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"statistics": OWN_ERROR}
 
     def __init__(self, statistics: Sequence[str] = ("mean", "std", "max", "size")) -> None:
         self.statistics = statistics
@@ -86,7 +86,7 @@ class QueryContext(QueryTransformer):
         ]
         return np.concatenate([names, *columns]).astype(object)
 
-    def _check_params(self):
+    def _check_params(self) -> None:
         known = isinstance(self.statistics, (list, tuple)) and self.statistics
         if not known or not set(map(str, self.statistics)) <= set(STATISTICS):
             raise ValueError(
@@ -94,13 +94,13 @@ class QueryContext(QueryTransformer):
                 f"got {self.statistics!r}."
             )
 
-    def _transformed(self, X, queries):
+    def _transformed(self, X: Array, queries: Queries) -> Array:
         found = statistics_of(queries.group(X).astype(float), queries, self.statistics)
         columns = [queries.ungroup(spread(each, queries)) for each in found]
         return np.hstack([X, *(column.astype(X.dtype) for column in columns)])
 
 
-def statistics_of(X, queries: Queries, names) -> list[Floats]:
+def statistics_of(X: Floats, queries: Queries, names: Sequence[str]) -> list[Floats]:
     """Statistics of each query, of shape (n_queries, d), of rows in grouped order."""
     first = queries.ptr[:-1]
     known = ~np.isnan(X)
@@ -109,7 +109,7 @@ def statistics_of(X, queries: Queries, names) -> list[Floats]:
     found["min"] = np.fmin.reduceat(X, first, axis=0)
     found["max"] = np.fmax.reduceat(X, first, axis=0)
 
-    def total(values):
+    def total(values: Floats) -> Any:
         return np.add.reduceat(np.where(known, values, 0.0), first, axis=0)
 
     if {"mean", "std"} & set(names):

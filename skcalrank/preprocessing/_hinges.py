@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from ..data import (
@@ -67,12 +68,12 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
            [1. , 1. ]])
     """
 
-    _parameter_constraints: ClassVar[dict] = {"n_knots": [Integers(2)]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"n_knots": [Integers(2)]}
 
     def __init__(self, n_knots: int = 5) -> None:
         self.n_knots = n_knots
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
@@ -149,6 +150,6 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
             dtype=object,
         )
 
-    def _checked(self, X, reset):
+    def _checked(self, X: Any, reset: bool) -> Any:
         refuse_lazy(type(self).__name__, X=X)
         return checked_features(self, X, reset=reset, **x_checks(self)).astype(float, copy=False)

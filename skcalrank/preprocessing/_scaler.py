@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Floats, Queries, check_params, one_of, safe_divide, scale_of
+from ..data import Array, Floats, Ints, Queries, check_params, one_of, safe_divide, scale_of
 from ._base import QueryTransformer, spread
 from ._context import statistics_of
 
@@ -59,15 +59,17 @@ class QueryScaler(QueryTransformer):
     (200,)
     """
 
-    _parameter_constraints: ClassVar[dict] = {"method": [one_of("standard", "minmax", "rank")]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "method": [one_of("standard", "minmax", "rank")]
+    }
 
     def __init__(self, method: str = "standard") -> None:
         self.method = method
 
-    def _check_params(self):
+    def _check_params(self) -> None:
         check_params(self)
 
-    def _transformed(self, X, queries):
+    def _transformed(self, X: Array, queries: Queries) -> Array:
         values = queries.group(X).astype(float)
         # In units of the largest where sums and differences would leave the range.
         largest = np.fmax.reduceat(np.abs(values), queries.ptr[:-1], axis=0)
@@ -93,7 +95,7 @@ def _ranks(X: Floats, queries: Queries) -> Floats:
     return np.column_stack([_ranks_of(column, codes) for column in X.T])
 
 
-def _ranks_of(values, codes):
+def _ranks_of(values: Floats, codes: Ints) -> Floats:
     # Missing values come last in their query.
     order = np.lexsort((values, codes))
     by_rank, query = values[order], codes[order]

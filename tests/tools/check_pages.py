@@ -163,7 +163,8 @@ def contrast(one: str, other: str) -> float:
 def variables(sheets: list[str], theme: str) -> dict[str, str]:
     """Return the variables of colors in a theme; what is declared later holds."""
     found: dict[str, str] = {}
-    for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", "\n".join(sheets)):
+    sheet = re.sub(r"/\*.*?\*/", "", "\n".join(sheets), flags=re.S)
+    for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", sheet):
         names = {each.strip().replace('"', "") for each in selectors.split(",")}
         if names & {"html", ":root", f"html[data-theme={theme}]"}:
             found |= dict(re.findall(r"--pst-color-([\w-]+):\s*([^;}]+)", body))
