@@ -1,8 +1,7 @@
-"""Learning to rank with surrogate losses proved consistent for the measure you name.
+"""Learning to rank with surrogate losses that are proved consistent for the measure you name.
 
-"Calibrated" is meant here as in learning theory: Fisher-consistent, i.e. minimising the
-surrogate leads to the best possible value of the measure. It does not mean that scores
-are probabilities.
+"Calibrated" has the meaning of learning theory, Fisher-consistent: minimizing the surrogate loss
+leads to the best possible value of the measure. It does not mean that scores are probabilities.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def _call_step(step, method, *args, **taken):
 
 
 def _of_last(method: str) -> Callable[[Method], Method]:
-    """Return a decorator of a method that is there if the last step has it."""
+    """Return a decorator that makes a method available if the last step has it."""
     return available_if(lambda self: hasattr(self.steps[-1][1], method))
 
 

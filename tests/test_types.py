@@ -1,4 +1,4 @@
-"""Annotations of what is public, and a program of a user that a type checker reads."""
+"""Type annotations of the public API."""
 
 import ast
 import importlib

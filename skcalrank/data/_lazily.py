@@ -1,4 +1,4 @@
-"""Properties that are computed when first read, and methods that exist under a condition."""
+"""A lock-free replacement of ``functools.cached_property``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     lazy_property = cached_property
 
+    # Methods have their own types, where scikit-learn's decorator leaves Any.
     def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]: ...
 else:
     from sklearn.utils.metaestimators import available_if as available_if
