@@ -63,9 +63,6 @@ def judged() -> skcalrank.PreferenceTarget:
     return skcalrank.sample_comparisons(y, qid, n_comparisons=3000, random_state=0)
 
 
-# -- rankers ---------------------------------------------------------------------------------
-
-
 def rankers_of_one_measure() -> None:
     X, y, qid = made()
     every: list[rankers.ScoreRanker] = [
@@ -177,15 +174,9 @@ def rankers_of_tables() -> None:
 
 
 def every_ranker() -> None:
-    for name, cls in testing.all_rankers():
-        ranker: rankers.BaseRanker = cls()
-        assert name
-        assert_type(ranker.n_items_ if hasattr(ranker, "items_") else None, int | None)
-    failed = testing.expected_failed_checks(skcalrank.NDCGRanker())
-    assert_type(failed, dict[str, str])
-
-
-# -- data ------------------------------------------------------------------------------------
+    first: rankers.BaseRanker = testing.all_rankers()[0][1]()
+    assert first
+    assert_type(testing.expected_failed_checks(skcalrank.NDCGRanker()), dict[str, str])
 
 
 def targets() -> None:
@@ -212,7 +203,6 @@ def targets() -> None:
 def data_sets(folder: Path) -> None:
     found = made()
     assert_type(found, datasets.RankingData)
-    assert_type(found.law.bayes_value("ndcg@5"), Any)
     X, y, qid = found
     assert_type((X, y, qid), tuple[Any, NDArray[Any], NDArray[Any]])
     assert_type(skcalrank.load_digits_queries(3, 5), datasets.RankingData)
@@ -234,9 +224,7 @@ def data_sets(folder: Path) -> None:
     for chunk in skcalrank.load_table(table, chunk_rows=2):
         assert_type(chunk, datasets.RankingData)
     readers: list[Callable[[str], datasets.LabelRankingData]] = [
-        skcalrank.load_label_ranking,
-        skcalrank.load_preflib,
-        skcalrank.load_sushi,
+        *(skcalrank.load_label_ranking, skcalrank.load_preflib, skcalrank.load_sushi)
     ]
     films: list[Callable[[str], datasets.MovieLensData]] = [skcalrank.load_movielens]
     assert readers + films
@@ -252,31 +240,17 @@ def splits() -> None:
         assert_type(splitter.get_n_splits(), int)
 
 
-# -- measures and comparisons ----------------------------------------------------------------
-
-
 def functions() -> None:
     X, y, qid = made()
     for metric in (
-        metrics.auc_score,
-        metrics.average_precision_score,
-        metrics.f1_at_k_score,
-        metrics.hit_at_k_score,
-        metrics.precision_at_k_score,
-        metrics.r_precision_score,
-        metrics.rbp_score,
-        metrics.recall_at_k_score,
-        metrics.reciprocal_rank_score,
+        *(metrics.auc_score, metrics.average_precision_score, metrics.f1_at_k_score),
+        *(metrics.hit_at_k_score, metrics.precision_at_k_score, metrics.r_precision_score),
+        *(metrics.rbp_score, metrics.recall_at_k_score, metrics.reciprocal_rank_score),
     ):
         assert_type(metric(y, X[:, 0], qid=qid, relevance_level=1.0), float)
     for other in (
-        metrics.dcg_score,
-        metrics.err_score,
-        metrics.eru_score,
-        metrics.kendall_score,
-        metrics.ndcg_score,
-        metrics.pairwise_disagreement_loss,
-        metrics.spearman_score,
+        *(metrics.dcg_score, metrics.err_score, metrics.eru_score, metrics.kendall_score),
+        *(metrics.ndcg_score, metrics.pairwise_disagreement_loss, metrics.spearman_score),
     ):
         assert_type(other(y, X[:, 0], qid=qid), float)
     assert_type(metrics.ndcg_score(y, X[:, 0], qid=qid, k=5, average=False), Floats)
@@ -358,14 +332,13 @@ def objects() -> None:
 
 
 def surrogates() -> None:
+    falls: Callable[[Any], Any] = lambda x: np.exp(-x)  # noqa: E731
     twice: Callable[[Any], Any] = lambda v: 2.0 * np.ones_like(v)  # noqa: E731
     every: list[losses.Loss] = [
         *(losses.BregmanKL(), losses.BregmanLogistic(), losses.DifferentiableHinge()),
         *(losses.Exponential(), losses.Logistic(), losses.Squared(), losses.SquaredHinge()),
         *(losses.PairwiseExponential(), losses.PairwiseLogistic(), losses.PairwiseSquared()),
-        losses.PairwiseTemplate(
-            lambda x: np.exp(-x), lambda x: -np.exp(-x), lambda x: np.exp(-x), name="steps"
-        ),
+        losses.PairwiseTemplate(falls, lambda x: -np.exp(-x), falls, name="steps"),
         losses.BregmanTemplate((np.square, lambda v: 2.0 * v, twice), (np.exp, np.exp, np.log)),
         losses.get_loss("logistic", eta=2.0),
     ]
@@ -394,12 +367,8 @@ def prediction_maps() -> None:
 def structures() -> None:
     comparisons = judged()
     for structure in (
-        aggregation.borda,
-        aggregation.bradley_terry,
-        aggregation.mean_log_odds,
-        aggregation.principal_eigenvector,
-        aggregation.thurstone_mosteller,
-        aggregation.win_rate,
+        *(aggregation.borda, aggregation.bradley_terry, aggregation.mean_log_odds),
+        *(aggregation.principal_eigenvector, aggregation.thurstone_mosteller, aggregation.win_rate),
     ):
         assert_type(structure(comparisons), Floats)
     assert_type(aggregation.log_odds(comparisons), list[Any])
@@ -435,9 +404,6 @@ def theory() -> None:
     assert_type(report.equal_share, float)
     assert calibration.CONDITIONS
     assert calibration.SURROGATES
-
-
-# -- tools -----------------------------------------------------------------------------------
 
 
 def steps() -> None:
@@ -510,15 +476,12 @@ def pictures() -> None:
     at_k = displays.MeasureAtKDisplay.from_estimator(ranker, X, y, qid=qid, k=3)
     assert_type(at_k, displays.MeasureAtKDisplay)
     assert_type(at_k.plot(), displays.MeasureAtKDisplay)
-    assert_type(
-        displays.ComparisonDisplay.from_comparison(found, kind="means"), displays.ComparisonDisplay
-    )
-    assert_type(
-        displays.QueryDifferenceDisplay.from_comparison(found), displays.QueryDifferenceDisplay
-    )
-    assert_type(
-        displays.ContributionDisplay.from_estimator(ranker, X, 0, 1), displays.ContributionDisplay
-    )
+    means = displays.ComparisonDisplay.from_comparison(found, kind="means")
+    assert_type(means, displays.ComparisonDisplay)
+    queries = displays.QueryDifferenceDisplay.from_comparison(found)
+    assert_type(queries, displays.QueryDifferenceDisplay)
+    parts = displays.ContributionDisplay.from_estimator(ranker, X, 0, 1)
+    assert_type(parts, displays.ContributionDisplay)
     values: Mapping[str, list[list[float]]] = {"a": [[0.2, 0.1], [0.1, 0.1]]}
     curve = displays.RegretCurveDisplay.from_results([10, 100], values)
     assert_type(curve.slopes, dict[str, float])
