@@ -26,6 +26,7 @@ from ._options import (
     add_reading,
     add_relevance_level,
     add_transform,
+    listed,
     word,
 )
 from ._shared import COMPARE_RANKERS, MEASURES, RUN_MEASURES, TREC_MEASURES
@@ -50,16 +51,16 @@ def _add_compare(commands):
         commands,
         compare,
         "Compare rankers, models, scores or runs, with paired tests corrected for their number.",
-        "With one file, rankers are cross-validated on it. With TRAIN and TEST, they are fitted\n"
-        "to the first and measured on the second. Models, and scores of other systems, are\n"
-        "measured on TEST, with or without rankers beside them.\n\n"
+        "With one file, rankers are cross-validated on it. With TRAIN and TEST, they are\n"
+        "fitted to the first and measured on the second. Models, and scores of other\n"
+        "systems, are measured on TEST, with or without rankers beside them.\n\n"
         f"{ABOUT_MEASURES}{ABOUT_RANKERS}{ABOUT_PEERS}\n{ABOUT_FILES}\n"
         "examples:\n  skcalrank compare all.parquet --rankers ndcg auto\n"
         "  skcalrank compare train.txt test.txt.gz --relevance-level 1 \\\n"
         "      --measures ndcg@10 map --rankers ndcg,map,ndcg+trees,lightgbm\n"
         "  skcalrank compare test.txt --models a.skops b.skops --scores bm25.txt \\\n"
         "      --report report.html table.tex\n"
-        "  skcalrank compare --runs bm25.run mine.run --qrels qrels.txt --measures map bpref\n",
+        "  skcalrank compare --runs bm25.run mine.run --qrels qrels.txt --measures map\n",
     )
     add_names(parser, measures=MEASURES, rankers=COMPARE_RANKERS)
     _add_systems(parser)
@@ -200,12 +201,13 @@ def _add_evaluate(commands):
         commands,
         evaluate,
         "Measure a model, scores or a TREC run against labels, with standard errors.",
-        f"{ABOUT_MEASURES}measures of runs: {' '.join(RUN_MEASURES)};\n"
+        f"{ABOUT_MEASURES}measures of runs:\n{listed(RUN_MEASURES)}\n"
         f"  default: {' '.join(TREC_MEASURES)}\n\n"
-        "For runs, documents without a judgment are not relevant. Judged documents that were not\n"
-        "retrieved count among the relevant ones and in the ideal ranking. Documents with equal\n"
-        "scores are sorted by name from Z to A, as in trec_eval, whose ndcg uses --gain linear.\n"
-        "Equal scores of a model count the exact mean over all their orders.\n\n"
+        "For runs, documents without a judgment are not relevant. Judged documents that\n"
+        "were not retrieved count among the relevant ones and in the ideal ranking.\n"
+        "Documents with equal scores are sorted by name from Z to A, as in trec_eval,\n"
+        "whose ndcg uses --gain linear. Equal scores of a model count the exact mean over\n"
+        "all their orders.\n\n"
         f"{ABOUT_FILES}\n{ABOUT_CHUNKS}\n"
         "examples:\n  skcalrank evaluate ndcg.skops test.txt --measures ndcg@10 spearman\n"
         "  skcalrank evaluate --scores scores.txt test.txt --relevance-level 1\n"

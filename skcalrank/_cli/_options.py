@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from textwrap import fill
 
 from ..data import WHOLE_BYTES
@@ -12,30 +13,38 @@ from ._rankers import AUTO, PEERS, RANKERS, REGRESSORS
 from ._readers import RATIO
 from ._transforms import TRANSFORMS
 
+
+def listed(words: Iterable[str]) -> str:
+    """Return names as indented lines of a help page."""
+    return fill(" ".join(words), 78, initial_indent="  ", subsequent_indent="  ")
+
+
 ABOUT_MEASURES = f"""\
 measures; most of them take a cutoff, as in ndcg@10:
-{fill(" ".join(get_scorer_names()), 100, initial_indent="  ", subsequent_indent="  ")}
+{listed(get_scorer_names())}
 """
 ABOUT_RANKERS = f"""\
 rankers, each named after the measure that it is trained for:
   {" ".join(RANKERS)}
-  They are linear, fitted by least squares in closed form. Append @k for a cutoff, as in
-  ndcg@5 (ndcg is ndcg@10); and for another regressor {" or ".join(f"+{n}" for n in REGRESSORS)}.
-  {AUTO} mixes linear models and boosted trees: slower, and mostly the best."""
+  They are linear, fitted by least squares in closed form. Append @k for a
+  cutoff, as in ndcg@5 (ndcg is ndcg@10), and {" or ".join(f"+{n}" for n in REGRESSORS)} for another
+  regressor. {AUTO} mixes linear models and boosted trees: slower, and mostly the
+  best."""
 ABOUT_PEERS = f"\n  {' and '.join(PEERS)}: rankers of these packages, if installed\n"
 ABOUT_FILES = f"""\
 the file format is inferred from the suffix:
-  {", ".join(TABLES)} (text also with .gz, .bz2 or .xz) are tables with named columns, for
-  which pandas and pyarrow are needed. Features are the columns of numbers; fit and
-  compare also take columns of text, which linear rankers encode as indicators.
-  All other files hold LETOR/svmlight lines 'relevance qid:Q feature:value ...', plain or
-  with .gz, .bz2 or .xz. If the lines have no qid, the sizes of the queries are read from a
-  file NAME.query beside it.
+  {", ".join(TABLES)} (text also with .gz, .bz2 or .xz) are tables
+  with named columns, for which pandas and pyarrow are needed. Features are the
+  columns of numbers; fit and compare also take columns of text, which linear
+  rankers encode as indicators. All other files hold LETOR/svmlight lines
+  'relevance qid:Q feature:value ...', plain or with .gz, .bz2 or .xz. If the
+  lines have no qid, the sizes of the queries are read from a file NAME.query
+  beside it.
 """
 ABOUT_CHUNKS = f"""\
 Files above {WHOLE_BYTES >> 20} MB ({WHOLE_BYTES // RATIO >> 20} MB if compressed) are read in \
-chunks, for which all rows of a query
-must be consecutive.
+chunks, for which all rows
+of a query must be consecutive.
 """
 
 
@@ -66,7 +75,7 @@ def add_command(commands, run, text, epilog):
     parser = commands.add_parser(
         run.__name__,
         help=text,
-        description=text,
+        description=fill(text, 80),
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

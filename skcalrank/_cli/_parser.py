@@ -17,7 +17,7 @@ _EXAMPLES = """\
 examples:
   skcalrank demo
   skcalrank compare all.parquet
-  skcalrank compare train.txt test.txt --relevance-level 1 --rankers ndcg map lightgbm
+  skcalrank compare train.txt test.txt --rankers ndcg auto lightgbm
   skcalrank fit train.txt --model ndcg.skops --ranker ndcg@10
   skcalrank predict ndcg.skops test.txt > scores.txt
   skcalrank evaluate ndcg.skops test.txt --measures ndcg@10
@@ -43,8 +43,8 @@ def _make_parser():
     as_module = Path(sys.argv[0]).name == "__main__.py"
     parser = _Parser(
         prog="python -m skcalrank" if as_module else "skcalrank",
-        description="Learning to rank with surrogate losses that are proved consistent for the "
-        "measure that you name.",
+        description="Learning to rank with surrogate losses that are proved consistent for\n"
+        "the measure that you name.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -265,10 +265,10 @@ def test_terminal_that_knows_ascii_only(monkeypatch, files):
 
 @pytest.mark.parametrize("command", [[], ["demo"], ["compare"]])
 def test_help(capsys, monkeypatch, command):
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "80")
     out = run(capsys, *command, "--help")
     assert "example" in out
-    assert max(map(len, out.split("\n"))) <= 100
+    assert max(map(len, out.split("\n"))) <= 80
 
 
 def test_version_from_the_shell():

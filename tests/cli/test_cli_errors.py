@@ -289,7 +289,7 @@ def test_nobody_reads(path, model):
 
 @pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "info"])
 def test_help(capsys, monkeypatch, command):
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "80")
     out = run(capsys, command, "--help")
     assert "example" in out
-    assert max(map(len, out.split("\n"))) <= 100
+    assert max(map(len, out.split("\n"))) <= 80
