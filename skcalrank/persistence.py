@@ -17,14 +17,14 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
 from stat import S_IMODE, S_ISREG
-from typing import Any
+from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import sklearn
@@ -173,7 +173,7 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
 
 
 @contextmanager
-def complete_file(path, mode, **options):
+def complete_file(path: str | Path, mode: str, **options: Any) -> Iterator[IO[Any]]:
     """Open a file for writing that replaces the file at `path` when it is complete.
 
     The new file keeps the mode of the replaced one. After an error, the file at `path` is
@@ -201,7 +201,7 @@ def complete_file(path, mode, **options):
         part.unlink(missing_ok=True)
 
 
-def _status(path):
+def _status(path: str | Path) -> os.stat_result | None:
     """Return the status of an existing file, or None; raise if it is write-protected."""
     try:
         status = os.stat(path)
@@ -212,7 +212,7 @@ def _status(path):
     return status
 
 
-def _new_file(part, path, mode, options):
+def _new_file(part: Path, path: str | Path, mode: str, options: dict[str, Any]) -> IO[Any]:
     """Open the new file `part`; errors name `path` instead."""
     try:
         return open(part, mode.replace("w", "x"), **options)
@@ -220,14 +220,14 @@ def _new_file(part, path, mode, options):
         raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
-def _header(ranker, notes) -> dict:
+def _header(ranker: Any, notes: dict[str, Any]) -> dict[str, Any]:
     # Imported late, since the package imports this module.
     version = import_module(__package__).__version__
     name = f"{type(ranker).__module__}.{type(ranker).__qualname__}"
     return dict(zip(_KEYS, (FORMAT, name, version, sklearn.__version__, notes)))
 
 
-def _lean(thing):
+def _lean(thing: Any) -> Any:
     """Return an object in which no estimator has an `eval_set` or names of queries seen."""
     if isinstance(thing, FitRecord):
         return thing.without_names()
@@ -304,7 +304,7 @@ def read_header(path: str | Path) -> dict[str, Any]:
     return header
 
 
-def _check_sizes(archive):
+def _check_sizes(archive: ZipFile) -> None:
     """Raise for texts in an archive whose unpacked size is suspiciously large."""
     for text in archive.infolist():
         # For comparison: the text of a scikit-learn forest is compressed to a sixtieth.
@@ -313,7 +313,7 @@ def _check_sizes(archive):
             raise ValueError(f"its {text.filename!r} has {text.file_size:,} bytes")
 
 
-def _check_types(header):
+def _check_types(header: dict[str, Any]) -> None:
     for key in _KEYS[1:]:
         kind = dict if key == "notes" else str
         if not isinstance(header[key], kind):
@@ -396,7 +396,7 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> Any:
     return ranker
 
 
-def _is_ours(name) -> bool:
+def _is_ours(name: str) -> bool:
     """Return whether a name is a class of skcalrank, or another type that models contain."""
     if _HARMLESS.fullmatch(name):
         return True

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from scipy.special import expit
 
-from ..data import Floats, PreferenceTarget, check_alpha, check_option, safe_divide
+from ..data import Bools, Floats, PreferenceTarget, check_alpha, check_option, safe_divide
 from ._graph import components, n_components, solve_laplacian
 from ._judgments import tally_of
-from ._tally import check_iteration, solve_in_parts, warn_of
+from ._tally import Tally, check_iteration, solve_in_parts, warn_of
 
 # Prior knowledge about the scores: so many of them, of this precision.
 _KNOWN, _PRECISION = 2.0, 3.0
 
 #: Penalty for queries whose likelihood has no maximum: a normal prior of standard deviation 3.2.
 FALLBACK_ALPHA = 0.1
+
+
+#: Logarithms of precisions, and of what they are estimated to be.
+_Logarithms: TypeAlias = tuple[Floats, Floats]
 
 
 def bradley_terry(
@@ -106,18 +112,20 @@ def bradley_terry(
             f"never meet, the others: alpha={FALLBACK_ALPHA} is used. Set alpha='auto' or > 0.",
         )
 
-    def solve(part, ids, _):
+    def solve(part: Tally, ids: slice, _: slice) -> tuple[Floats, Bools]:
         return _newton(part, penalty[ids], tol, max_iter, learned)
 
     return tally.in_rows(solve_in_parts(tally, solve, max_iter))
 
 
-def _newton(part, penalty, tol, max_iter, learned):
+def _newton(
+    part: Tally, penalty: Floats, tol: float, max_iter: int, learned: bool
+) -> tuple[Floats, Bools]:
     """Return the scores of the queries of a part, and whether each query has converged."""
     queries, edges, total = part.queries, part.incidence, part.wins + part.losses
     scores = np.zeros(queries.n_rows)
     moved = np.ones(queries.n_queries)
-    before = last = None
+    last: _Logarithms | None = None
     for _ in range(max_iter):
         gap, ridge = edges @ scores, queries.repeat(penalty)
         win, lose = expit(gap), expit(-gap)
@@ -145,7 +153,7 @@ def _newton(part, penalty, tol, max_iter, learned):
     return scores - means, moved <= tol
 
 
-def _secant(before, last, change):
+def _secant(before: _Logarithms | None, last: _Logarithms, change: Floats) -> Floats:
     """Return the change of the logarithm of each precision toward the fixed point of its estimate.
 
     `before` and `last` are pairs of logarithms, of precisions and of their estimates. When scores
@@ -160,7 +168,7 @@ def _secant(before, last, change):
     return np.where(change < 0.1, np.clip(rest / np.clip(-slope, 0.1, 1.0), -1.0, 1.0), rest)
 
 
-def _precision(part, scores, penalty):
+def _precision(part: Tally, scores: Floats, penalty: Floats) -> Floats:
     """Return the estimated precision of the scores of each query, given a previous estimate."""
     gap = part.incidence @ scores
     curvature = (part.wins + part.losses) * expit(gap) * expit(-gap)

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, overload
 
 import numpy as np
 
-from ..data import ClickSessions, Floats, safe_divide
+from ..data import ClickSessions, Floats, Ints, safe_divide
 
 
 class CascadeEstimate(NamedTuple):
@@ -104,7 +104,7 @@ def cascade(
     return CascadeEstimate(p, clicks, examinations, error)
 
 
-def _overall(clicks, examinations, sessions):
+def _overall(clicks: Ints, examinations: Ints, sessions: ClickSessions) -> Floats:
     """Return the ratio of clicks to examinations over the query of each row."""
     queries = sessions.queries()
     total = queries.sum(queries.group(examinations))

@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 
 from ..data import Floats, PreferenceTarget, safe_divide
 from ._judgments import tally_of
+from ._tally import Tally
 
 
 def mean_adjacency(y: PreferenceTarget, *, sparse: bool = False) -> list[Any]:
@@ -205,12 +206,12 @@ def mean_log_odds(
     return tally.in_rows(tally.incidence.T @ tally.log_odds(c, conditional) / _opponents(tally))
 
 
-def _opponents(tally):
+def _opponents(tally: Tally) -> Floats:
     """Return the number of other documents of the query, but at least 1."""
     return tally.queries.repeat(np.maximum(tally.queries.sizes - 1, 1))
 
 
-def _matrices(tally, upper, lower, sparse):
+def _matrices(tally: Tally, upper: Floats, lower: Floats, sparse: bool) -> list[Any]:
     """Return one matrix per query, given its entries (first, second) and (second, first)."""
     if sparse:
         return _sparse_matrices(tally, upper, lower)
@@ -224,7 +225,7 @@ def _matrices(tally, upper, lower, sparse):
     return [part.reshape(n, n) for part, n in zip(np.split(cells, ptr[1:-1]), sizes)]
 
 
-def _sparse_matrices(tally, upper, lower):
+def _sparse_matrices(tally: Tally, upper: Floats, lower: Floats) -> list[Any]:
     """Return the same as CSR matrices."""
     ends = np.concatenate([tally.first, tally.second]), np.concatenate([tally.second, tally.first])
     whole = csr_matrix((np.concatenate([upper, lower]), ends), shape=(tally.queries.n_rows,) * 2)

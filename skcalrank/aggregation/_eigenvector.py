@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import Floats, PreferenceTarget
+from ..data import Bools, Floats, PreferenceTarget
 from ._judgments import tally_of
-from ._tally import check_iteration, solve_in_parts
+from ._tally import Tally, check_iteration, solve_in_parts
 
 
 def principal_eigenvector(
@@ -54,13 +54,13 @@ def principal_eigenvector(
     tally = tally_of(y, "principal_eigenvector")
     odds = np.exp(tally.log_odds(c, conditional))
 
-    def solve(part, _, pairs):
+    def solve(part: Tally, _: slice, pairs: slice) -> tuple[Floats, Bools]:
         return _power_iteration(part, odds[pairs], tol, max_iter)
 
     return tally.in_rows(solve_in_parts(tally, solve, max_iter))
 
 
-def _power_iteration(part, odds, tol, max_iter):
+def _power_iteration(part: Tally, odds: Floats, tol: float, max_iter: int) -> tuple[Floats, Bools]:
     """Return the Perron vectors of the queries of a part, and whether each has converged."""
     queries = part.queries
     # The matrix minus the matrix of ones, above and below the diagonal.

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from ..data import Queries, safe_divide
+from ..data import Bools, Floats, Ints, Queries, safe_divide
 from ._tally import Tally
 
 _ROUNDING = 8 * np.finfo(float).eps
@@ -23,7 +23,8 @@ def components(tally: Tally, connection: str) -> np.ndarray:
     loser = np.concatenate([tally.second[win], tally.first[lose]])
     n = tally.queries.n_rows
     graph = csr_matrix((np.ones(len(winner), dtype=np.int8), (winner, loser)), shape=(n, n))
-    return connected_components(graph, connection=connection)[1]
+    labels: Ints = connected_components(graph, connection=connection)[1]
+    return labels
 
 
 def n_components(labels: np.ndarray, queries: Queries) -> np.ndarray:
@@ -35,7 +36,15 @@ def n_components(labels: np.ndarray, queries: Queries) -> np.ndarray:
     return np.bincount(query[document], minlength=queries.n_queries)
 
 
-def solve_laplacian(tally: Tally, weight, ridge, right, scale, tol, max_iter):
+def solve_laplacian(
+    tally: Tally,
+    weight: Floats,
+    ridge: Floats,
+    right: Floats,
+    scale: Floats,
+    tol: float | Floats,
+    max_iter: int,
+) -> tuple[Floats, Bools]:
     """Solve ``(E' W E + ridge) x = right`` for each query, by conjugate gradients.
 
     E is the incidence matrix and W the non-negative `weight` of each pair. All queries iterate at

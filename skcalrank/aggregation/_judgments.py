@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from ..data import ClickSessions, PreferenceTarget, Queries
+from ..data import Array, ClickSessions, Floats, Ints, PreferenceTarget, Queries
 from ._tally import Tally
 
 
@@ -34,7 +35,7 @@ class Judgments(ABC):
         """Number of judgments of each query."""
         return np.diff(self.ptr)
 
-    def draw(self, order: int, rng) -> np.ndarray:
+    def draw(self, order: int, rng: np.random.RandomState) -> np.ndarray:
         """Draw a random subset of `order` judgments of each query, or all if there are fewer."""
         few = self.counts <= order
         chosen, _ = places(self.ptr, np.flatnonzero(few))
@@ -55,7 +56,16 @@ class PairJudgments(Judgments):
     plus one if ``first`` is preferred.
     """
 
-    def __init__(self, queries, first, second, slot, weight, preference_ptr, ptr):
+    def __init__(
+        self,
+        queries: Queries,
+        first: Ints,
+        second: Ints,
+        slot: Ints,
+        weight: Floats,
+        preference_ptr: Ints,
+        ptr: Ints,
+    ) -> None:
         self.queries = queries
         self.first, self.second = first, second
         self.slot, self.weight = slot, weight
@@ -85,7 +95,7 @@ class PairJudgments(Judgments):
             np.append(0, np.cumsum(judged)),
         )
 
-    def keep(self, ids):
+    def keep(self, ids: Ints) -> PairJudgments:
         queries = _queries_of(self.queries, ids)
         pairs, pair_ptr = places(self.pair_ptr, ids)
         judgments, ptr = places(self.ptr, ids)
@@ -104,10 +114,12 @@ class PairJudgments(Judgments):
             ptr,
         )
 
-    def choose(self, chosen):
+    def choose(self, chosen: Ints) -> Chosen:
         return Chosen(self, chosen)
 
-    def tally(self, slot, weight, n_judgments, *, silent=False) -> Tally:
+    def tally(
+        self, slot: Ints, weight: Floats, n_judgments: Ints, *, silent: bool = False
+    ) -> Tally:
         """Return the tally of preferences, given by their slots."""
         counts = np.bincount(slot, weight, 2 * len(self.first))
         losses, wins = counts[::2], counts[1::2]
@@ -119,7 +131,7 @@ class PairJudgments(Judgments):
 class Chosen(PreferenceTarget):
     """Some judgments of a target, in grouped order, and their tally."""
 
-    def __init__(self, judgments, chosen):
+    def __init__(self, judgments: PairJudgments, chosen: Ints) -> None:
         preferences, ptr = places(judgments.preference_ptr, chosen)
         slot, weight = judgments.slot[preferences], judgments.weight[preferences]
         queries = judgments.queries
@@ -140,7 +152,7 @@ class Chosen(PreferenceTarget):
 class SessionJudgments(Judgments):
     """Judgments that are click sessions, sorted by query."""
 
-    def __init__(self, queries, ptr, sessions):
+    def __init__(self, queries: Queries, ptr: Ints, sessions: ClickSessions) -> None:
         self.queries = queries
         self.ptr = ptr
         self.sessions = sessions
@@ -157,7 +169,7 @@ class SessionJudgments(Judgments):
         )
         return cls(grouped, ptr, _choose_sessions(sessions, np.argsort(query, kind="stable")))
 
-    def keep(self, ids):
+    def keep(self, ids: Ints) -> SessionJudgments:
         queries = _queries_of(self.queries, ids)
         chosen, ptr = places(self.ptr, ids)
         out = _choose_sessions(self.sessions, chosen)
@@ -167,16 +179,18 @@ class SessionJudgments(Judgments):
         )
         return SessionJudgments(queries, ptr, out)
 
-    def choose(self, chosen):
+    def choose(self, chosen: Ints) -> ClickSessions:
         return _choose_sessions(self.sessions, chosen)
 
 
-def judgments_of(y, queries) -> Judgments:
+def judgments_of(y: PreferenceTarget | ClickSessions, queries: Queries) -> Judgments:
     """Return the judgments of comparisons or click sessions, grouped by the given queries."""
-    return (SessionJudgments if isinstance(y, ClickSessions) else PairJudgments).of(y, queries)
+    if isinstance(y, ClickSessions):
+        return SessionJudgments.of(y, queries)
+    return PairJudgments.of(y, queries)
 
 
-def tally_of(y, structure: str) -> Tally:
+def tally_of(y: Any, structure: str) -> Tally:
     """Return the tally of all judgments of a target; error messages name `structure`."""
     if isinstance(y, Chosen):
         return y.tally
@@ -194,7 +208,7 @@ def tally_of(y, structure: str) -> Tally:
     return replace(tally, queries=queries, n_items=y.n_items)
 
 
-def random_subsets(counts, order, rng) -> np.ndarray:
+def random_subsets(counts: Ints, order: int, rng: np.random.RandomState) -> Ints:
     """Draw `order` of `counts` numbers without replacement, for each count of an array."""
     things = Queries(np.append(0, np.cumsum(counts)))
     keys = things.extend(rng.random_sample(things.n_rows))
@@ -205,20 +219,20 @@ def random_subsets(counts, order, rng) -> np.ndarray:
     return out
 
 
-def places(ptr, ids) -> tuple[np.ndarray, np.ndarray]:
+def places(ptr: Ints, ids: Ints) -> tuple[Ints, Ints]:
     """Return the ranges ``ptr[i]:ptr[i + 1]`` concatenated, and pointers to them."""
     sizes = ptr[ids + 1] - ptr[ids]
     new = np.append(0, np.cumsum(sizes))
     return np.arange(new[-1]) + np.repeat(ptr[ids] - new[:-1], sizes), new
 
 
-def _queries_of(queries, ids):
+def _queries_of(queries: Queries, ids: Ints) -> Queries:
     """Select queries by index; repeated indices duplicate the query."""
     names = ids if queries.names is None else queries.names[ids]
     return Queries(np.append(0, np.cumsum(queries.sizes[ids])), names=names)
 
 
-def _by_judgment(query, judgment):
+def _by_judgment(query: Ints, judgment: Array) -> tuple[Ints, Ints]:
     """Return the order of preferences by query and judgment, and where judgments begin."""
     if judgment.dtype.kind not in "biuf":
         judgment = np.unique(judgment, return_inverse=True)[1].ravel()
@@ -232,7 +246,7 @@ def _by_judgment(query, judgment):
     return order, np.flatnonzero(new)
 
 
-def _choose_sessions(y, chosen):
+def _choose_sessions(y: ClickSessions, chosen: Ints) -> ClickSessions:
     """Select click sessions by index."""
     shown, ptr = places(y.ptr, chosen)
     return ClickSessions.unchecked(y.qid, y.shown_rows[shown], ptr, y.clicked_position[chosen])

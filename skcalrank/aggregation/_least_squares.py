@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_expit, ndtri_exp
 
-from ..data import Floats, PreferenceTarget, check_option
+from ..data import Bools, Floats, PreferenceTarget, check_option
 from ._graph import components, n_components, solve_laplacian
 from ._judgments import tally_of
-from ._tally import check_iteration, solve_in_parts, warn_of
+from ._tally import Tally, check_iteration, solve_in_parts, warn_of
 
 LINKS = ("logit", "probit", "linear")
 
@@ -70,7 +70,7 @@ def thurstone_mosteller(
     tally = tally_of(y, "thurstone_mosteller")
     asked = _differences(tally, link, c, conditional)
 
-    def solve(part, _, pairs):
+    def solve(part: Tally, _: slice, pairs: slice) -> tuple[Floats, Bools]:
         right, size = part.incidence.T @ asked[pairs], np.abs(asked[pairs])
         ones, none = np.ones(len(part.first)), np.zeros(len(right))
         scale = part.row_sums(size, size)
@@ -88,13 +88,15 @@ def thurstone_mosteller(
     return tally.in_rows(scores)
 
 
-def _differences(tally, link, c, conditional):
+def _differences(tally: Tally, link: str, c: float | None, conditional: bool) -> Floats:
     """Return the entries of A for the compared pairs."""
     if link == "linear":
         win, lose = tally.law(conditional)
-        return win - lose
+        difference: Floats = win - lose
+        return difference
     logit = tally.log_odds(c, conditional)
     if link == "logit":
         return logit
     # Use the smaller one of the two shares, which does not round to 1.
-    return -np.sign(logit) * ndtri_exp(log_expit(-np.abs(logit)))
+    quantile: Floats = -np.sign(logit) * ndtri_exp(log_expit(-np.abs(logit)))
+    return quantile

@@ -6,17 +6,27 @@ a query. For the squared loss, its minimizer regresses the mean of the target ov
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import CHUNK_ROWS, ClickSessions, PreferenceTarget, check_count
+from ..data import (
+    CHUNK_ROWS,
+    Bools,
+    ClickSessions,
+    Floats,
+    Ints,
+    PreferenceTarget,
+    Queries,
+    Seed,
+    check_count,
+)
 from ._counting import borda, win_rate
-from ._judgments import judgments_of, places
+from ._judgments import Judgments, judgments_of, places
 
 
 class SubsetMean(NamedTuple):
@@ -27,8 +37,15 @@ class SubsetMean(NamedTuple):
 
 
 def mean_over_subsets(
-    y, structure, order=None, targets=None, *, n_draws=20, random_state=None, **options
-):
+    y: PreferenceTarget | ClickSessions,
+    structure: Callable[..., Any],
+    order: int | None = None,
+    targets: Callable[[Floats, Queries], Floats] | None = None,
+    *,
+    n_draws: int = 20,
+    random_state: Seed = None,
+    **options: Any,
+) -> SubsetMean:
     """Return the mean of ``targets(structure(subset))`` over subsets of judgments of each query.
 
     Subsets have `order` judgments. The mean is exact if the structure is linear in the judgments
@@ -46,7 +63,7 @@ def mean_over_subsets(
     check_count("n_draws", n_draws, "the number of subsets that are drawn")
     queries = y.queries()
 
-    def evaluate(target, queries):
+    def evaluate(target: Any, queries: Queries) -> Floats:
         scores = structure_scores(structure, target, queries, options)
         return scores if targets is None else targets(scores, queries)
 
@@ -61,7 +78,9 @@ def mean_over_subsets(
     return SubsetMean(*(queries.ungroup(values).reshape(shape) for values in (mean, error)))
 
 
-def structure_scores(structure, target, queries, options):
+def structure_scores(
+    structure: Callable[..., Any], target: Any, queries: Queries, options: dict[str, Any]
+) -> Floats:
     """Return the finite scores of a structure in grouped order, one per row, or raise."""
     scores = np.ravel(structure(target, **options))
     name = getattr(structure, "__name__", repr(structure))
@@ -75,7 +94,13 @@ def structure_scores(structure, target, queries, options):
     return queries.group(scores)
 
 
-def _means(judgments, order, evaluate, n_draws, rng):
+def _means(
+    judgments: Judgments,
+    order: int,
+    evaluate: Callable[[Any, Queries], Floats],
+    n_draws: int,
+    rng: np.random.RandomState,
+) -> tuple[Floats, Floats]:
     """Return means and standard errors of the documents, in grouped order."""
     queries, counts = judgments.queries, judgments.counts
     mean, error = np.zeros((2, queries.n_rows))
@@ -88,7 +113,9 @@ def _means(judgments, order, evaluate, n_draws, rng):
     return mean, error
 
 
-def _groups(counts, order, n_draws, rng):
+def _groups(
+    counts: Ints, order: int, n_draws: int, rng: np.random.RandomState
+) -> Iterator[tuple[Bools, Callable[[Judgments], Iterable[Ints]]]]:
     """Yield masks of queries that are treated alike, and functions that return their subsets."""
     yield counts <= order, lambda part: [np.arange(part.ptr[-1])]
     most = _listed_up_to(order, n_draws)
@@ -97,7 +124,7 @@ def _groups(counts, order, n_draws, rng):
     yield counts > most, lambda part: (part.draw(order, rng) for _ in range(n_draws))
 
 
-def _listed_up_to(order, n_draws):
+def _listed_up_to(order: int, n_draws: int) -> int:
     """Return the largest number of judgments with at most `n_draws` subsets."""
     n = order
     while comb(n + 1, order) <= n_draws:
@@ -105,15 +132,17 @@ def _listed_up_to(order, n_draws):
     return n
 
 
-def _all_subsets(part, order) -> Iterator[np.ndarray]:
+def _all_subsets(part: Judgments, order: int) -> Iterator[Ints]:
     """Yield each subset, for queries with equally many judgments."""
     for local in combinations(range(part.counts[0]), order):
         yield np.add.outer(part.ptr[:-1], local).ravel()
 
 
-def _moments(values):
+def _moments(values: Iterable[Floats]) -> tuple[Any, Floats]:
     """Return the mean of arrays, and its standard error as draws, by Welford's recursion."""
-    mean, squares, n = 0.0, 0.0, 0
+    mean: Any = 0.0
+    squares: Any = 0.0
+    n = 0
     for n, value in enumerate(values, start=1):
         gap = value - mean
         mean = mean + gap / n
@@ -121,7 +150,7 @@ def _moments(values):
     return mean, np.sqrt(squares / (n * (n - 1))) if n > 1 else np.full(len(mean), np.nan)
 
 
-def _runs(ids, sizes):
+def _runs(ids: Ints, sizes: Ints) -> list[Ints]:
     """Return runs of queries with about as many documents as are processed at a time."""
     run = np.cumsum(sizes[ids]) // CHUNK_ROWS
     return np.split(ids, np.flatnonzero(run[1:] != run[:-1]) + 1) if len(ids) else []

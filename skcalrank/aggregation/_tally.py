@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, Queries, check_count, lazy_property, warn
+from ..data import CACHE_CELLS, Bools, Floats, Ints, Queries, check_count, lazy_property, warn
 
 # Number of rows that are processed at a time, so that a few arrays of them fit into the cache.
 _PART_ROWS = CACHE_CELLS // 8
@@ -63,7 +64,7 @@ class Tally:
         return csr_matrix((values, self.second, self._row_ptr), shape=(n, n))
 
     @lazy_property
-    def _row_ptr(self):
+    def _row_ptr(self) -> Ints:
         return np.searchsorted(self.first, np.arange(self.queries.n_rows + 1))
 
     def row_sums(self, of_first: np.ndarray, of_second: np.ndarray) -> np.ndarray:
@@ -130,7 +131,7 @@ class Tally:
         return np.log(win) - np.log(lose)
 
 
-def check_smoothing(c):
+def check_smoothing(c: Any) -> None:
     """Raise unless c is None or a finite, non-negative number."""
     if c is not None and (not isinstance(c, (int, float, np.number)) or not 0 <= c < np.inf):
         raise ValueError(
@@ -138,14 +139,14 @@ def check_smoothing(c):
         )
 
 
-def check_iteration(tol, max_iter):
+def check_iteration(tol: Any, max_iter: Any) -> None:
     """Raise unless the tolerance and the number of iterations are positive."""
     if not isinstance(tol, (int, float, np.number)) or not 0 < tol < np.inf:
         raise ValueError(f"tol must be finite and positive, got {tol!r}.")
     check_count("max_iter", max_iter)
 
 
-def warn_of(tally: Tally, which, text: str, category=UserWarning):
+def warn_of(tally: Tally, which: Bools, text: str, category: type[Warning] = UserWarning) -> None:
     """Warn about queries, by the name of the first one.
 
     A silent tally suppresses all but convergence warnings.
@@ -157,7 +158,11 @@ def warn_of(tally: Tally, which, text: str, category=UserWarning):
     warn(f"Query {tally.queries.name(int(ids[0]))!r}{others} {text}", category)
 
 
-def solve_in_parts(tally: Tally, solve: Callable, max_iter: int) -> np.ndarray:
+#: What solves some queries: their tally, and the slices of queries and of pairs.
+_Solve: TypeAlias = Callable[[Tally, slice, slice], tuple[Floats, Bools]]
+
+
+def solve_in_parts(tally: Tally, solve: _Solve, max_iter: int) -> np.ndarray:
     """Return values of the documents, solved for some queries at a time.
 
     `solve` takes the tally of some queries, and the slices of these queries and of their pairs. It

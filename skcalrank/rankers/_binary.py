@@ -81,7 +81,7 @@ class PrecisionRanker(_BinaryRanker):
         Number of items in the label-ranking form, None otherwise.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Names of the features, if X has names that are all strings.
 
     See Also
@@ -159,7 +159,7 @@ class RecallRanker(_BinaryRanker):
         Number of items in the label-ranking form, None otherwise.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Names of the features, if X has names that are all strings.
 
     See Also
@@ -264,7 +264,7 @@ class RBPRanker(PositionalRanker):
         Number of items in the label-ranking form, None otherwise.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Names of the features, if X has names that are all strings.
 
     See Also
@@ -365,7 +365,7 @@ class AUCRanker(PositionalRanker):
         Number of items in the label-ranking form, None otherwise.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Names of the features, if X has names that are all strings.
 
     See Also

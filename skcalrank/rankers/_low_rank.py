@@ -60,7 +60,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         The fitted regressor; None if the loss does not depend on the prediction.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Names of the features, if X has names that are all strings.
 
     See Also

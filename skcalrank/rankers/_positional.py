@@ -114,7 +114,7 @@ class LeastSquaresRanker(PositionalRanker):
         Number of items in the label-ranking form, None otherwise.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Names of the features, if X has names that are all strings.
 
     See Also
@@ -227,7 +227,7 @@ class DCGRanker(PositionalRanker):
         Number of items in the label-ranking form, None otherwise.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Names of the features, if X has names that are all strings.
 
     See Also
@@ -332,7 +332,7 @@ class NDCGRanker(PositionalRanker):
         Number of items in the label-ranking form, None otherwise.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Names of the features, if X has names that are all strings.
 
     See Also
@@ -444,7 +444,7 @@ class ExpectedRankUtilityRanker(PositionalRanker):
         Number of items in the label-ranking form, None otherwise.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Names of the features, if X has names that are all strings.
 
     See Also
@@ -536,7 +536,7 @@ class SpearmanRanker(PositionalRanker):
         Number of items in the label-ranking form, None otherwise.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Names of the features, if X has names that are all strings.
 
     See Also

@@ -68,7 +68,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
         Number of items in the label-ranking form, None otherwise.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Names of the features, if X has names that are all strings.
 
     See Also
