@@ -300,7 +300,7 @@ TABLE = {
     "passes over chunks": (
         lambda: NDCGRanker(MLPRegressor(), loss="pairwise_squared").partial_fit(X, Y, QID),
         ValueError,
-        "partial_fit with loss='pairwise_squared' .*MLPRegressor is not: call fit with all rows",
+        "partial_fit with loss='pairwise_squared', got MLPRegressor. Call fit with all rows",
     ),
     # -- splitters, data, the classifier
     "folds without queries": (
@@ -316,7 +316,7 @@ TABLE = {
     "more folds than queries": (
         lambda: next(QueryKFold(3).split(X, groups=QID)),
         ValueError,
-        "n_splits=3.*number of queries, 2",
+        "n_splits must be at most the number of queries, 2, got 3",
     ),
     "split without queries": (
         lambda: train_test_query_split(X, Y),
