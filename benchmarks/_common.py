@@ -88,7 +88,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _command(args, options):
-    """What a reader types: without paths, and without what only names a file."""
+    """Return what a reader types: without paths, and without what only names a file."""
     words = []
     for word in args:
         if word.startswith("--") or not words:
@@ -100,7 +100,7 @@ def _command(args, options):
 
 
 def parser(doc, *, data=False, threads=True):
-    """An argument parser with ``--save``, ``--threads``, and ``--data`` where files are read."""
+    """Make a parser with ``--save``, ``--threads``, and ``--data`` where files are read."""
     out = _Parser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     stem = Path(sys.argv[0]).stem
     out.add_argument(

@@ -37,14 +37,14 @@ class Benchmark(SphinxDirective):
 
 
 def _command(name):
-    """How to write a missing file; its name begins with that of the script."""
+    """Say how to write a missing file; its name begins with that of the script."""
     scripts = (path.stem for path in Path(__file__).parents[1].glob("benchmarks/*.py"))
     script = max((one for one in scripts if name.startswith(one)), key=len, default=name)
     return f"python benchmarks/{script}.py --save {name}"
 
 
 def _shown(items, numbers):
-    """Nodes of the lines and tables; lines belong to the table below them, the last ones to it."""
+    """Yield lines and tables; lines belong to the table below them, the last ones to the last."""
     ends = [number for number, item in enumerate(items, 1) if isinstance(item, dict)]
     bounds = [0, *ends[:-1], len(items)]
     blocks = [items[a:b] for a, b in pairwise(bounds)]
@@ -53,17 +53,21 @@ def _shown(items, numbers):
 
 
 def _nodes(block):
-    """A table, with the lines above and below it."""
+    """Yield a table, with the lines above and below it."""
     at = next(number for number, item in enumerate(block) if isinstance(item, dict))
-    return _lines(block[:at]), _table(block[at]), _lines(block[at + 1 :])
+    yield from _lines(block[:at])
+    yield _table(block[at])
+    yield from _lines(block[at + 1 :])
 
 
 def _lines(texts):
-    return nodes.line_block("", *(nodes.line(text, text) for text in texts if text))
+    lines = [nodes.line(text, text) for text in texts if text]
+    if lines:
+        yield nodes.line_block("", *lines)
 
 
 def _table(item):
-    """A table; the first column is flush left, the others are flush right."""
+    """Make a table; the first column is flush left, the others are flush right."""
     group = nodes.tgroup(cols=len(item["columns"]))
     group += [nodes.colspec(colwidth=1) for _ in item["columns"]]
     group += nodes.thead("", _row(item["columns"]))
@@ -76,13 +80,13 @@ def _row(cells):
     for number, cell in enumerate(cells):
         # Minus signs of numbers, which a line does not break behind.
         text = re.sub(r"(?<![\w.-])-(?=[\d.])", "\N{MINUS SIGN}", cell)
-        classes = ["text-end", "text-nowrap"] if number and len(cell) < 24 else []
+        classes = ["text-end", "text-nowrap"] if number and len(cell) < 22 else []
         row += nodes.entry("", nodes.paragraph(text, text), classes=classes)
     return row
 
 
 def _source(found):
-    """The command, the date and the versions."""
+    """Make a line of the command, the date and the versions."""
     command = nodes.literal(found["command"], found["command"])
     rest = f" ({found['date']}; {found['environment']})"
     return nodes.paragraph("", "", command, nodes.Text(rest), classes=["benchmark-source"])
