@@ -19,9 +19,10 @@ if not (find_spec("lightgbm") or find_spec("xgboost")):
 collect_ignore_glob += ["tests/conftest.py", "tests/cli/conftest.py"]
 
 # What Sphinx reads and makes in doc/ is not for doctest, nor are pages without their libraries.
-collect_ignore_glob += ["doc/conf.py", "doc/_build/*", "doc/gallery/*", "doc/api/generated/*"]
+collect_ignore_glob += ["doc/conf.py", "doc/_*.py", "doc/_build/*", "doc/gallery/*"]
+collect_ignore_glob += ["doc/api/generated/*"]
 if not find_spec("pandas"):
-    collect_ignore_glob += ["doc/inside_scikit_learn.rst", "doc/comparing.rst"]
+    collect_ignore_glob += ["doc/inside_scikit_learn.rst", "doc/comparing.rst", "doc/your_data.rst"]
     collect_ignore_glob += ["skcalrank/evaluation/*", "skcalrank/datasets/_load_table.py"]
 if not (find_spec("lightgbm") and find_spec("xgboost")):
     collect_ignore_glob += ["doc/coming_from.rst", "doc/own_measure.rst"]
