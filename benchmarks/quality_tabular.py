@@ -187,6 +187,9 @@ def summarize(results, everybody):
     for label in everybody:
         cells = []
         for of_set in results.values():
+            if label not in of_set:  # which takes numbers alone
+                cells.append("")
+                continue
             times = mean_seconds(of_set[label]) / mean_seconds(of_set[REFERENCE])
             cells.append(f"{np.nanmean(mean_values(of_set[label])):.4f} ({times:.1f})")
         rows.append([label, *cells])

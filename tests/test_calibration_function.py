@@ -235,7 +235,7 @@ def test_display_draws_the_function():
     assert whole.level == 0
     assert whole.level_ is None
     assert whole.target_regret[-1] == 1.5
-    with pytest.raises(ValueError, match="target_regret has 1 values"):
+    with pytest.raises(ValueError, match="one value each for every point, got 1 and 2"):
         CalibrationFunctionDisplay.from_values([1.0], [1.0, 2.0])
 
 

@@ -107,7 +107,11 @@ TABLE = {
         ValueError,
         "judgment must .* got 2",
     ),
-    "judgments differ": (lambda: comparisons(judgment=[1, 2]), ValueError, "judgment has 2"),
+    "judgments differ": (
+        lambda: comparisons(judgment=[1, 2]),
+        ValueError,
+        "judgment must have 1 entries.*got 2",
+    ),
     "negative weight of a preference": (
         lambda: comparisons(weight=[-2.0]),
         ValueError,

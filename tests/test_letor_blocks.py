@@ -169,7 +169,7 @@ def test_files_are_decompressed_where_no_thread_starts(tmp_path, monkeypatch):
 @pytest.mark.parametrize("chunk_rows", [None, 1])
 @pytest.mark.parametrize("n_features", [0, -1, 2.0])
 def test_numbers_of_features_are_counts(n_features, chunk_rows, tmp_path):
-    with pytest.raises(ValueError, match=f"n_features={n_features}: choose an integer from 1"):
+    with pytest.raises(ValueError, match=f"n_features must be an integer >= 1.*got {n_features}"):
         load_letor(tmp_path / "a.txt", n_features=n_features, chunk_rows=chunk_rows)
 
 

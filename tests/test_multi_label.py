@@ -176,7 +176,7 @@ def test_the_front_is_drawn(front):
     np.testing.assert_array_equal(display.mixes_.get_xdata(), front[1].values[:, 1])
     assert len(display.line_.get_xdata()) == front[1].efficient.sum()
     assert display.ax_.get_title() == "one"
-    with pytest.raises(ValueError, match="must be one of"):
+    with pytest.raises(ValueError, match="must be among"):
         FrontDisplay.from_front(front[1], "age")
 
 

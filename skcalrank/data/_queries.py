@@ -354,7 +354,7 @@ def check_qid(qid: ArrayLike, n_rows: int) -> Array:
                 "qid=np.repeat(np.arange(len(sizes)), sizes)."
             )
         raise ValueError(
-            f"qid must have {n_rows} entries, one identifier per row, got {len(qid)}.{hint}"
+            f"qid must have {n_rows} entries, one for each of the rows, got {len(qid)}.{hint}"
         )
     missing = _missing(qid)
     if missing.any():
