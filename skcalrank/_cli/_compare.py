@@ -31,11 +31,12 @@ from ._rankers import (
     AUTO,
     CONDITIONALLY,
     PEERS,
+    TAKE_MISSING,
     calibration_mark,
     make_measure,
     make_ranker,
 )
-from ._readers import Reader, check_missing, reading
+from ._readers import Reader, check_missing, has_missing, reading
 from ._report import count_line, results_table
 from ._results import Result, measure_scores, references
 from ._shared import COMPARE_RANKERS, MEASURES, TREC_MEASURES, refuse_overwriting, without_binary
@@ -211,7 +212,8 @@ def _of_runs(args) -> _Compared:
 
 def _of_file(args) -> _Compared:
     measures, rankers = _chosen(args)
-    train, test, text = _read(args, rankers.values())
+    train, test, text = _read(args, rankers.values() if args.rankers else ())
+    rankers, gaps = _for_gaps(rankers, train, test, args)
     labels = test.y if train is None else np.union1d(train.y, test.y)
     measures, kept, note = _fitting(measures, rankers, labels, args)
     rankers = {name: _for_columns(rankers[name], name, args, train) for name in kept}
@@ -227,7 +229,7 @@ def _of_file(args) -> _Compared:
         measures,
         results,
         references(test, measures, empty=args.empty),
-        [*calibrated, REFERENCES, note],
+        [*calibrated, REFERENCES, note, gaps],
         comparison,
     )
 
@@ -241,6 +243,17 @@ def _chosen(args):
     names = args.rankers or COMPARE_RANKERS
     rankers = {n: _transformed(make_ranker(n, level), n, args.transform) for n in names}
     return measures, rankers
+
+
+def _for_gaps(rankers, train, test, args):
+    """Return the rankers, or without named ones those that take missing values, and a note."""
+    if args.rankers or not rankers or not (has_missing(train.X) or has_missing(test.X)):
+        return rankers, ""
+    found = {name: make_ranker(name, args.relevance_level) for name in TAKE_MISSING}
+    return found, (
+        f"Values are missing, so the rankers that take them are compared: {', '.join(found)}. "
+        "--rankers chooses others."
+    )
 
 
 def _fitting(measures, rankers, labels, args):

@@ -51,6 +51,9 @@ REGRESSORS = {
 #: Short name of tabular_ranker.
 AUTO = "auto"
 
+#: Rankers that take missing values, compared where values are missing and no rankers are named.
+TAKE_MISSING = (AUTO, "ndcg+trees")
+
 #: Rankers of other packages, by the name of the package: class and parameters (the number of
 #: threads is that of OpenMP).
 PEERS = {

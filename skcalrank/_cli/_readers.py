@@ -167,6 +167,13 @@ def check_missing(X, rankers, numbers, unit="row"):
         )
 
 
+def has_missing(X) -> bool:
+    """Return whether a feature that is a number is missing."""
+    if hasattr(X, "select_dtypes"):
+        X = X.select_dtypes("number")
+    return bool(np.isnan(np.asarray(X, dtype=float)).any())
+
+
 def _takes_missing(ranker) -> bool:
     if ranker is None:
         return True

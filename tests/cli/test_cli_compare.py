@@ -236,3 +236,16 @@ def test_files_of_one_name_go_by_their_path(capsys, path, systems, tmp_path):
     out = run(capsys, "compare", path("test.txt"), *argv)
     assert table(out)[0][0][:2] == [systems[2][-1], str(other)]
     assert "Systems are equal on every query" in " ".join(out.split())
+
+
+def test_missing_values_choose_the_rankers(capsys, tmp_path, rng):
+    prices = rng.random(240)
+    rows = [f"{i // 8},{price:.3f},{round(2 * price)}" for i, price in enumerate(prices)]
+    path = tmp_path / "gaps.csv"
+    path.write_text("\n".join(["qid,price,label", "0,,1", *rows]))
+    argv = ["compare", str(path), "--folds", "2", "--measures", "ndcg@10"]
+    out = run(capsys, *argv)
+    assert table(out)[0] == [["auto", "ndcg+trees", "constant", "ideal"]]
+    assert "Values are missing, so the rankers that take them are compared" in " ".join(out.split())
+    message = fail(capsys, *argv, "--rankers", "ndcg")
+    assert "column 'price' has no value" in message
