@@ -170,7 +170,7 @@ def test_features_that_must_have_a_value(problem):
 def test_truth_values(problem):
     X, y, qid = problem
     X = X[["price"]].assign(new=np.arange(len(X)) % 3 == 0)
-    columns = make_column_transformer((one_hot(), ["new"]), remainder="passthrough")
+    columns = make_column_transformer((one_hot(), ["new"]), ("passthrough", ["price"]))
     ranker = make_query_pipeline(columns, NDCGRanker()).fit(X, y, qid)
     rows = [case["value"] for case in json.loads(to_json(ranker))["categories"]]
     assert rows == [False, True]
@@ -211,12 +211,12 @@ def test_categories_that_no_format_holds(problem):
     days = X[["price"]].assign(
         day=pd.Series([0, 1] * 100).astype(object).map([b"a", b"b"].__getitem__)
     )
-    columns = make_column_transformer((one_hot(), ["day"]), remainder="passthrough")
+    columns = make_column_transformer((one_hot(), ["day"]), ("passthrough", ["price"]))
     ranker = make_query_pipeline(columns, NDCGRanker()).fit(days, y, qid)
     with pytest.raises(ValueError, match="Categories must be text, truth values or numbers"):
         to_json(ranker)
     both = X[["price"]].assign(kind=pd.Series([None, np.nan, "a", "b"] * 50, dtype=object))
-    columns = make_column_transformer((one_hot(), ["kind"]), remainder="passthrough")
+    columns = make_column_transformer((one_hot(), ["kind"]), ("passthrough", ["price"]))
     ranker = make_query_pipeline(columns, NDCGRanker()).fit(both, y, qid)
     with pytest.raises(ValueError, match="kind has both None and NaN"):
         to_json(ranker)

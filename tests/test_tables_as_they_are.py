@@ -343,6 +343,12 @@ def test_columns_without_values_are_named(form, table, y, qid):
     X = table[["price", "age"]].assign(void=np.nan)
     X = X if form == "frame" else X.to_numpy()
     name = "'void'" if form == "frame" else "2"
+    try:
+        trees().fit(X, y)
+    except ValueError:
+        pass
+    else:
+        pytest.skip("these versions of scikit-learn and numpy take columns without values")
     for regressor in (trees(), trees(early_stopping=True)):
         with pytest.raises(ValueError, match=f"got none in {name}: drop"):
             NDCGRanker(regressor).fit(X, y, qid)

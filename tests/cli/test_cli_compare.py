@@ -240,7 +240,7 @@ def test_files_of_one_name_go_by_their_path(capsys, path, systems, tmp_path):
 
 def test_missing_values_choose_the_rankers(capsys, tmp_path, rng):
     prices = rng.random(240)
-    rows = [f"{i // 8},{price:.3f},{round(2 * price)}" for i, price in enumerate(prices)]
+    rows = [f"{i // 8},{price:.3f},{round(price + rng.random())}" for i, price in enumerate(prices)]
     path = tmp_path / "gaps.csv"
     path.write_text("\n".join(["qid,price,label", "0,,1", *rows]))
     argv = ["compare", str(path), "--folds", "2", "--measures", "ndcg@10"]
