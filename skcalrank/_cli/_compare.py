@@ -31,10 +31,10 @@ from ._rankers import (
     AUTO,
     CONDITIONALLY,
     PEERS,
-    TAKE_MISSING,
     calibration_mark,
     make_measure,
     make_ranker,
+    take_missing,
 )
 from ._readers import Reader, check_missing, has_missing, reading
 from ._report import count_line, results_table
@@ -249,7 +249,8 @@ def _for_gaps(rankers, train, test, args):
     """Return the rankers, or without named ones those that take missing values, and a note."""
     if args.rankers or not rankers or not (has_missing(train.X) or has_missing(test.X)):
         return rankers, ""
-    found = {name: make_ranker(name, args.relevance_level) for name in TAKE_MISSING}
+    labels = np.concatenate([train.y, test.y])
+    found = {name: make_ranker(name, args.relevance_level) for name in take_missing(labels)}
     return found, (
         f"Values are missing, so the rankers that take them are compared: {', '.join(found)}. "
         "--rankers chooses others."

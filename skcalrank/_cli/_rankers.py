@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -51,9 +52,6 @@ REGRESSORS = {
 #: Short name of tabular_ranker.
 AUTO = "auto"
 
-#: Rankers that take missing values, compared where values are missing and no rankers are named.
-TAKE_MISSING = (AUTO, "ndcg+trees")
-
 #: Rankers of other packages, by the name of the package: class and parameters (the number of
 #: threads is that of OpenMP).
 PEERS = {
@@ -88,6 +86,17 @@ def make_ranker(name, relevance_level=None):
     if "relevance_level" in params:
         ranker.set_params(relevance_level=relevance_level)
     return ranker
+
+
+def take_missing(labels) -> tuple[str, str]:
+    """Return two rankers that take missing values, for tables that no rankers are named for."""
+    peer = _are_grades(labels) and find_spec("lightgbm")
+    return AUTO, "lightgbm" if peer else "ndcg+trees"
+
+
+def _are_grades(labels) -> bool:
+    """Return whether labels are grades that the rankers of other packages take."""
+    return bool((labels == np.floor(labels)).all() and labels.min() >= 0 and labels.max() <= 30)
 
 
 def make_measure(name, relevance_level=None, gain=None):
@@ -132,7 +141,7 @@ class _Peer(BaseEstimator):
     def fit(self, X, y, qid=None):
         """Fit on rows grouped by query, as these packages require."""
         labels, queries = check_target(y, qid)
-        if (labels != np.floor(labels)).any() or labels.min() < 0 or labels.max() > 30:
+        if not _are_grades(labels):
             raise ValueError(
                 f"Ranker {self.package!r} takes integer grades from 0 to 30 as labels."
             )

@@ -88,7 +88,7 @@ class BoostedRanker(FittedTrees):
         `targets` and `query_weight` are; models 3, 5, ... use these parameters. Each model is
         stopped on its own held-out queries, so that with two or more models every query trains at
         least one of them (if `validation_fraction` is at most 1/2). Scores are divided by their
-        spread within queries before they are added. Two models take twice the time, and mostly
+        spread within queries before they are added. Two models take twice the time, and usually
         rank better than one.
     start : ranker, default=None
         Ranker to whose scores the trees are added, such as ``NDCGRanker()``, or a

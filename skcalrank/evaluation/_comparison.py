@@ -121,7 +121,8 @@ class Comparison:
     fold_values: Floats | None = None
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.systems)} systems, {len(self.measures)} measures"
+        counts = {"system": len(self.systems), "measure": len(self.measures)}
+        sizes = ", ".join(f"{n} {word}{'s' * (n != 1)}" for word, n in counts.items())
         folds = "" if self.fold_values is None else f", {self.fold_values.shape[-1]} folds"
         return (
             f"Comparison({sizes}, {len(self.queries)} queries{folds}, baseline={self.baseline!r})"
