@@ -108,6 +108,11 @@ class QueryPipeline(Pipeline):
     skcalrank.preprocessing.QueryScaler : Scales features within the query.
     sklearn.pipeline.Pipeline : The pipeline without a qid.
 
+    Notes
+    -----
+    If a step reads the qid, such as QueryScaler, `predict` needs it, too. Tools that hand no qid to
+    `predict`, such as ``cross_val_predict``, raise MissingQidError then.
+
     Examples
     --------
     >>> from skcalrank import NDCGRanker, load_digits_queries

@@ -2,15 +2,18 @@
 
 import importlib
 import inspect
+import pkgutil
 import re
 
 import pytest
+from sklearn.base import BaseEstimator
 
 import skcalrank
 from skcalrank import LowRankLossClassifier
 from skcalrank.rankers import BaseRanker, LinearScorer, PairRanker, ScoreRanker
 from skcalrank.testing import all_rankers
 
+ROOMS = [room.name for room in pkgutil.iter_modules(skcalrank.__path__) if room.name[0] != "_"]
 SECTIONS = ["Parameters", "Attributes", "See Also", "Notes", "Examples"]
 ESTIMATORS = {**dict(all_rankers()), "LowRankLossClassifier": LowRankLossClassifier}
 BASES = {cls.__name__: cls for cls in (BaseRanker, LinearScorer, PairRanker, ScoreRanker)}
@@ -52,6 +55,15 @@ def exists(name):
 def test_estimators_have_every_section(name):
     found = [title for title in sections(ESTIMATORS[name]) if title != "References"]
     assert found == SECTIONS
+
+
+def test_all_public_estimators_have_neighbors_notes_and_examples():
+    rooms = [importlib.import_module(f"skcalrank.{room}") for room in ROOMS]
+    found = [getattr(room, name) for room in (skcalrank, *rooms) for name in room.__all__]
+    classes = {cls for cls in found if inspect.isclass(cls) and issubclass(cls, BaseEstimator)}
+    assert len(classes) > len(ESTIMATORS)
+    for cls in classes - set(BASES.values()):
+        assert {"See Also", "Notes", "Examples"} <= set(sections(cls)), cls.__name__
 
 
 @pytest.mark.parametrize("name", [*ESTIMATORS, *BASES])

@@ -40,10 +40,7 @@ class MultiLabelRanker(BaseRanker):
     and the ridge regression of the pairwise squared loss is linear in them. So are the
     coefficients, :math:`w(\mu) = \sum_l \mu_l w_l / \sigma_l`, where :math:`\sigma_l` is the root
     mean square within queries of the targets of label l. One fit takes one matrix of the features
-    and a column for each label; every further mix is a sum of vectors. The ranker of a mix equals
-    a fit to the mixed targets, and is calibrated (Fisher-consistent) for the mix of the
-    positional measures as :class:`LeastSquaresRanker` is for each, where cutoff and discounts of
-    the measures are equal.
+    and a column for each label; every further mix is a sum of vectors.
 
     Parameters
     ----------
@@ -76,6 +73,13 @@ class MultiLabelRanker(BaseRanker):
     --------
     MultiLabelTarget : Several labels of documents, the y of this ranker.
     skcalrank.displays.FrontDisplay : Draws what :meth:`front` finds.
+
+    Notes
+    -----
+    The ranker of a mix equals a fit to the mixed targets. It is calibrated (Fisher-consistent) for
+    the mix of the positional measures as :class:`LeastSquaresRanker` is for each of them, if the
+    measures have the same cutoff and discounts. If they differ, no theorem says that the order is
+    the best one for the mix of the values: compare the mixes by :meth:`front`.
 
     Examples
     --------
