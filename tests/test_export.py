@@ -85,9 +85,7 @@ def score_of_json(text, X):
 def value_of_node(node, row):
     while "value" not in node:
         x = row[NAMES.index(node["feature"])]
-        is_missing = x is None or x != x
-        branch = x in node["in"] if "in" in node else not is_missing and x < node["less"]
-        node = node[node["missing"] if is_missing else "yes" if branch else "no"]
+        node = node[node["missing"] if np.isnan(x) else "yes" if x < node["less"] else "no"]
     return node["value"]
 
 
@@ -434,24 +432,6 @@ def test_json_holds_trees_and_their_start(engine, n_models, problem):
     found = score_of_json(to_json(ranker, feature_names=NAMES), X)
     assert np.any(ranker.start_scale_)
     np.testing.assert_allclose(found, ranker.predict(X), rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "sklearn"])
-def test_json_holds_splits_of_categories(engine, problem):
-    pandas = pytest.importorskip("pandas")
-    X, _, qid = problem
-    kind = np.array(list("abcdef"), dtype=object)[np.arange(len(X)) % 6]
-    kind[::11] = None
-    y = np.isin(kind, ["a", "d"]) + (X[:, 0] > 0) + (kind == None)  # noqa: E711
-    X[::7, 1] = np.nan
-    frame = pandas.DataFrame(X, columns=NAMES).assign(**{NAMES[2]: kind})
-    ranker = boosted(engine, n_estimators=20).fit(frame, y, qid)
-    frame.loc[:5, NAMES[2]] = "unknown"
-    text = to_json(ranker)
-    assert '"in"' in text
-    rows = frame.to_numpy(dtype=object)
-    found = [sum(value_of_node(tree, row) for tree in json.loads(text)["trees"]) for row in rows]
-    assert_same_order(np.array(found), ranker.predict(frame))
 
 
 def test_json_adds_the_rankers_of_a_stack(problem):

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ._folding import folded
-from ._trees import Split, scaled
+from ._trees import Kinds, Split, scaled, splits_of
 
 FORMAT = 1
 
@@ -32,13 +32,15 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
         multiply ``sign(x) * log(1 + abs(x))``, `hinges`, a list of `feature`, `log`, `start`,
         `end` and `weight`, which multiplies ``clip((v - start) / (end - start), 0, 1)`` for the
         feature v or, where `log` is true, its logarithm; `categories`, a list of `feature`,
-        `value` and `weight`, which is added where the feature has the value; and `trees`. Where a
-        feature is missing, the number that `missing` has for it replaces all these terms but
-        trees; without a number there, the feature must have a value. A node of a tree has a
-        `value`; or a `feature`, a threshold `less` or a list of categories `in`, and the branches
-        `yes` for features below the threshold or in the list, and `no`. `missing` names the branch
-        of missing values and unknown categories. Thresholds are for features in single precision.
-        The score is the sum.
+        `value` and `weight`, which is added where the feature has the value; `missing`; `trees`;
+        and `known_categories`. Where a feature is missing, the number that `missing` has for it
+        replaces all these terms but trees; without a number there, the feature must have a value.
+        A node of a tree has a `value`; or a `feature`, a threshold `less` or a list of categories
+        `in`, and the branches `yes` for features below the threshold or in the list, and `no`.
+        `missing` names the branch of missing values. `known_categories` lists the categories of
+        each feature that a node has a list for; in trees, a category that is not in
+        `known_categories` counts as missing. Thresholds are for features in single precision. The
+        score is the sum.
 
     Raises
     ------
@@ -55,11 +57,12 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
     >>> found = json.loads(to_json(ranker, feature_names=["match"]))
     >>> list(found)
     ['format', 'intercept', 'coefficients', 'log_coefficients', 'hinges', 'categories', 'missing',
-    'trees']
+    'trees', 'known_categories']
     >>> round(found["coefficients"]["match"], 6)
     0.25
     """
     score = folded(ranker, feature_names)
+    known = _known_categories(tree for _, tree in score.trees)
     return json.dumps(
         {
             "format": FORMAT,
@@ -81,24 +84,40 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
                 for category, weight in score.categories.items()
             ],
             "missing": dict(score.missing),
-            "trees": [_node(scaled(tree, weight)) for weight, tree in score.trees],
+            "trees": [_node(scaled(tree, weight), known) for weight, tree in score.trees],
+            "known_categories": {feature: list(names) for feature, names in known.items()},
         },
         indent=2,
         allow_nan=False,
     )
 
 
-def _node(tree) -> dict[str, Any]:
+def _known_categories(trees) -> dict[str, dict[Any, None]]:
+    """Return the categories of each feature that trees split by categories."""
+    found: dict[str, dict[Any, None]] = {}
+    for split in splits_of(trees):
+        if isinstance(split, Kinds):
+            found.setdefault(str(split.feature), {}).update(dict.fromkeys(split.known))
+    return found
+
+
+def _node(tree, known) -> dict[str, Any]:
     if isinstance(tree, float):
         return {"value": tree}
     is_split = isinstance(tree, Split)
     return {
         "feature": tree.feature,
-        **({"less": tree.threshold} if is_split else {"in": tree.categories}),
+        **({"less": tree.threshold} if is_split else {"in": _below(tree, known[tree.feature])}),
         "missing": "yes" if tree.missing_below else "no",
-        "yes": _node(tree.below),
-        "no": _node(tree.above),
+        "yes": _node(tree.below, known),
+        "no": _node(tree.above, known),
     }
+
+
+def _below(split, known) -> list[Any]:
+    """Return the categories below a split, with those that only other trees know."""
+    others = known.keys() - split.known if split.missing_below else ()
+    return split.categories + [name for name in known if name in others]
 
 
 def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
