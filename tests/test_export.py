@@ -174,6 +174,17 @@ def test_json_and_sql_compute_the_scores(steps, problem):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
+def test_parts_of_named_columns(problem):
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = problem
+    frame = pandas.DataFrame(X, columns=NAMES)
+    slices = [slice(NAMES[1], NAMES[1]), slice(NAMES[2], None), slice(None, NAMES[1])]
+    empty = [[], [False] * 4]
+    parts = [(str(each), StandardScaler(), each) for each in (*slices, *empty, slice(1, 3))]
+    pipe = fitted([ColumnTransformer(parts)], (frame, y, qid))
+    np.testing.assert_allclose(score_of_json(to_json(pipe), X), pipe.predict(frame), atol=1e-12)
+
+
 def test_duckdb_computes_the_scores(problem):
     duckdb = pytest.importorskip("duckdb")
     pipe, X = fitted([logs(), QuantileHinges()], problem), wider(problem[0])

@@ -179,12 +179,19 @@ def _by_columns(step, columns):
     for _, part, chosen in step.transformers_:
         if part != "drop":
             numbers = _numbers(chosen, names)
-            found += _part_columns(part, [columns[number] for number in numbers])
+            # Parts without columns were not fitted.
+            found += _part_columns(part, [columns[n] for n in numbers]) if len(numbers) else []
     return found
 
 
 def _numbers(chosen, names):
     """Return the numbers of columns that are chosen by names, numbers, a mask or a slice."""
+    if isinstance(chosen, slice):
+        # A slice of names contains its end.
+        start, stop = chosen.start, chosen.stop
+        start = names.index(start) if isinstance(start, str) else start
+        stop = names.index(stop) + 1 if isinstance(stop, str) else stop
+        chosen = slice(start, stop, chosen.step)
     if isinstance(chosen, slice) or np.asarray(chosen).dtype == bool:
         return np.arange(len(names))[chosen]
     each = np.atleast_1d(np.asarray(chosen, dtype=object))
