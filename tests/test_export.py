@@ -328,8 +328,9 @@ def refused():
     yield "scaler", [QueryScaler()], "QueryScaler reads all documents of the query"
     yield "context", [QueryContext()], "QueryContext reads all documents of the query"
     nested = ColumnTransformer([("one", QueryScaler(), [0])])
-    yield "nested", [nested], "ColumnTransformer reads all documents of the query"
-    yield "stack", tabular_ranker(trees=None), "fit with normalize='pooled'"
+    yield "nested", [nested], "QueryScaler reads all documents of the query"
+    remedy = r"named_rankers_\['logs'\], named_rankers_\['hinges'\], or fit a StackingRanker with"
+    yield "stack", tabular_ranker(trees=None), remedy
     yield "link", NDCGRanker(PoissonRegressor()), "function of a sum that is linear .* to_onnx"
     yield "neighbors", NDCGRanker(KNeighborsRegressor(3)), r"no coef_.* to_onnx"
     yield "step", [PCA()], "PCA is not a step .* replace it by one of StandardScaler"
