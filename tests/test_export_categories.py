@@ -264,3 +264,12 @@ def test_categories_that_no_format_holds(problem):
     ranker = make_query_pipeline(columns, NDCGRanker()).fit(both, y, qid)
     with pytest.raises(ValueError, match="kind has both None and NaN"):
         to_json(ranker)
+
+
+@pytest.mark.parametrize("kinds", [["a", "a", "b", None], ["a", None, None, None]])
+def test_none_that_an_imputer_leaves(kinds, problem):
+    X, y, qid = problem
+    X = pd.DataFrame({"kind": pd.Series(kinds * 50, dtype=object)})
+    ranker = make_query_pipeline(fill(**MOST), one_hot(), NDCGRanker()).fit(X, y, qid)
+    with pytest.raises(ValueError, match=r"kind .*None.* by frame\.fillna\(np\.nan\) before fit"):
+        to_sql(ranker)

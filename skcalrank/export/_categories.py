@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.impute import SimpleImputer
@@ -20,6 +20,9 @@ def filled(step: SimpleImputer, columns: list[Additive]) -> list[Additive]:
             f"{step.missing_values!r}: mark missing values with NaN."
         )
     features = [_only_feature(column) for column in columns]
+    for feature, value in zip(features, step.statistics_):
+        if value is None:
+            _refuse_unfilled(feature)
     flagged = [] if step.indicator_ is None else step.indicator_.features_
     keeps_all = len(step.get_feature_names_out()) == len(columns) + len(flagged)
     found = [
@@ -28,6 +31,14 @@ def filled(step: SimpleImputer, columns: list[Additive]) -> list[Additive]:
         if keeps_all or not is_missing(value)
     ]
     return found + [Additive(0.0, {}, {}, {}, {features[number]: 1.0}) for number in flagged]
+
+
+def _refuse_unfilled(feature) -> NoReturn:
+    raise ValueError(
+        f"{feature} has None among its categories, which SimpleImputer does not fill, and no "
+        "format distinguishes None from NaN: replace None by NaN, as by frame.fillna(np.nan) "
+        "before fit."
+    )
 
 
 def _only_feature(column: Additive) -> str:
@@ -57,6 +68,8 @@ def _of_feature(step, column, known, rare, dropped) -> list[Additive]:
     feature = _encoded_feature(column)
     groups = [[each] for each in known if not _holds(rare, each)] + ([rare] if rare else [])
     _check_missing(feature, groups)
+    if feature in column.missing and any(_holds(group, None) for group in groups):
+        _refuse_unfilled(feature)
     # A missing value that no step filled is a category, or a value that was not seen in fit.
     fill = column.missing.get(feature, np.nan)
     unseen = rare if step.handle_unknown in ("infrequent_if_exist", "warn") else []

@@ -40,7 +40,9 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
         `missing` names the branch of missing values. `known_categories` lists the categories of
         each feature that a node has a list for; in trees, a category that is not in
         `known_categories` counts as missing. Thresholds are for features in single precision. The
-        score is the sum.
+        score is the sum. None and NaN are the same missing value, while ``SimpleImputer`` and
+        ``OneHotEncoder`` distinguish them in columns of objects: scores are those of `predict` if
+        it is given the one that `fit` was given.
 
     Raises
     ------
