@@ -189,6 +189,27 @@ def test_truth_values(problem):
     np.testing.assert_allclose(score_of_sql(to_sql(ranker), X), ranker.predict(X))
 
 
+def test_large_integers_are_different_categories():
+    ids = [2**53, 2**53 + 1, -1]
+    X = pd.DataFrame({"id": pd.Series(ids * 10, dtype=object)})
+    y, qid = np.tile([0, 1, 3], 10), np.repeat(range(10), 3)
+    ranker = make_query_pipeline(fill(**MOST), one_hot(), NDCGRanker()).fit(X, y, qid)
+    X.loc[3] = np.nan
+    for found in (score_of_json(to_json(ranker), X), score_of_sql(to_sql(ranker), X)):
+        np.testing.assert_allclose(found, ranker.predict(X), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("quote", "texts"), [('"', [r"'it''s \n'", "'\n'"]), ("`", [r"'it\'s \\n'", r"'\n'"])]
+)
+def test_sql_escapes_text_as_dialects_with_that_quote_do(quote, texts):
+    X = pd.DataFrame({"c": [r"it's \n", "\n"] * 10})
+    ranker = make_query_pipeline(one_hot(), NDCGRanker())
+    ranker.fit(X, [0, 1] * 10, np.repeat(range(10), 2))
+    for text in texts:
+        assert f" WHEN {text} THEN " in to_sql(ranker, quote=quote)
+
+
 def test_plugin_takes_what_is_missing_for_zero(problem, rng):
     X, y, qid = with_gaps(problem[0][NUMBERS], rng), *problem[1:]
     zero = make_query_pipeline(fill(strategy="constant", fill_value=0), NDCGRanker())

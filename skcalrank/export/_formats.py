@@ -10,6 +10,9 @@ from ._trees import Kinds, Split, scaled, splits_of
 
 FORMAT = 1
 
+# In texts of MySQL, BigQuery and Spark. BigQuery has no doubled quotes, and texts of one line.
+_ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\n": r"\n", "\r": r"\r"})
+
 
 def to_json(ranker: Any, *, feature_names: Any = None) -> str:
     """Write a linear ranker or boosted trees, with the steps before them, as JSON.
@@ -131,7 +134,8 @@ def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
         As in :func:`to_json`, but without trees; names of features are names of columns.
     quote : str, default='"'
         Character around names of columns: ``"`` in the standard, a backtick in MySQL, BigQuery
-        and Spark.
+        and Spark. Quotes in categories are doubled, as in the standard; with a backtick, quotes and
+        backslashes are escaped by backslashes, as these dialects read them.
 
     Returns
     -------
@@ -166,7 +170,7 @@ def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
         term = _hinge(hinge, weight, _value(hinge.value, quote))
         terms.setdefault(hinge.value.feature, []).append(term)
     for feature, weights in _by_feature(score.categories).items():
-        terms.setdefault(feature, []).append(_cases(_name(feature, quote), weights))
+        terms.setdefault(feature, []).append(_cases(feature, weights, quote))
     features = dict.fromkeys([*terms, *score.missing])
     parts = [_part(_name(f, quote), terms.get(f, []), score.missing.get(f)) for f in features]
     return " + ".join([_number(score.constant), *parts])
@@ -179,11 +183,13 @@ def _by_feature(categories) -> dict[str, dict[Any, float]]:
     return found
 
 
-def _cases(column, weights) -> str:
+def _cases(feature, weights, quote) -> str:
     """Return the weight of the category of a column, NULL where the column is NULL."""
+    column = _name(feature, quote)
     # A comparison with NULL is not true, and the last branch is for the other categories.
-    cases = " ".join(f"WHEN {_literal(c)} THEN {_number(w)}" for c, w in weights.items())
-    return f"(CASE WHEN {column} IS NULL THEN NULL ELSE CASE {column} {cases} ELSE 0.0e0 END END)"
+    whens = [f"WHEN {_literal(c, quote)} THEN {_number(w)}" for c, w in weights.items()]
+    cases = f"CASE {column} {' '.join(whens)} ELSE 0.0e0 END"
+    return f"(CASE WHEN {column} IS NULL THEN NULL ELSE {cases} END)"
 
 
 def _part(column, terms, missing) -> str:
@@ -194,10 +200,15 @@ def _part(column, terms, missing) -> str:
     return f"(CASE WHEN {column} IS NULL THEN {_number(missing)} ELSE {found} END)"
 
 
-def _literal(value) -> str:
+def _literal(value, quote) -> str:
     if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return str(value).upper() if isinstance(value, bool) else _number(value)
+        escaped = value.translate(_ESCAPES) if quote == "`" else value.replace("'", "''")
+        return f"'{escaped}'"
+    if isinstance(value, int):
+        # TRUE and FALSE are integers of Python, and floats do not hold all large integers.
+        text = str(value).upper()
+        return f"({text})" if text.startswith("-") else text
+    return _number(value)
 
 
 def _name(feature, quote) -> str:
