@@ -6,6 +6,7 @@ import sqlite3
 import numpy as np
 import pandas as pd
 import pytest
+from boosting_cases import ENGINES, boosted
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -17,7 +18,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from skcalrank import NDCGRanker, tabular_ranker
+from skcalrank import NDCGRanker, StackingRanker, tabular_ranker
 from skcalrank.export import to_elasticsearch, to_json, to_sql
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QuantileHinges, signed_log1p
@@ -107,7 +108,18 @@ def _score(found, row):
             score += hinge["weight"] * np.clip(part, 0, 1)
     for case in found["categories"]:
         score += case["weight"] * (row.get(case["feature"]) == case["value"])
-    return score
+    return score + sum(_value(tree, row, found["known_categories"]) for tree in found["trees"])
+
+
+def _value(node, row, known):
+    while "value" not in node:
+        x = row.get(node["feature"])
+        if x is None or ("in" in node and x not in known[node["feature"]]):
+            node = node[node["missing"]]
+        else:
+            below = x in node["in"] if "in" in node else np.float32(x) < node["less"]
+            node = node["yes" if below else "no"]
+    return node["value"]
 
 
 def score_of_sql(expression, X):
@@ -177,6 +189,27 @@ def test_truth_values(problem):
     np.testing.assert_allclose(score_of_sql(to_sql(ranker), X), ranker.predict(X))
 
 
+def test_large_integers_are_different_categories():
+    ids = [2**53, 2**53 + 1, -1]
+    X = pd.DataFrame({"id": pd.Series(ids * 10, dtype=object)})
+    y, qid = np.tile([0, 1, 3], 10), np.repeat(range(10), 3)
+    ranker = make_query_pipeline(fill(**MOST), one_hot(), NDCGRanker()).fit(X, y, qid)
+    X.loc[3] = np.nan
+    for found in (score_of_json(to_json(ranker), X), score_of_sql(to_sql(ranker), X)):
+        np.testing.assert_allclose(found, ranker.predict(X), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("quote", "texts"), [('"', [r"'it''s \n'", "'\n'"]), ("`", [r"'it\'s \\n'", r"'\n'"])]
+)
+def test_sql_escapes_text_as_dialects_with_that_quote_do(quote, texts):
+    X = pd.DataFrame({"c": [r"it's \n", "\n"] * 10})
+    ranker = make_query_pipeline(one_hot(), NDCGRanker())
+    ranker.fit(X, [0, 1] * 10, np.repeat(range(10), 2))
+    for text in texts:
+        assert f" WHEN {text} THEN " in to_sql(ranker, quote=quote)
+
+
 def test_plugin_takes_what_is_missing_for_zero(problem, rng):
     X, y, qid = with_gaps(problem[0][NUMBERS], rng), *problem[1:]
     zero = make_query_pipeline(fill(strategy="constant", fill_value=0), NDCGRanker())
@@ -187,6 +220,38 @@ def test_plugin_takes_what_is_missing_for_zero(problem, rng):
     mean = make_query_pipeline(fill(), NDCGRanker()).fit(X, y, qid)
     with pytest.raises(ValueError, match="a b, price must count as 0 where missing"):
         to_elasticsearch(mean, "mine")
+
+
+def gaps_that_matter(problem, rng):
+    """Return a problem whose grades depend on missing categories, and rows with unseen ones."""
+    X, _, qid = problem
+    X = with_gaps(X, rng)
+    kind = X[CATEGORIES[0]]
+    y = 2 * kind.isna() + (kind == "x") + (X["price"] > 2)
+    rows = with_gaps(problem[0], rng)
+    rows.loc[:20, CATEGORIES[0]] = "unseen"
+    return (X, y, qid), rows
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "sklearn"])
+def test_trees_send_unseen_categories_as_missing_ones(engine, problem, rng):
+    data, rows = gaps_that_matter(problem, rng)
+    ranker = boosted(engine, n_estimators=20).fit(*data)
+    text = to_json(ranker)
+    known = json.loads(text)["known_categories"]
+    assert known == {CATEGORIES[0]: ["it's", "rare", "x", "z"]}
+    np.testing.assert_allclose(score_of_json(text, rows), ranker.predict(rows), atol=1e-5)
+
+
+@pytest.mark.skipif("xgboost" not in ENGINES, reason="needs XGBoost")
+def test_trees_that_know_different_categories(problem, rng):
+    (X, y, qid), rows = gaps_that_matter(problem, rng)
+    views = [("all", boosted("xgboost")), ("some", boosted("xgboost", validation_fraction=0.3))]
+    stack = StackingRanker(views).fit(X, y, qid)
+    some = (X[CATEGORIES[0]] != "z").to_numpy()
+    stack.rankers_[1].fit(X[some], y[some], qid[some])
+    stack.weights_[:] = 1.0
+    np.testing.assert_allclose(score_of_json(to_json(stack), rows), stack.predict(rows), atol=1e-5)
 
 
 def test_what_cannot_be_written(problem):
@@ -220,3 +285,12 @@ def test_categories_that_no_format_holds(problem):
     ranker = make_query_pipeline(columns, NDCGRanker()).fit(both, y, qid)
     with pytest.raises(ValueError, match="kind has both None and NaN"):
         to_json(ranker)
+
+
+@pytest.mark.parametrize("kinds", [["a", "a", "b", None], ["a", None, None, None]])
+def test_none_that_an_imputer_leaves(kinds, problem):
+    X, y, qid = problem
+    X = pd.DataFrame({"kind": pd.Series(kinds * 50, dtype=object)})
+    ranker = make_query_pipeline(fill(**MOST), one_hot(), NDCGRanker()).fit(X, y, qid)
+    with pytest.raises(ValueError, match=r"kind .*None.* by frame\.fillna\(np\.nan\) before fit"):
+        to_sql(ranker)

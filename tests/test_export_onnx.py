@@ -165,7 +165,7 @@ def test_skl2onnx_converts_rankers_that_are_registered(problem):
     [
         (AveragePrecisionRanker(surrogate="pairwise"), "fit with surrogate='score'"),
         (make_query_pipeline(QueryScaler(), NDCGRanker()), "QueryScaler reads all documents"),
-        (tabular_ranker(trees=None), "fit with normalize='pooled'"),
+        (tabular_ranker(trees=None), "StackingRanker with normalize='pooled'"),
     ],
 )
 def test_what_needs_the_query_says_so(ranker, match, problem):

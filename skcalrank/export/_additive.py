@@ -92,7 +92,9 @@ class Additive(NamedTuple):
         """Return the sum with a value where the feature has none, unless it has one there."""
         if feature in self.missing:
             return self
-        term = value if isinstance(value, str) else float(value) - self.constant
+        # Large integers are categories that a float does not hold.
+        is_exact = isinstance(value, str) or (isinstance(value, int) and not self.constant)
+        term = value if is_exact else float(value) - self.constant
         return self._replace(missing={feature: term})
 
     def line(self) -> tuple[Value, float] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.impute import SimpleImputer
@@ -14,20 +14,31 @@ from ._additive import Additive, Category, Value
 
 def filled(step: SimpleImputer, columns: list[Additive]) -> list[Additive]:
     """Return the columns that a SimpleImputer makes of given ones."""
-    if not _is_missing(step.missing_values):
+    if not is_missing(step.missing_values):
         raise ValueError(
             f"SimpleImputer must replace NaN or None to be exported, got missing_values="
             f"{step.missing_values!r}: mark missing values with NaN."
         )
     features = [_only_feature(column) for column in columns]
+    for feature, value in zip(features, step.statistics_):
+        if value is None:
+            _refuse_unfilled(feature)
     flagged = [] if step.indicator_ is None else step.indicator_.features_
     keeps_all = len(step.get_feature_names_out()) == len(columns) + len(flagged)
     found = [
         column.filled(feature, value)
         for column, feature, value in zip(columns, features, step.statistics_)
-        if keeps_all or not _is_missing(value)
+        if keeps_all or not is_missing(value)
     ]
     return found + [Additive(0.0, {}, {}, {}, {features[number]: 1.0}) for number in flagged]
+
+
+def _refuse_unfilled(feature) -> NoReturn:
+    raise ValueError(
+        f"{feature} has None among its categories, which SimpleImputer does not fill, and no "
+        "format distinguishes None from NaN: replace None by NaN, as by frame.fillna(np.nan) "
+        "before fit."
+    )
 
 
 def _only_feature(column: Additive) -> str:
@@ -57,6 +68,8 @@ def _of_feature(step, column, known, rare, dropped) -> list[Additive]:
     feature = _encoded_feature(column)
     groups = [[each] for each in known if not _holds(rare, each)] + ([rare] if rare else [])
     _check_missing(feature, groups)
+    if feature in column.missing and any(_holds(group, None) for group in groups):
+        _refuse_unfilled(feature)
     # A missing value that no step filled is a category, or a value that was not seen in fit.
     fill = column.missing.get(feature, np.nan)
     unseen = rare if step.handle_unknown in ("infrequent_if_exist", "warn") else []
@@ -69,9 +82,7 @@ def _of_feature(step, column, known, rare, dropped) -> list[Additive]:
         rest = group is unseen
         listed = [c for each in groups if (each is group) != rest for c in each]
         terms = {
-            Category(feature, _plain(c)): -1.0 if rest else 1.0
-            for c in listed
-            if not _is_missing(c)
+            Category(feature, plain(c)): -1.0 if rest else 1.0 for c in listed if not is_missing(c)
         }
         missing = {} if refused else {feature: float(group is place) - rest}
         found.append(Additive(float(rest), {}, {}, terms, missing))
@@ -89,7 +100,7 @@ def _encoded_feature(column: Additive) -> str:
 
 
 def _check_missing(feature, groups) -> None:
-    if sum(_is_missing(each) for group in groups for each in group) > 1:
+    if sum(is_missing(each) for group in groups for each in group) > 1:
         raise ValueError(
             f"{feature} has both None and NaN among its categories, and no format tells them "
             "apart: replace one by the other before fit."
@@ -98,12 +109,12 @@ def _check_missing(feature, groups) -> None:
 
 def _holds(group: Sequence[Any], value: Any) -> bool:
     """Return whether a value is among others; missing values are all the same."""
-    if _is_missing(value):
-        return any(_is_missing(each) for each in group)
-    return any(not _is_missing(each) and each == value for each in group)
+    if is_missing(value):
+        return any(is_missing(each) for each in group)
+    return any(not is_missing(each) and each == value for each in group)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Return whether a value is None, NaN or pandas.NA, which is neither true nor false."""
     try:
         return value is None or bool(value != value)
@@ -111,7 +122,7 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a category as JSON and SQL have it: a text, a truth value or a number."""
     found = value.item() if isinstance(value, np.generic) else value
     if not isinstance(found, (str, bool, int, float)):

@@ -24,7 +24,7 @@ from sklearn.preprocessing import (
 from ..preprocessing import QuantileHinges, signed_log1p
 from ..rankers import is_ranker
 from ._additive import Additive, Value, check_finite, combined
-from ._categories import filled, indicators
+from ._categories import filled, indicators, is_missing, plain
 from ._reasons import (
     check_exportable,
     is_stack,
@@ -35,7 +35,7 @@ from ._reasons import (
     steps_of,
     unwrapped,
 )
-from ._trees import Kinds, ensemble_of
+from ._trees import Kinds, ensemble_of, splits_of
 
 _STEPS = (
     "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, QuantileHinges, "
@@ -96,7 +96,12 @@ def _trees(model, columns) -> Additive:
             "and to_json and to_elasticsearch take the trees of BoostedRanker, "
             "HistGradientBoostingRegressor, LightGBM and XGBoost."
         )
-    trees = tuple((1.0, _named(tree, columns, found.categories)) for tree in found.trees)
+    split = {each.feature for each in splits_of(found.trees) if isinstance(each, Kinds)}
+    names = {
+        feature: tuple(plain(name) for name in found.categories[feature] if not is_missing(name))
+        for feature in split
+    }
+    trees = tuple((1.0, _named(tree, columns, names)) for tree in found.trees)
     starts = [(weight, _score(start, columns)) for weight, start in found.starts]
     return combined([(1.0, Additive(found.constant, {}, {}, trees=trees)), *starts])
 
@@ -114,9 +119,8 @@ def _named(tree, columns, categories):
         )
     below, above = (_named(each, columns, categories) for each in (tree.below, tree.above))
     if isinstance(tree, Kinds):
-        names = [categories[tree.feature][number] for number in tree.categories]
-        names = [name.item() if isinstance(name, np.generic) else name for name in names]
-        tree = tree._replace(categories=names)
+        known = categories[tree.feature]
+        tree = tree._replace(categories=[known[number] for number in tree.categories], known=known)
     return tree._replace(feature=line[0].feature, below=below, above=above)
 
 
@@ -175,12 +179,19 @@ def _by_columns(step, columns):
     for _, part, chosen in step.transformers_:
         if part != "drop":
             numbers = _numbers(chosen, names)
-            found += _part_columns(part, [columns[number] for number in numbers])
+            # Parts without columns were not fitted.
+            found += _part_columns(part, [columns[n] for n in numbers]) if len(numbers) else []
     return found
 
 
 def _numbers(chosen, names):
     """Return the numbers of columns that are chosen by names, numbers, a mask or a slice."""
+    if isinstance(chosen, slice):
+        # A slice of names contains its end.
+        start, stop = chosen.start, chosen.stop
+        start = names.index(start) if isinstance(start, str) else start
+        stop = names.index(stop) + 1 if isinstance(stop, str) else stop
+        chosen = slice(start, stop, chosen.step)
     if isinstance(chosen, slice) or np.asarray(chosen).dtype == bool:
         return np.arange(len(names))[chosen]
     each = np.atleast_1d(np.asarray(chosen, dtype=object))

@@ -6,9 +6,12 @@ import json
 from typing import Any
 
 from ._folding import folded
-from ._trees import Split, scaled
+from ._trees import Kinds, Split, scaled, splits_of
 
 FORMAT = 1
+
+# In texts of MySQL, BigQuery and Spark. BigQuery has no doubled quotes, and texts of one line.
+_ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\n": r"\n", "\r": r"\r"})
 
 
 def to_json(ranker: Any, *, feature_names: Any = None) -> str:
@@ -32,13 +35,17 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
         multiply ``sign(x) * log(1 + abs(x))``, `hinges`, a list of `feature`, `log`, `start`,
         `end` and `weight`, which multiplies ``clip((v - start) / (end - start), 0, 1)`` for the
         feature v or, where `log` is true, its logarithm; `categories`, a list of `feature`,
-        `value` and `weight`, which is added where the feature has the value; and `trees`. Where a
-        feature is missing, the number that `missing` has for it replaces all these terms but
-        trees; without a number there, the feature must have a value. A node of a tree has a
-        `value`; or a `feature`, a threshold `less` or a list of categories `in`, and the branches
-        `yes` for features below the threshold or in the list, and `no`. `missing` names the branch
-        of missing values and unknown categories. Thresholds are for features in single precision.
-        The score is the sum.
+        `value` and `weight`, which is added where the feature has the value; `missing`; `trees`;
+        and `known_categories`. Where a feature is missing, the number that `missing` has for it
+        replaces all these terms but trees; without a number there, the feature must have a value.
+        A node of a tree has a `value`; or a `feature`, a threshold `less` or a list of categories
+        `in`, and the branches `yes` for features below the threshold or in the list, and `no`.
+        `missing` names the branch of missing values. `known_categories` lists the categories of
+        each feature that a node has a list for; in trees, a category that is not in
+        `known_categories` counts as missing. Thresholds are for features in single precision. The
+        score is the sum. None and NaN are the same missing value, while ``SimpleImputer`` and
+        ``OneHotEncoder`` distinguish them in columns of objects: scores are those of `predict` if
+        it is given the one that `fit` was given.
 
     Raises
     ------
@@ -55,11 +62,12 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
     >>> found = json.loads(to_json(ranker, feature_names=["match"]))
     >>> list(found)
     ['format', 'intercept', 'coefficients', 'log_coefficients', 'hinges', 'categories', 'missing',
-    'trees']
+    'trees', 'known_categories']
     >>> round(found["coefficients"]["match"], 6)
     0.25
     """
     score = folded(ranker, feature_names)
+    known = _known_categories(tree for _, tree in score.trees)
     return json.dumps(
         {
             "format": FORMAT,
@@ -81,24 +89,40 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
                 for category, weight in score.categories.items()
             ],
             "missing": dict(score.missing),
-            "trees": [_node(scaled(tree, weight)) for weight, tree in score.trees],
+            "trees": [_node(scaled(tree, weight), known) for weight, tree in score.trees],
+            "known_categories": {feature: list(names) for feature, names in known.items()},
         },
         indent=2,
         allow_nan=False,
     )
 
 
-def _node(tree) -> dict[str, Any]:
+def _known_categories(trees) -> dict[str, dict[Any, None]]:
+    """Return the categories of each feature that trees split by categories."""
+    found: dict[str, dict[Any, None]] = {}
+    for split in splits_of(trees):
+        if isinstance(split, Kinds):
+            found.setdefault(str(split.feature), {}).update(dict.fromkeys(split.known))
+    return found
+
+
+def _node(tree, known) -> dict[str, Any]:
     if isinstance(tree, float):
         return {"value": tree}
     is_split = isinstance(tree, Split)
     return {
         "feature": tree.feature,
-        **({"less": tree.threshold} if is_split else {"in": tree.categories}),
+        **({"less": tree.threshold} if is_split else {"in": _below(tree, known[tree.feature])}),
         "missing": "yes" if tree.missing_below else "no",
-        "yes": _node(tree.below),
-        "no": _node(tree.above),
+        "yes": _node(tree.below, known),
+        "no": _node(tree.above, known),
     }
+
+
+def _below(split, known) -> list[Any]:
+    """Return the categories below a split, with those that only other trees know."""
+    others = known.keys() - split.known if split.missing_below else ()
+    return split.categories + [name for name in known if name in others]
 
 
 def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
@@ -110,7 +134,8 @@ def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
         As in :func:`to_json`, but without trees; names of features are names of columns.
     quote : str, default='"'
         Character around names of columns: ``"`` in the standard, a backtick in MySQL, BigQuery
-        and Spark.
+        and Spark. Quotes in categories are doubled, as in the standard; with a backtick, quotes and
+        backslashes are escaped by backslashes, as these dialects read them.
 
     Returns
     -------
@@ -145,7 +170,7 @@ def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
         term = _hinge(hinge, weight, _value(hinge.value, quote))
         terms.setdefault(hinge.value.feature, []).append(term)
     for feature, weights in _by_feature(score.categories).items():
-        terms.setdefault(feature, []).append(_cases(_name(feature, quote), weights))
+        terms.setdefault(feature, []).append(_cases(feature, weights, quote))
     features = dict.fromkeys([*terms, *score.missing])
     parts = [_part(_name(f, quote), terms.get(f, []), score.missing.get(f)) for f in features]
     return " + ".join([_number(score.constant), *parts])
@@ -158,11 +183,13 @@ def _by_feature(categories) -> dict[str, dict[Any, float]]:
     return found
 
 
-def _cases(column, weights) -> str:
+def _cases(feature, weights, quote) -> str:
     """Return the weight of the category of a column, NULL where the column is NULL."""
+    column = _name(feature, quote)
     # A comparison with NULL is not true, and the last branch is for the other categories.
-    cases = " ".join(f"WHEN {_literal(c)} THEN {_number(w)}" for c, w in weights.items())
-    return f"(CASE WHEN {column} IS NULL THEN NULL ELSE CASE {column} {cases} ELSE 0.0e0 END END)"
+    whens = [f"WHEN {_literal(c, quote)} THEN {_number(w)}" for c, w in weights.items()]
+    cases = f"CASE {column} {' '.join(whens)} ELSE 0.0e0 END"
+    return f"(CASE WHEN {column} IS NULL THEN NULL ELSE {cases} END)"
 
 
 def _part(column, terms, missing) -> str:
@@ -173,10 +200,15 @@ def _part(column, terms, missing) -> str:
     return f"(CASE WHEN {column} IS NULL THEN {_number(missing)} ELSE {found} END)"
 
 
-def _literal(value) -> str:
+def _literal(value, quote) -> str:
     if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return str(value).upper() if isinstance(value, bool) else _number(value)
+        escaped = value.translate(_ESCAPES) if quote == "`" else value.replace("'", "''")
+        return f"'{escaped}'"
+    if isinstance(value, int):
+        # TRUE and FALSE are integers of Python, and floats do not hold all large integers.
+        text = str(value).upper()
+        return f"({text})" if text.startswith("-") else text
+    return _number(value)
 
 
 def _name(feature, quote) -> str:

@@ -43,10 +43,19 @@ def refuse_queries(step: Any) -> None:
     """Raise for a step that sees whole queries."""
     if handed_to(step, "transform", qid="any"):
         raise ValueError(
-            f"{type(step).__name__} reads all documents of the query, and what is exported sees "
-            "one document at a time: compute its columns where features are computed, and export "
-            "the steps behind it."
+            f"{type(_reader(step)).__name__} reads all documents of the query, and what is "
+            "exported sees one document at a time: compute its columns where features are "
+            "computed, and export the steps behind it."
         )
+
+
+def _reader(step):
+    """Return the part of a step that sees whole queries, or the step itself."""
+    parts = ("transformers_", "transformer_list", "steps")
+    for _, part, *_ in next((getattr(step, name) for name in parts if hasattr(step, name)), []):
+        if hasattr(part, "transform") and handed_to(part, "transform", qid="any"):
+            return _reader(part)
+    return step
 
 
 def is_stack(model: Any) -> bool:
@@ -59,11 +68,26 @@ def members_of(stack: Any) -> list[tuple[float, Any]]:
     if stack.normalize == "query":
         raise ValueError(
             f"{type(stack).__name__} was fitted with normalize='query', which divides scores by "
-            "their spread in the query, and what is exported sees one document at a time: fit with "
-            "normalize='pooled', or export its rankers_ one by one."
+            "their spread in the query, and what is exported sees one document at a time: "
+            f"{_exportable_part(stack)}fit a StackingRanker with normalize='pooled'."
         )
     weights = stack.weights_ / stack.spreads_
     return [(float(w), each) for w, each in zip(weights, stack.rankers_) if w > 0]
+
+
+def _exportable_part(stack) -> str:
+    """Return the advice to export a ranker of a stack, if there are any that see one document."""
+    names = [repr(name) for name, each in stack.named_rankers_.items() if _is_exportable(each)]
+    rankers = ", ".join(f"named_rankers_[{name}]" for name in names)
+    return f"export one of its rankers, {rankers}, or " if names else ""
+
+
+def _is_exportable(model) -> bool:
+    try:
+        check_exportable(model)
+    except ValueError:
+        return False
+    return True
 
 
 def starts_of(model) -> list[tuple[float, Any]]:

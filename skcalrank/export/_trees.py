@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -52,6 +52,9 @@ class Kinds(NamedTuple):
         Numbers of the categories below.
     below, above : Split, Kinds or float
     missing_below : bool
+        Whether missing values, and categories that are not known, go below.
+    known : tuple, default=()
+        Names of the categories of `fit`, where features and categories have names.
     """
 
     feature: int
@@ -59,6 +62,7 @@ class Kinds(NamedTuple):
     below: Tree
     above: Tree
     missing_below: bool
+    known: tuple[Any, ...] = ()
 
 
 Tree: TypeAlias = "Split | Kinds | float"
@@ -243,6 +247,16 @@ def scaled(tree: Tree, weight: float) -> Tree:
     return tree._replace(below=below, above=above)
 
 
+def splits_of(trees: Iterable[Tree]) -> Iterator[Split | Kinds]:
+    """Yield the splits of trees."""
+    waiting = list(trees)
+    while waiting:
+        tree = waiting.pop()
+        if not isinstance(tree, float):
+            yield tree
+            waiting += [tree.below, tree.above]
+
+
 def value_of(tree: Tree, row: Any) -> float:
     """Return the value of the leaf that a row of single precision falls into."""
     while not isinstance(tree, float):
@@ -272,15 +286,12 @@ def _constant(found, trees, n_features, kinds) -> float:
 
 def _sizes(trees, n_features):
     """Return the largest threshold of each feature, so that made rows fall on both sides."""
-    sizes, waiting = np.ones(n_features, dtype=np.float32), list(trees)
-    while waiting:
-        tree = waiting.pop()
-        if isinstance(tree, Split):
+    sizes = np.ones(n_features, dtype=np.float32)
+    for split in splits_of(trees):
+        if isinstance(split, Split):
             # Infinite values would give NaN.
-            size = min(abs(tree.threshold), 1e18)
-            sizes[tree.feature] = max(sizes[tree.feature], size)
-        if not isinstance(tree, float):
-            waiting += [tree.below, tree.above]
+            size = min(abs(split.threshold), 1e18)
+            sizes[split.feature] = max(sizes[split.feature], size)
     return sizes
 
 
