@@ -39,7 +39,14 @@ from ._rankers import (
 from ._readers import Reader, check_missing, has_missing, reading
 from ._report import count_line, results_table
 from ._results import Result, measure_scores, references
-from ._shared import COMPARE_RANKERS, MEASURES, TREC_MEASURES, refuse_overwriting, without_binary
+from ._shared import (
+    COMPARE_RANKERS,
+    MEASURES,
+    TREC_MEASURES,
+    check_folds,
+    refuse_overwriting,
+    without_binary,
+)
 from ._terminal import paragraphs, say, width
 from ._transforms import ranker_in, transformed
 
@@ -287,6 +294,7 @@ def _fitted(rankers, train, test, measures, args):
 
 
 def _cross_validated(rankers, data, measures, args):
+    check_folds(args.folds, data.qid, "give TRAIN and TEST")
     say(f"fitting {len(rankers)} rankers in {args.folds} folds")
     options = {"cv": args.folds, "baseline": args.baseline, "empty": args.empty}
     comparison = cross_compare(rankers, data.X, data.y, data.qid, measures, **options)

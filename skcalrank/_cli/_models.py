@@ -16,7 +16,7 @@ from ..rankers import LeastSquaresRankerCV, measure_of
 from ._rankers import AUTO, PEERS, make_ranker
 from ._readers import Reader
 from ._report import Column, format_table
-from ._shared import refuse_overwriting, without_binary
+from ._shared import check_folds, refuse_overwriting, without_binary
 from ._terminal import paragraphs, say, width
 from ._transforms import learns_columns, ranker_in, transformed
 
@@ -52,6 +52,8 @@ def fit(args) -> str:
     for part in reader:
         # This error names the option; the error of the ranker would name its parameter.
         without_binary(own, part.y, args.relevance_level, True)
+        if args.alphas is not None:
+            check_folds(args.folds, part.qid, "give --alpha")
         say(f"fitting {args.ranker} to {len(part.qid):,} rows")
         if part.categories:
             ranker = transformed(ranker_in(ranker), args.transform, part.X)
