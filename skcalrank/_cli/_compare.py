@@ -71,6 +71,8 @@ REPORTS = {
     ".tex": lambda comparison, _: comparison.to_latex() + "\n",
 }
 
+_BY_FOLDS = " Intervals are over the folds; the command prints standard errors over queries."
+
 _USAGE = (
     "give one file to cross-validate rankers, or TRAIN and TEST, or TEST and --models or --scores, "
     "or --runs and --qrels; files come before the options"
@@ -93,12 +95,15 @@ def compare(args) -> str:
     _check_reports(args)
     compared = _of_runs(args) if _wants_runs(args) else _of_file(args)
     comparison, notes = _comparison(compared, args)
+    by_folds = comparison.fold_values is not None
+    in_report = " The report holds intervals over the folds." if by_folds and args.report else ""
+    on_screen = _BY_FOLDS if by_folds else ""
     for path in args.report or ():
         with output(path) as file:
-            file.write(REPORTS[Path(path).suffix](comparison, compared.text))
+            file.write(REPORTS[Path(path).suffix](comparison, f"{compared.text}{on_screen}"))
     return paragraphs(
-        f"{compared.text} The table holds mean ± standard error over queries. Higher is better in "
-        "every row.",
+        f"{compared.text} The table holds mean ± standard error over queries.{in_report} Higher is "
+        "better in every row.",
         results_table(
             compared.results + compared.references,
             compared.measures,
