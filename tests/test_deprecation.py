@@ -32,7 +32,7 @@ class Counter(BaseEstimator):
         return self.n_rows_
 
 
-@renamed("tally", "count", since="1.9")
+@renamed("tally", "count", since="1.9.1")
 def tally(*args, **given):
     return count(*args, **given)
 
@@ -58,12 +58,23 @@ def test_both_names():
 
 
 def test_a_function():
-    with pytest.warns(FutureWarning, match=r"tally was renamed to count .* in version 1\.11"):
+    words = (
+        r"^Function tally is deprecated; it was renamed to count in version 1\.9\.1 and will be "
+        r"removed in version 1\.11: use count\.$"
+    )
+    with pytest.warns(FutureWarning, match=words):
         assert tally(4, step=2) == 2
 
 
+@pytest.mark.parametrize("of", [renamed, renamed_parameter])
+@pytest.mark.parametrize("since", ["3", "0.3rc1", "0.3.1.2", ""])
+def test_versions(of, since):
+    with pytest.raises(ValueError, match=r"since must be a version such as '0\.3' or '0\.3\.1'"):
+        of("old", "new", since=since)
+
+
 def test_an_attribute():
-    with pytest.warns(FutureWarning, match="size_ was renamed to n_rows_ in version 0.3"):
+    with pytest.warns(FutureWarning, match="^size_ was renamed to n_rows_ in version 0.3"):
         assert Counter(2).size_ == 2
 
 

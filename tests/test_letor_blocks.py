@@ -1,16 +1,18 @@
 """All parsers of LETOR lines give the same data, or the same error."""
 
 import bz2
+import gc
 import gzip
 import lzma
 import sys
 import threading
+from collections import deque
 
 import numpy as np
 import pytest
 from scipy.sparse import issparse
 
-from skcalrank.datasets import Form, load_letor, read_chunks
+from skcalrank.datasets import Form, _files, load_letor, read_chunks
 
 pytest.importorskip("pyarrow")
 
@@ -154,6 +156,69 @@ def test_threads_that_decompress_end_with_the_iterator(suffix, tmp_path):
     assert threading.active_count() > before
     chunks.close()
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("chunk_rows", [None, 1])
+@pytest.mark.parametrize("suffix", ["", *PACKERS])
+def test_nothing_stays_open_after_a_bad_line(suffix, chunk_rows, tmp_path, monkeypatch):
+    closed, opened = [], []
+    pieces = _files._pieces
+
+    def watched(*args):
+        opened.append(args)
+        yield from closing_notes(pieces(*args), closed)
+
+    monkeypatch.setattr(_files, "_pieces", watched)
+    path = tmp_path / f"a.txt{suffix}"
+    lines = [f"1 qid:{i} 1:{i}\n" for i in range(9999)]
+    lines[5] = "none\n"
+    path.write_bytes(PACKERS.get(suffix, bytes)("".join(lines).encode()))
+    before = threading.active_count()
+    gc.disable()
+    try:
+        with pytest.raises(ValueError, match="line 6: "):
+            deque(load_letor(path, n_features=1, chunk_rows=chunk_rows))
+        assert threading.active_count() == before
+        assert len(closed) == len(opened) > 0
+    finally:
+        gc.enable()
+
+
+def closing_notes(items, closed):
+    """Yield items, and note when no more are asked for."""
+    try:
+        yield from items
+    finally:
+        closed.append(True)
+
+
+@pytest.mark.parametrize("chunk_rows", [None, 1])
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_damage_is_named_before_a_bad_line(suffix, chunk_rows, tmp_path):
+    path = tmp_path / f"a.txt{suffix}"
+    lines = [f"1 qid:{i} 1:{i}\n" for i in range(60000)]
+    lines[5] = "none\n"
+    path.write_bytes(PACKERS[suffix]("".join(lines).encode())[:-9])
+    with pytest.raises(ValueError, match=r"cannot read .*a\.txt"):
+        deque(load_letor(path, n_features=1, chunk_rows=chunk_rows))
+
+
+@pytest.mark.parametrize("chunk_rows", [None, 1])
+def test_indices_with_a_sign(chunk_rows, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("1 qid:1 +1:2 +2:1\n0 qid:1 +1:1\n")
+    read = load_letor(path, chunk_rows=chunk_rows)
+    X, _, _ = read if chunk_rows is None else next(read)
+    assert X.tolist() == [[2, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("chunk_rows", [None, 1])
+def test_features_above_their_number(chunk_rows, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("1 qid:1 1:2\n\n0 qid:1 1:1 3:1\n")
+    words = r"a.txt, line 3 has feature 3, which is above n_features=2: pass n_features >= 3, or No"
+    with pytest.raises(ValueError, match=words):
+        deque(load_letor(path, n_features=2, chunk_rows=chunk_rows))
 
 
 def test_files_are_decompressed_where_no_thread_starts(tmp_path, monkeypatch):

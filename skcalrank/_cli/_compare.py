@@ -39,7 +39,14 @@ from ._rankers import (
 from ._readers import Reader, check_missing, has_missing, reading
 from ._report import count_line, results_table
 from ._results import Result, measure_scores, references
-from ._shared import COMPARE_RANKERS, MEASURES, TREC_MEASURES, refuse_overwriting, without_binary
+from ._shared import (
+    COMPARE_RANKERS,
+    MEASURES,
+    TREC_MEASURES,
+    check_folds,
+    refuse_overwriting,
+    without_binary,
+)
 from ._terminal import paragraphs, say, width
 from ._transforms import ranker_in, transformed
 
@@ -64,6 +71,8 @@ REPORTS = {
     ".tex": lambda comparison, _: comparison.to_latex() + "\n",
 }
 
+_BY_FOLDS = " Intervals are over the folds; the command prints standard errors over queries."
+
 _USAGE = (
     "give one file to cross-validate rankers, or TRAIN and TEST, or TEST and --models or --scores, "
     "or --runs and --qrels; files come before the options"
@@ -86,12 +95,15 @@ def compare(args) -> str:
     _check_reports(args)
     compared = _of_runs(args) if _wants_runs(args) else _of_file(args)
     comparison, notes = _comparison(compared, args)
+    by_folds = comparison.fold_values is not None
+    in_report = " The report holds intervals over the folds." if by_folds and args.report else ""
+    on_screen = _BY_FOLDS if by_folds else ""
     for path in args.report or ():
         with output(path) as file:
-            file.write(REPORTS[Path(path).suffix](comparison, compared.text))
+            file.write(REPORTS[Path(path).suffix](comparison, f"{compared.text}{on_screen}"))
     return paragraphs(
-        f"{compared.text} The table holds mean ± standard error over queries. Higher is better in "
-        "every row.",
+        f"{compared.text} The table holds mean ± standard error over queries.{in_report} Higher is "
+        "better in every row.",
         results_table(
             compared.results + compared.references,
             compared.measures,
@@ -288,6 +300,7 @@ def _fitted(rankers, train, test, measures, args):
 
 
 def _cross_validated(rankers, data, measures, args):
+    check_folds(args.folds, data.qid, "give TRAIN and TEST")
     say(f"fitting {len(rankers)} rankers in {args.folds} folds")
     options = {"cv": args.folds, "baseline": args.baseline, "empty": args.empty}
     comparison = cross_compare(rankers, data.X, data.y, data.qid, measures, **options)

@@ -16,7 +16,7 @@ from ..rankers import LeastSquaresRankerCV, measure_of
 from ._rankers import AUTO, PEERS, make_ranker
 from ._readers import Reader
 from ._report import Column, format_table
-from ._shared import refuse_overwriting, without_binary
+from ._shared import check_folds, refuse_overwriting, without_binary
 from ._terminal import paragraphs, say, width
 from ._transforms import learns_columns, ranker_in, transformed
 
@@ -52,6 +52,8 @@ def fit(args) -> str:
     for part in reader:
         # This error names the option; the error of the ranker would name its parameter.
         without_binary(own, part.y, args.relevance_level, True)
+        if args.alphas is not None:
+            check_folds(args.folds, part.qid, "give --alpha")
         say(f"fitting {args.ranker} to {len(part.qid):,} rows")
         if part.categories:
             ranker = transformed(ranker_in(ranker), args.transform, part.X)
@@ -231,10 +233,11 @@ def info(args) -> str:
     measure = measure_of(last)
     facts = {
         "class": header["class"],
-        **{f"  {name}": repr(value) for name, value in _params(ranker).items()},
+        **{f"  {name}": _in_short(value) for name, value in _params(ranker).items()},
         "measure": "" if measure is None else measure.full_name,
         "calibrated": "" if measure is None else _calibration(last, measure),
         "penalty": _penalty(last),
+        "weights": _weights(last),
         "features": _features(ranker),
         "written by": f"skcalrank {header['skcalrank']}, scikit-learn {header['scikit-learn']}",
         **{name.replace("_", " "): str(value) for name, value in header["notes"].items()},
@@ -251,6 +254,23 @@ def _params(ranker) -> dict:
     if params.get("estimator") is not None:
         params.pop("alpha", None)
     return params
+
+
+def _in_short(value) -> str:
+    """Return a value in one line; of named steps or rankers only the names and the classes."""
+    if isinstance(value, list) and value and all(isinstance(item, tuple) for item in value):
+        return ", ".join(f"{name} ({_class_name(step)})" for name, step, *_ in value)
+    return " ".join(repr(value).split())
+
+
+def _class_name(step) -> str:
+    return step if isinstance(step, str) else type(step).__name__
+
+
+def _weights(ranker) -> str:
+    """Return the weights of the rankers of a stack."""
+    pairs = zip(getattr(ranker, "names_", []), getattr(ranker, "weights_", []))
+    return ", ".join(f"{name} {weight:.3g}" for name, weight in pairs)
 
 
 def _penalty(ranker) -> str:
@@ -280,14 +300,34 @@ def _features(ranker) -> str:
 
 
 def _coefficients(ranker, n_shown) -> str:
-    """Return a table of the largest coefficients, per unit of the feature."""
-    coef = np.asarray(getattr(ranker, "coef_", 0.0))
-    if coef.shape != (getattr(ranker, "n_features_in_", None),) or not n_shown:
+    """Return a table of the largest coefficients, per unit of the feature, or why there is none."""
+    if not n_shown:
         return ""
-    names = getattr(ranker, "feature_names_in_", np.arange(1, len(coef) + 1))
+    last = ranker_in(ranker)
+    coef, names = np.asarray(getattr(last, "coef_", 0.0)), _names_before_last(ranker)
+    if coef.shape != (getattr(last, "n_features_in_", None),):
+        why = f"{type(last).__name__} does not have one for each feature."
+        return f"\n\nNo coefficients are shown: {why}"
+    if len(names) != len(coef):
+        return "\n\nNo coefficients are shown: the transformed features have no names."
     largest = np.argsort(-np.abs(coef), kind="stable")[:n_shown]
-    labels = [str(name) for name in names[largest]]
     column = Column("coefficient", [f"{value:+.4g}" for value in coef[largest]])
-    return f"\n\nLargest of {len(coef)} coefficients, per unit of the feature:\n\n" + format_table(
-        labels, [column], width()
+    feature = "feature" if last is ranker else "transformed feature"
+    return (
+        f"\n\nLargest of {len(coef)} coefficients, per unit of the {feature}:\n\n"
+        + format_table([names[i] for i in largest], [column], width())
     )
+
+
+def _names_before_last(ranker) -> list[str]:
+    """Return the names, or numbers, of the features of the ranker in a pipeline; [] if unknown."""
+    names = getattr(ranker, "feature_names_in_", None)
+    if names is None:
+        names = np.arange(1, getattr(ranker, "n_features_in_", 0) + 1)
+    names = np.array([str(name) for name in names], dtype=object)
+    if ranker_in(ranker) is not ranker:
+        try:
+            names = ranker[:-1].get_feature_names_out(names)
+        except (AttributeError, ValueError):
+            return []
+    return [str(name) for name in names]

@@ -59,6 +59,17 @@ def without_binary(choice, labels, relevance_level, named):
     return [name for name in choice if name not in binary]
 
 
+def check_folds(n_folds, qid, instead):
+    """Raise if there are fewer queries than folds, and name another way for a single query."""
+    n_queries = len(np.unique(qid))
+    if n_queries == 1:
+        raise ValueError(f"one query cannot be divided into folds: {instead}")
+    if n_queries < n_folds:
+        raise ValueError(
+            f"--folds must be at most the number of queries, {n_queries}, got {n_folds}"
+        )
+
+
 def refuse_overwriting(output, *inputs):
     """Raise if a file to write, or the standard output for ``-``, is one of the files to read."""
     for path in (Path(path) for path in inputs if path is not None):

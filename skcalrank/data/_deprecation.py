@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -14,10 +15,16 @@ from ._exceptions import warn
 def renamed(old: str, new: str, *, since: str) -> Any:
     """Return a decorator of the function, class or property that keeps an old name.
 
-    ``since`` is the minor version that has the new name first, such as "0.3". On a property, put it
-    above ``@property``.
+    ``since`` is the version that has the new name first, such as "0.3" or "0.3.1". On a property,
+    put it above ``@property``.
     """
-    return deprecated(_message(old, new, since))
+    what = _what_happens(new, since)
+
+    def decorate(item: Any) -> Any:
+        # scikit-learn begins the message with the name, except that of a property.
+        return deprecated(f"{old} {what}" if isinstance(item, property) else f"it {what}")(item)
+
+    return decorate
 
 
 def renamed_parameter(old: str, new: str, *, since: str) -> Callable[..., Any]:
@@ -25,6 +32,7 @@ def renamed_parameter(old: str, new: str, *, since: str) -> Callable[..., Any]:
 
     The signature, and with it ``get_params`` of an estimator, has the new name only.
     """
+    message = f"{old} {_what_happens(new, since)}"
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -32,7 +40,7 @@ def renamed_parameter(old: str, new: str, *, since: str) -> Callable[..., Any]:
             if old in given:
                 if new in given:
                     raise TypeError(f"{old} is the old name of {new}: pass {new} alone.")
-                warn(_message(old, new, since), FutureWarning)
+                warn(message, FutureWarning)
                 given[new] = given.pop(old)
             return function(*args, **given)
 
@@ -41,9 +49,11 @@ def renamed_parameter(old: str, new: str, *, since: str) -> Callable[..., Any]:
     return decorate
 
 
-def _message(old: str, new: str, since: str) -> str:
-    major, minor = map(int, since.split("."))
+def _what_happens(new: str, since: str) -> str:
+    version = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)?", since)
+    if version is None:
+        raise ValueError(f"since must be a version such as '0.3' or '0.3.1', got {since!r}.")
     return (
-        f"{old} was renamed to {new} in version {since} and will be removed in version "
-        f"{major}.{minor + 2}: use {new}."
+        f"was renamed to {new} in version {since} and will be removed in version "
+        f"{version[1]}.{int(version[2]) + 2}: use {new}."
     )

@@ -63,6 +63,8 @@ def load_digits_queries(
     images, digits = load_digits(return_X_y=True)
     check_count("n_queries", n_queries, most=len(images))
     check_count("n_documents", n_documents, most=len(images) - 1)
+    if not isinstance(graded, (bool, np.bool_)):
+        raise ValueError(f"graded must be True or False, got {graded!r}.")
     rng = check_random_state(random_state)
     queries = rng.permutation(len(images))[:n_queries]
     documents = np.empty((n_queries, n_documents), dtype=np.intp)

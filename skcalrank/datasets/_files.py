@@ -53,6 +53,12 @@ def refuse_pipe(path: Path):
         )
 
 
+def refuse_damaged(path: Path):
+    """Raise for a compressed file that is damaged, which may be known only at its end."""
+    if path.suffix in OPENERS and path.is_file():
+        deque(_pieces(path, _BLOCK_BYTES), maxlen=0)
+
+
 @contextmanager
 def reading(path: Path):
     """Turn the errors that readers raise for a damaged file into a ValueError that names it.

@@ -15,7 +15,7 @@ import numpy as np
 from ..data import each
 from ._chunks import refuse_cut_queries, whole_queries
 from ._container import RankingData
-from ._files import Block, line_blocks, refuse_pipe
+from ._files import Block, line_blocks, refuse_damaged, refuse_pipe
 from ._letor_groups import group_sizes
 from ._letor_lines import Form, first_bad, is_row, matrix, parse_block, refusal, rows_of, stacked
 
@@ -124,6 +124,7 @@ def _names_qid(path, row) -> bool:
     try:
         return len(parse_block(row[1], form)[2]) == 1
     except ValueError as error:
+        refuse_damaged(path)
         raise refusal(path, row, form, error) from error
 
 
@@ -136,7 +137,8 @@ def _last_feature(line: bytes) -> int:
     line = line.partition(b"#")[0] if b"#" in line else line
     end = line.rfind(b":")
     index = line[max(0, end - _INDEX) : max(0, end)].rsplit(None, 1)[-1:]
-    return int(index[0]) if index and index[0].isdigit() else 0
+    number = index[0].removeprefix(b"+") if index else b""
+    return int(number) if number.isdigit() else 0
 
 
 def _n_rows(blocks) -> int:
@@ -146,19 +148,20 @@ def _n_rows(blocks) -> int:
 def _chunks(path, blocks, form, wide, chunk_rows, sizes):
     held: deque = deque()
     seen: set = set()
-    rows = _parts(path, blocks, wide, chunk_rows)
-    for chunk in whole_queries(_places(rows, chunk_rows, sizes, held), chunk_rows):
-        parts = _taken(held, len(chunk.qid))
-        error = parts[-1].error
-        if error is not None:
-            raise error
-        lines = Lines(parts)
-        where = f"{path}, lines {lines.numbers[0]} to {lines.numbers[-1]}"
-        _check_names(where, np.concatenate([part.qid for part in parts]), sizes)
-        refuse_cut_queries(chunk.qid, seen, where)
-        X = matrix(path, stacked([part.X for part in parts], wide), form, lines.numbers)
-        y = np.concatenate([part.y for part in parts])
-        yield RankingData(X, y, chunk.qid, description=f"Read from {path.name}."), lines
+    with closing(_parts(path, blocks, wide, chunk_rows)) as rows:
+        for chunk in whole_queries(_places(rows, chunk_rows, sizes, held), chunk_rows):
+            parts = _taken(held, len(chunk.qid))
+            if parts[-1].error is not None:
+                refuse_damaged(path)
+                # An exception in a variable would keep this frame, and all that it refers to.
+                raise parts.pop().error
+            lines = Lines(parts)
+            where = f"{path}, lines {lines.numbers[0]} to {lines.numbers[-1]}"
+            _check_names(where, np.concatenate([part.qid for part in parts]), sizes)
+            refuse_cut_queries(chunk.qid, seen, where)
+            X = matrix(path, stacked([part.X for part in parts], wide), form, lines.numbers)
+            y = np.concatenate([part.y for part in parts])
+            yield RankingData(X, y, chunk.qid, description=f"Read from {path.name}."), lines
 
 
 def _check_names(where, qid, sizes):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse, vstack
 
 from ..data import each
-from ._files import LARGE_BYTES, Block, line_blocks
+from ._files import LARGE_BYTES, Block, line_blocks, refuse_damaged
 from ._letor_arrow import parse_plain
 
 # Python takes an underscore for a part of a number; this finds one before the comment of a line.
@@ -91,7 +92,12 @@ def _converted(X, dtype):
 def parse_whole(path: Path, source: Path | bytes, form: Form):
     """Parse the lines of a whole file, or its content; an error names the first bad line."""
     parsed: list = []
-    each(lambda block: _parse_or_name(path, block, form), line_blocks(source), parsed.append)
+    try:
+        with closing(line_blocks(source)) as blocks:
+            each(lambda block: _parse_or_name(path, block, form), blocks, parsed.append)
+    except ValueError:
+        refuse_damaged(path)
+        raise
     X, y, qid = zip(*(parsed or [parse(b"", form)]))
     return stacked(X, form), np.concatenate(y), np.concatenate(qid)
 
@@ -128,14 +134,36 @@ def first_bad(rows: list[tuple[int, bytes]], form: Form) -> int:
 
 def refusal(path, row, form, error) -> ValueError:
     """Return an error that names the line of a bad row; without a row, one about the file."""
-    where = "" if not row else f", line {row[0]}"
-    try:
-        parse(row[1] if row else b"", form)
-    except ValueError as reason:
-        error = reason
-    refused = ValueError(f"{path} is not a file of LETOR lines{where}: {error}")
+    where, line = (f", line {row[0]}", row[1]) if row else ("", b"")
+    n_found = 0 if form.n_features is None else _n_features(line)
+    if n_found > (form.n_features or 0):
+        refused = ValueError(
+            f"{path}{where} has feature {n_found}, which is above n_features={form.n_features}: "
+            f"pass n_features >= {n_found}, or None."
+        )
+    else:
+        reason = _reason(line, form) or error
+        refused = ValueError(f"{path} is not a file of LETOR lines{where}: {reason}")
     refused.__cause__ = error
     return refused
+
+
+def _n_features(line: bytes) -> int:
+    """Return the largest feature of a row; 0 if the row cannot be parsed."""
+    try:
+        return int(parse(line, Form(labelled=False))[0].shape[1])
+    except ValueError:
+        return 0
+
+
+def _reason(line: bytes, form: Form) -> str:
+    """Return what is wrong with a row."""
+    # Only the text: an exception in a variable would keep this frame, and all that it refers to.
+    try:
+        parse(line, form)
+    except ValueError as reason:
+        return str(reason)
+    return ""
 
 
 def rows_of(block: Block) -> list[tuple[int, bytes]]:

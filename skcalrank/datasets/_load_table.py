@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..data import check_count, is_frame
+from ..data import check_count, is_frame, warn
 from ._container import RankingData
 from ._tabular import (
     Columns,
@@ -143,13 +143,19 @@ def read_frame(path, columns: Columns, categories, *, dtype=np.float64) -> Any:
     columns in which most rows have a text of their own.
     """
     _, frame = checked_frames(path, columns)
+    distinct: list[str] = []
     if categories is None:
-        categories = _categories(path, frame, columns)
+        categories, distinct = _texts(path, frame, columns)
     numbers = columns.features
     if numbers is not None:
         numbers = [name for name in numbers if name not in categories]
-    rest = frame.drop(columns=categories, errors="ignore")
-    numeric = feature_names(path, rest, columns._replace(features=numbers))
+    rest = frame.drop(columns=[*categories, *distinct], errors="ignore")
+    numeric = feature_names(path, rest, columns._replace(features=numbers), taken="numbers or text")
+    if distinct:
+        warn(
+            f"Columns of text of {path} in which more than half of the values are distinct are "
+            f"left out: {', '.join(distinct)}."
+        )
     part = part_of(frame, numeric, columns, dtype, Place(path, 0))
     feature_names(path, frame, columns._replace(features=[*numeric, *categories]))
     X = needs("pandas").DataFrame(part.X, columns=numeric)
@@ -162,16 +168,16 @@ def read_frame(path, columns: Columns, categories, *, dtype=np.float64) -> Any:
     return part._replace(X=X[order])
 
 
-def _categories(path, frame, columns) -> list[str]:
-    """Return the columns that hold text, or categories of text, that rows share."""
+def _texts(path, frame, columns) -> tuple[list[str], list[str]]:
+    """Return the columns of text, or categories of text, that rows share, and those of others."""
     infer = needs("pandas").api.types.infer_dtype
-    texts = []
+    shared, distinct = [], []
     for name in columns.features or frame.columns:
         if name in (columns.qid, columns.label, columns.document) or name not in frame.columns:
             continue
         values = frame[name].dropna()
         values = values.astype(object) if str(values.dtype) == "category" else values
-        if infer(values, skipna=True) == "string" and 2 * values.nunique() <= len(values):
+        if infer(values, skipna=True) == "string":
             refuse_commas(path, name, values)
-            texts.append(name)
-    return texts
+            (shared if 2 * values.nunique() <= len(values) else distinct).append(name)
+    return shared, [] if columns.features else distinct

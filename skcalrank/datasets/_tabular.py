@@ -119,7 +119,9 @@ def needs(package) -> Any:
         return import_module(package)
     except ImportError as error:
         package = package.partition(".")[0]
-        raise ImportError(f"Reading tables needs {package}: pip install {package}") from error
+        raise ImportError(
+            f'Reading tables needs {package}: pip install "skcalrank[files]"'
+        ) from error
 
 
 def _csv_frames(path, columns, chunk_rows, separator=","):
@@ -237,8 +239,11 @@ TABLES = {
 # -- columns -----------------------------------------------------------------------
 
 
-def feature_names(path, frame, columns: Columns, *, categories=False) -> list[str]:
-    """Return the names of the columns of features: numbers, and categories if asked for."""
+def feature_names(path, frame, columns: Columns, *, categories=False, taken="numbers") -> list[str]:
+    """Return the names of the columns of features: numbers, and categories if asked for.
+
+    The warning about columns that are left out says that features are the values `taken`.
+    """
     needed = [columns.qid, *([columns.label] * columns.labelled), *(columns.features or [])]
     missing = [name for name in needed if name not in frame.columns]
     if missing:
@@ -266,7 +271,7 @@ def feature_names(path, frame, columns: Columns, *, categories=False) -> list[st
     if left_out:
         remedy = " Name them in features to read them as categories." if categories else ""
         warn(
-            f"Columns of {path} that do not hold numbers are left out: {', '.join(left_out)}."
+            f"Columns of {path} that do not hold {taken} are left out: {', '.join(left_out)}."
             + remedy
         )
     return list(numeric)

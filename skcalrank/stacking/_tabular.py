@@ -92,7 +92,7 @@ def tabular_ranker(
         )
     rankers = linear_views(measure)
     if trees is not None:
-        check_option("trees", trees, _TREES)
+        check_option("trees", trees, (*_TREES, None))
         rankers += _boosted(measure, trees, random_state, n_jobs)
     return StackingRanker(
         rankers,

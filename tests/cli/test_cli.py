@@ -351,7 +351,10 @@ def test_auto_is_the_ranker_of_tables(capsys, files, tmp_path):
     ranker = skcalrank.tabular_ranker("ndcg@5", random_state=0)
     expected = ranker.fit(*data).predict(test.X, test.qid)
     np.testing.assert_allclose(np.loadtxt(scores), expected, atol=1e-9)
-    assert "StackingRanker" in run(capsys, "info", model)
+    about = run(capsys, "info", model)
+    assert "scaled (LinearView), logs (LinearView)" in about
+    assert "weights         scaled " in about
+    assert "No coefficients are shown: StackingRanker does not have one" in about
     found = run(capsys, "compare", *files, "--rankers", "ndcg", "auto", "--measures", "ndcg@5")
     assert "auto" in found
     message = fail(capsys, "fit", files[0], "--model", model, "--ranker", "auto", "--alpha", "1")

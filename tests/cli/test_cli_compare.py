@@ -94,6 +94,7 @@ def test_one_file_is_cross_validated(capsys, path, monkeypatch, tmp_path):
             assert cell.startswith(f"{value:.3f}".replace("0.", "."))
     assert rows["ndcg@10"][0].endswith("*")
     assert Path(report).read_text() == result.to_csv()
+    assert "over queries. The report holds intervals over the folds." in " ".join(out.split())
     said = " ".join(out.split())
     assert "features, by 3 folds of whole queries." in said
     assert "corrected resampled t-test" in said

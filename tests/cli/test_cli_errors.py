@@ -88,6 +88,22 @@ def test_bad_input(capsys, path, model, new, tmp_path, argv, words):
     assert not (tmp_path / "new.skops").exists()
 
 
+@pytest.mark.parametrize(
+    ("n_queries", "command", "words"),
+    [
+        (3, ["compare"], "--folds must be at most the number of queries, 3, got 5"),
+        (1, ["compare"], "one query cannot be divided into folds: give TRAIN and TEST"),
+        (3, ["fit", "--alphas", "1", "--model"], "--folds must be at most the number of queries"),
+        (1, ["fit", "--alphas", "1", "--model"], "cannot be divided into folds: give --alpha"),
+    ],
+)
+def test_fewer_queries_than_folds(capsys, tmp_path, n_queries, command, words):
+    file = tmp_path / "few.txt"
+    file.write_text("".join(f"{i % 2} qid:{i // 2} 1:{i}\n" for i in range(2 * n_queries)))
+    command = [*command, str(tmp_path / "new.skops")] if command[-1] == "--model" else command
+    assert words in fail(capsys, command[0], str(file), *command[1:])
+
+
 def test_features_must_be_those_of_the_model(capsys, path, model, frames, new, tmp_path):
     other = tmp_path / "wide.txt"
     other.write_text("1 qid:1 9:1\n")

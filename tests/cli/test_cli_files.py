@@ -127,10 +127,14 @@ def test_tables(capsys, path, frames, tmp_path, new, suffix, chunks):
 def test_columns_left_out_are_said(capsys, frames, tmp_path, new):
     file = str(tmp_path / "train.csv")
     frame = frames["train"]
-    frame.assign(title=[f"words {i}" for i in range(len(frame))]).to_csv(file, index=False)
+    titles, sold = [f"words {i}" for i in range(len(frame))], [True, None] * (len(frame) // 2)
+    more = {"title": titles, "sold": [*sold, *[None] * (len(frame) % 2)], "brand": "x"}
+    frame.assign(**more).to_csv(file, index=False)
     assert main(["fit", file, "--model", new, *COLUMNS]) == 0
     assert capsys.readouterr().err == (
-        f"skcalrank: warning: Columns of {file} that do not hold numbers are left out: title.\n"
+        f"skcalrank: warning: Columns of {file} that do not hold numbers or text are left out: "
+        f"sold.\nskcalrank: warning: Columns of text of {file} in which more than half of the "
+        "values are distinct are left out: title.\n"
     )
 
 

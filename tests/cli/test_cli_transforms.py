@@ -47,8 +47,13 @@ def test_transforms(capsys, path, new, name):
     scores = pipe.predict(test.X, **({"qid": test.qid} if name == "query" else {}))
     found = run(capsys, "predict", new, path("test.txt")).split()
     np.testing.assert_allclose([float(score) for score in found], scores, rtol=1e-9, atol=1e-12)
-    out = run(capsys, "info", new)
+    out = run(capsys, "info", new, "--coefficients", "1")
     assert "QueryPipeline" in out
+    assert "columns (" in out
+    coef = load_model(new)[-1].coef_
+    largest = np.abs(coef).argmax()
+    assert "Largest of 6 coefficients, per unit of the transformed feature" in out
+    assert out.split()[-2:] == [str(largest + 1), f"{coef[largest]:+.4g}"]
     assert "ndcg@10" in out
     # What learns nothing of its own is the same in chunks.
     if name in ("log1p", "query"):
