@@ -7,12 +7,13 @@ import lzma
 import sys
 import threading
 from collections import deque
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from scipy.sparse import issparse
 
-from skcalrank.datasets import Form, _files, load_letor, read_chunks
+from skcalrank.datasets import Form, load_letor, read_chunks
 
 pytest.importorskip("pyarrow")
 
@@ -162,13 +163,16 @@ def test_threads_that_decompress_end_with_the_iterator(suffix, tmp_path):
 @pytest.mark.parametrize("suffix", ["", *PACKERS])
 def test_nothing_stays_open_after_a_bad_line(suffix, chunk_rows, tmp_path, monkeypatch):
     closed, opened = [], []
-    pieces = _files._pieces
 
-    def watched(*args):
-        opened.append(args)
-        yield from closing_notes(pieces(*args), closed)
+    @contextmanager
+    def noted(path):
+        opened.append(path)
+        try:
+            yield
+        finally:
+            closed.append(path)
 
-    monkeypatch.setattr(_files, "_pieces", watched)
+    monkeypatch.setattr("skcalrank.datasets._files.reading", noted)
     path = tmp_path / f"a.txt{suffix}"
     lines = [f"1 qid:{i} 1:{i}\n" for i in range(9999)]
     lines[5] = "none\n"
@@ -182,14 +186,6 @@ def test_nothing_stays_open_after_a_bad_line(suffix, chunk_rows, tmp_path, monke
         assert len(closed) == len(opened) > 0
     finally:
         gc.enable()
-
-
-def closing_notes(items, closed):
-    """Yield items, and note when no more are asked for."""
-    try:
-        yield from items
-    finally:
-        closed.append(True)
 
 
 @pytest.mark.parametrize("chunk_rows", [None, 1])

@@ -256,7 +256,7 @@ def _add_convert(commands):
     parser = add_command(
         commands,
         convert,
-        "Write a file in another format: LETOR lines, CSV, TSV or Parquet.",
+        "Convert a data file: LETOR lines, CSV, TSV or Parquet.",
         f"{ABOUT_FILES}LETOR lines number queries, and their features become columns f1, f2, ...\n"
         f"\n{ABOUT_CHUNKS}\n"
         "examples:\n  skcalrank convert train.txt.gz train.parquet\n"

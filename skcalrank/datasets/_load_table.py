@@ -139,8 +139,8 @@ def _chunks(path, columns, chunk_rows) -> Iterator[RankingData]:
 def read_frame(path, columns: Columns, categories, *, dtype=np.float64) -> Any:
     """Read all rows of a table; X is a DataFrame in which text is categories.
 
-    Text is in the columns named `categories`; None finds the features that hold text, but for
-    columns in which most rows have a text of their own.
+    Text is in the columns named `categories`; None finds the features that hold text, except
+    columns in which more than half of the values are distinct.
     """
     _, frame = checked_frames(path, columns)
     distinct: list[str] = []
@@ -169,9 +169,10 @@ def read_frame(path, columns: Columns, categories, *, dtype=np.float64) -> Any:
 
 
 def _texts(path, frame, columns) -> tuple[list[str], list[str]]:
-    """Return the columns of text, or categories of text, that rows share, and those of others."""
+    """Return columns of text or categories of text; those of mostly distinct values apart."""
     infer = needs("pandas").api.types.infer_dtype
-    shared, distinct = [], []
+    shared: list[str] = []
+    distinct: list[str] = []
     for name in columns.features or frame.columns:
         if name in (columns.qid, columns.label, columns.document) or name not in frame.columns:
             continue
