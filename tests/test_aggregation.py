@@ -411,7 +411,7 @@ ERRORS = [
     ),
     (lambda: sample_comparisons([1, 2], [1, 2]), ValueError, "No query has two documents"),
     (lambda: sample_comparisons([1, 2], n_comparisons=0), ValueError, "n_comparisons must .*got 0"),
-    (lambda: sample_comparisons([1, 2], temperature=0), ValueError, "temperature=0"),
+    (lambda: sample_comparisons([1, 2], temperature=0), ValueError, "temperature must .*got 0"),
     (lambda: sample_comparisons([1, np.nan]), ValueError, "NaN"),
     (
         lambda: PreferenceTarget.from_comparisons([0], [0], [1, 1]),

@@ -333,7 +333,7 @@ TABLE = {
     "range turned round": (
         lambda: make_subset_ranking(n_documents=(5, 2)),
         ValueError,
-        r"n_documents=\(5, 2\)",
+        r"n_documents must .*got \(5, 2\)",
     ),
     "Bayes value of MAP": (
         lambda: make_subset_ranking(n_grades=2).law.bayes_value("map"),

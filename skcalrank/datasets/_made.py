@@ -158,7 +158,10 @@ def make_subset_ranking(
     bounds = (n_documents, n_documents) if np.ndim(n_documents) == 0 else tuple(n_documents)
     integers = all(isinstance(bound, (int, np.integer)) for bound in bounds)
     if not integers or len(bounds) != 2 or not 1 <= bounds[0] <= bounds[1]:
-        raise ValueError(f"n_documents={n_documents}: choose an integer or range from 1.")
+        raise ValueError(
+            "n_documents must be an integer >= 1, or a pair of them in increasing order, got "
+            f"{n_documents!r}."
+        )
     low, high = bounds
     rng = check_random_state(random_state)
     features = rng.normal(size=(n_types, n_features))

@@ -72,7 +72,7 @@ def sample_comparisons(
     """
     check_count("n_comparisons", n_comparisons)
     if not isinstance(temperature, Real) or not 0 < temperature < np.inf:
-        raise ValueError(f"temperature={temperature!r}: choose a finite number above 0.")
+        raise ValueError(f"temperature must be a finite number > 0, got {temperature!r}.")
     qid = carried_qid(y, qid)
     relevance, queries = check_target(y, qid)
     several = np.flatnonzero(queries.sizes > 1)
