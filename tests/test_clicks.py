@@ -300,7 +300,7 @@ ERRORS = [
     (lambda: cascade(sessions(), unexamined=2), ValueError, "must be a probability or None, got 2"),
     (lambda: cascade(sessions(), unexamined="a"), ValueError, "probability or None, got 'a'"),
     (lambda: cascade(ClickSessions([], [], [])), ValueError, "at least one row for cascade"),
-    (lambda: sample_comparisons([1, 2], temperature="a"), ValueError, "temperature='a': choose"),
+    (lambda: sample_comparisons([1, 2], temperature="a"), ValueError, "temperature must .*got 'a'"),
     (lambda: sample_sessions([0.5, 1.5]), ValueError, "p holds 1.5: probabilities"),
     (lambda: sample_sessions([0.5, -0.1]), ValueError, "p holds -0.1"),
     (lambda: sample_sessions([0.5], n_sessions=0), ValueError, "n_sessions must .*got 0"),
