@@ -37,6 +37,7 @@ from ._memory import KEPT_CELLS as KEPT_CELLS
 from ._memory import MOST_CELLS as MOST_CELLS
 from ._memory import PART_CELLS as PART_CELLS
 from ._memory import WHOLE_BYTES as WHOLE_BYTES
+from ._missing import is_missing as is_missing
 from ._multilabel import MultiLabelTarget
 from ._params import AT_LEAST_ONE as AT_LEAST_ONE
 from ._params import FINITE as FINITE

@@ -19,6 +19,7 @@ from ..data import (
     check_target,
     in_memory,
     is_frame,
+    is_missing,
     qid_array,
     warn,
     warn_of_one_query,
@@ -27,7 +28,6 @@ from ..measures import Measure, get_measure
 from ..metrics import evaluate
 from ._comparison import Comparison
 from ._made import PAIRS, made
-from ._missing import is_missing
 from ._statistics import Methods
 
 

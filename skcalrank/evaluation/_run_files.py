@@ -16,10 +16,10 @@ from ..data import (
     check_scores,
     check_target,
     is_frame,
+    is_missing,
     positions,
 )
 from ..datasets import Columns, open_bytes, table_format, to_float
-from ._missing import is_missing
 
 #: Values by query and document.
 Scores = dict[str, dict[str, float]]

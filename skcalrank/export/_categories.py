@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
+from ..data import is_missing
 from ._additive import Additive, Category, Value
 
 
@@ -112,14 +113,6 @@ def _holds(group: Sequence[Any], value: Any) -> bool:
     if is_missing(value):
         return any(is_missing(each) for each in group)
     return any(not is_missing(each) and each == value for each in group)
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN or pandas.NA, which is neither true nor false."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True
 
 
 def plain(value: Any) -> Any:

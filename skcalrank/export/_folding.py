@@ -21,10 +21,11 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from ..data import is_missing
 from ..preprocessing import QuantileHinges, signed_log1p
 from ..rankers import is_ranker
 from ._additive import Additive, Value, check_finite, combined
-from ._categories import filled, indicators, is_missing, plain
+from ._categories import filled, indicators, plain
 from ._reasons import (
     check_exportable,
     is_stack,
