@@ -7,6 +7,7 @@ leads to the best possible value of the measure. It does not mean that scores ar
 from __future__ import annotations
 
 from ._show_versions import show_versions
+from ._version import __version__
 from .boosting import BoostedRanker
 from .data import (
     ClickSessions,
@@ -58,8 +59,6 @@ from .rankers import (
     ValueRegularizedRanker,
 )
 from .stacking import StackingRanker, tabular_ranker
-
-__version__ = "0.2.0rc1"
 
 __all__ = [
     "AUCRanker",

@@ -6,6 +6,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import sklearn
 
+from ._version import __version__
+
 # Of the extras, what scikit-learn does not print; xgboost goes by two names.
 _OPTIONAL = (
     *("polars", "pyarrow", "skops", "dask", "distributed", "lightgbm", "xgboost", "xgboost-cpu"),
@@ -26,8 +28,6 @@ def show_versions() -> None:
     <BLANKLINE>
     skcalrank: ...
     """
-    from . import __version__
-
     print(f"\nskcalrank: {__version__}\n\nOptional dependencies:")
     for name in _OPTIONAL:
         print(f"{name:>13}: {_installed(name)}")

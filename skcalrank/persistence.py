@@ -32,6 +32,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ._version import __version__
 from .data import warn
 from .rankers import FitRecord
 
@@ -221,10 +222,8 @@ def _new_file(part: Path, path: str | Path, mode: str, options: dict[str, Any]) 
 
 
 def _header(ranker: Any, notes: dict[str, Any]) -> dict[str, Any]:
-    # Imported late, since the package imports this module.
-    version = import_module(__package__).__version__
     name = f"{type(ranker).__module__}.{type(ranker).__qualname__}"
-    return dict(zip(_KEYS, (FORMAT, name, version, sklearn.__version__, notes)))
+    return dict(zip(_KEYS, (FORMAT, name, __version__, sklearn.__version__, notes)))
 
 
 def _lean(thing: Any) -> Any:

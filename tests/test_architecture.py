@@ -24,7 +24,7 @@ from skcalrank.testing import all_rankers
 
 ROOT = Path(skcalrank.__file__).parent
 LEVELS = {
-    0: ("data",),
+    0: ("_version", "data"),
     1: ("measures", "losses", "preds", "aggregation", "_solvers"),
     2: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline"),
     3: ("rankers",),

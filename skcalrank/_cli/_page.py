@@ -6,7 +6,7 @@ import csv
 import html
 import io
 
-from .. import __version__
+from .._version import __version__
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;"

@@ -9,7 +9,7 @@ import warnings
 from itertools import chain
 from pathlib import Path
 
-from .. import __version__
+from .._version import __version__
 from ._commands import COMMANDS
 from ._terminal import say
 
