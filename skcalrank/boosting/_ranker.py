@@ -187,6 +187,8 @@ class BoostedRanker(FittedTrees):
     True
     """
 
+    takes_label_form = False
+
     _parameter_constraints: ClassVar[dict] = {
         "measure": OWN_ERROR,
         "loss": OWN_ERROR,
@@ -251,7 +253,6 @@ class BoostedRanker(FittedTrees):
         engine = ENGINES.get(self.engine) if isinstance(self.engine, str) else preferred()
         tags.input_tags.sparse = engine is None or engine.takes_sparse
         tags.input_tags.allow_nan = True
-        tags.target_tags.multi_output = False
         try:
             measure = get_measure(self.measure)
         except (ValueError, TypeError):  # parameters are validated in fit
@@ -281,14 +282,7 @@ class BoostedRanker(FittedTrees):
         if reset:
             learn_categories(self, X)
         X = with_numbers(self, X, reset=reset)
-        problem = super()._check_problem(X, y, qid, sample_weight, reset=reset)
-        if problem.n_items is not None:
-            raise ValueError(
-                f"y must be one relevance for each row, got {problem.n_items} columns (the "
-                "label-ranking form). Pass one row for each document with its qid, or choose "
-                "another ranker, such as SpearmanRanker(HistGradientBoostingRegressor())."
-            )
-        return problem
+        return super()._check_problem(X, y, qid, sample_weight, reset=reset)
 
     # -- fit ----------------------------------------------------------------------
 

@@ -65,6 +65,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     regresses_targets : bool
         Whether the ranker regresses the targets of its measure, so that it is calibrated under the
         condition that the measure states.
+    takes_label_form : bool
+        Whether y may be a matrix, in which every row is a query that ranks the same items.
 
     See Also
     --------
@@ -75,6 +77,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     short_names: ClassVar[dict[str, dict]] = {}
     regresses_targets: ClassVar[bool] = False
+    takes_label_form: ClassVar[bool] = True
 
     __metadata_request__fit = {"qid": True, "sample_weight": True}
     __metadata_request__predict = {"qid": True}
@@ -101,7 +104,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         # Scores order the documents; their scale says nothing about y.
         tags.regressor_tags = RegressorTags(poor_score=True)
         tags.target_tags.required = True
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self.takes_label_form
         return tags
 
     # -- validation ---------------------------------------------------------------
@@ -123,6 +126,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             y = check_one_form(y, qid)
             warn_of_one_query(y, qid, type(self).__name__)
             n_items = y.shape[1] if y.ndim == 2 else None
+            self._check_form(n_items)
             queries = Queries.equal(len(y), n_items) if n_items else check_queries(qid, len(y))
             y = queries.group(y.ravel())
             _check_size(y)
@@ -130,6 +134,15 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         weight = check_sample_weight(sample_weight, X.shape[0], queries)
         warn_of_cut_queries(given, type(self).__name__)
         return Problem(X, y, queries, weight, n_items, qid is not None, measure)
+
+    def _check_form(self, n_items):
+        """Raise for the label-ranking form if the ranker does not take it."""
+        if n_items is not None and not self.takes_label_form:
+            raise ValueError(
+                f"y must be one relevance for each row, got {n_items} columns (the label-ranking "
+                "form). Pass one row for each document with its qid, or choose another ranker, "
+                "such as SpearmanRanker() with any regressor."
+            )
 
     def _x_checks(self):
         """Return the keyword arguments by which X is validated."""

@@ -123,6 +123,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
     np.True_
     """
 
+    takes_label_form = False
+
     _parameter_constraints: ClassVar[dict] = {
         "rankers": OWN_ERROR,
         "measure": OWN_ERROR,
@@ -202,7 +204,6 @@ class StackingRanker(BaseRanker, _BaseComposition):
         of_members = [get_tags(ranker).input_tags for ranker in members]
         tags.input_tags.sparse = all(each.sparse for each in of_members)
         tags.input_tags.allow_nan = all(each.allow_nan for each in of_members)
-        tags.target_tags.multi_output = False
         return tags
 
     def _members(self) -> Any:
@@ -294,16 +295,6 @@ class StackingRanker(BaseRanker, _BaseComposition):
         self._fit_members(members, plan)
         self.record_ = self._record(problem)
         return self
-
-    def _check_problem(self, X, y, qid, sample_weight, *, reset=True):
-        problem = super()._check_problem(X, y, qid, sample_weight, reset=reset)
-        if problem.n_items is not None:
-            raise ValueError(
-                f"y must be one relevance for each row, got {problem.n_items} columns (the "
-                "label-ranking form). Pass one row for each document with its qid, or choose "
-                "another ranker, such as SpearmanRanker()."
-            )
-        return problem
 
     def _targets(self, problem):
         if self.targets == "grades":
