@@ -1,14 +1,17 @@
-"""For all tests, doctests among them: how they get along with matplotlib, or without."""
+"""For all tests and doctests: seeded data, profiles of random problems, missing libraries."""
 
 import os
+import secrets
 import sys
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
+from cases import make_data
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-# Their examples plot; what they import without matplotlib is tested in tests/test_displays.py.
+# Their examples plot; what they import without matplotlib is tested in tests/displays.
 collect_ignore_glob = [] if find_spec("matplotlib") else ["skcalrank/displays/*"]
 collect_ignore_glob += [] if find_spec("dask") else ["skcalrank/dask/*"]
 collect_ignore_glob += [] if find_spec("skops") else ["skcalrank/persistence.py"]
@@ -16,7 +19,7 @@ if not (find_spec("lightgbm") or find_spec("xgboost")):
     collect_ignore_glob += ["skcalrank/boosting/_ranker.py", "skcalrank/export/_search.py"]
 
 # Fixtures are no doctests, and one name stands for the files of two folders.
-collect_ignore_glob += ["tests/conftest.py", "tests/cli/conftest.py"]
+collect_ignore_glob += ["conftest.py", "tests/cli/conftest.py"]
 
 # What Sphinx reads and makes in doc/ is not for doctest, nor are pages without their libraries.
 collect_ignore_glob += ["doc/conf.py", "doc/_*.py", "doc/_build/*", "doc/gallery/*"]
@@ -28,6 +31,80 @@ if not (find_spec("lightgbm") and find_spec("xgboost")):
     collect_ignore_glob += ["doc/coming_from.rst", "doc/own_measure.rst"]
 if not (find_spec("skl2onnx") and find_spec("onnxruntime")):
     collect_ignore_glob += ["doc/exporting.rst"]
+
+
+try:
+    from hypothesis import Phase, settings
+except ImportError:  # Some tests run where only pytest is installed.
+    settings = None
+else:
+    # Not the phase that explains, which traces every line.
+    phases = (Phase.explicit, Phase.generate, Phase.shrink)
+    every = {"deadline": None, "database": None, "print_blob": True, "phases": phases}
+    settings.register_profile("default", max_examples=15, derandomize=True, **every)
+    # A profile inherits what it does not name from the one that is loaded.
+    settings.register_profile("slow", max_examples=150, derandomize=False, **every)
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    """Give the slow profile a seed, which the summary prints."""
+    if settings is not None and not settings().derandomize and not config.option.hypothesis_seed:
+        config.option.hypothesis_seed = str(secrets.randbelow(2**32))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if settings is not None and not settings().derandomize:
+        terminalreporter.write_line(
+            "The property-based tests can be repeated with HYPOTHESIS_PROFILE=slow "
+            f"pytest --hypothesis-seed={config.option.hypothesis_seed}"
+        )
+
+
+SHOWN = set()
+
+
+def pytest_itemcollected(item):
+    """Mark redundant combinations of parameters as slow, before items are shuffled."""
+    if item.get_closest_marker("product") and not item.get_closest_marker("slow"):
+        given = item.callspec.params.items()
+        values = {(item.nodeid.partition("[")[0], name, id(value)) for name, value in given}
+        if values <= SHOWN:
+            item.add_marker("slow")
+        SHOWN.update(values)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def sizes():
+    """Documents of each query; a test file may have its own."""
+    return (6, 1, 9, 4, 7, 5)
+
+
+@pytest.fixture
+def data(rng, sizes):
+    """Features, grades and queries in mixed order."""
+    return make_data(rng, sizes)
+
+
+@pytest.fixture
+def label_data(rng):
+    """Features, and grades of the same four items for every row."""
+    X = rng.normal(size=(40, 3))
+    return X, np.clip(np.round(X @ rng.normal(size=(3, 4)) + 0.7), 0, 3)
+
+
+@pytest.fixture
+def dask_in_this_thread():
+    """Compute dask collections in this process, unless a test has a cluster."""
+    dask = pytest.importorskip("dask")
+    with dask.config.set(scheduler="synchronous"):
+        yield
 
 
 @pytest.fixture(autouse=True)

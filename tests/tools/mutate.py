@@ -35,7 +35,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ROOMS = ("measures", "preds", "losses", "aggregation", "calibration", "_solvers", "metrics")
 #: Tests that read signatures and attributes, and execute nothing.
-READERS = ("tests/test_documentation.py", "tests/test_parameters.py", "tests/test_types.py")
+READERS = (
+    "tests/package/test_documentation.py",
+    "tests/package/test_parameters.py",
+    "tests/package/test_types.py",
+)
 
 # -- hooks of the pytest processes, of which this file is a plugin -------------------------
 

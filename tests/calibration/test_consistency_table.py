@@ -1,6 +1,6 @@
 """Every row of the table in doc/what_is_calibrated.rst as a test, in both forms of the data.
 
-Fits are to populations, as in tests/test_statements.py: in the label-ranking form an instance has
+Fits are to populations, as in test_ranker_consistency.py: in the label-ranking form an instance has
 one row, and with rows every document has its own. Both are as rich as any function.
 """
 
@@ -37,7 +37,8 @@ PROVED = [
     key for key, p in PREDS.items() if p.objective != "positional" and (p.exact or p.condition)
 ]
 both_forms = pytest.mark.parametrize("form", ["label", "rows"])
-PAGE = Path(__file__).parents[1] / "doc" / "what_is_calibrated.rst"
+FOLDER = Path(__file__).parents[1]
+PAGE = FOLDER.parent / "doc" / "what_is_calibrated.rst"
 
 
 def learned(ranker, law, form, *, order=False):
@@ -241,9 +242,9 @@ TESTS = [
     "test_every_loss_leads_every_measure_to_its_best_order",
     "test_net_preferences_are_best_on_p_f",
     *["test_maps_of_pairs_are_best_on_their_laws"] * 2,
-    "test_difference_graph.py: test_difference_graph_is_consistent_where_ranknet_is_not",
-    "test_made_orders.py: test_pairs_reach_what_scores_cannot",
-    "test_aggregated_ranker.py: test_is_the_ranker_fitted_to_the_scores_of_the_structure",
+    "losses/test_difference_graph.py: test_difference_graph_is_consistent_where_ranknet_is_not",
+    "datasets/test_made_orders.py: test_pairs_reach_what_scores_cannot",
+    "rankers/test_aggregated_ranker.py: test_is_the_ranker_fitted_to_the_scores_of_the_structure",
     *["test_every_loss_leads_every_measure_to_its_best_order"] * 2,
     "test_the_best_order_for_r_precision_is_an_assignment",
     "test_baselines_fail_under_low_noise",
@@ -264,8 +265,8 @@ def test_every_row_of_the_table_has_its_law():
     assert len(rows) == len(TESTS)
     for name in TESTS:
         file, _, test = name.rpartition(": ")
-        here = (Path(__file__).parent / file).read_text() if file else Path(__file__).read_text()
-        assert f"\ndef {test}(" in here
+        path = FOLDER / file if file else Path(__file__)
+        assert f"\ndef {test}(" in path.read_text()
     assert all(len(row) == 4 for row in rows)
     conditions = " ".join(row[2] for row in rows)
     assert all(pred.condition in conditions for pred in PREDS.values() if pred.condition)

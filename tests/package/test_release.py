@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 import skcalrank
 from skcalrank import losses
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 # Extras for users, and what scikit-learn prints of them.
 EXTRAS = ("files", "frames", "plot", "dask", "boosting", "explain", "export")
 PRINTED = {"numpy", "pandas", "matplotlib"}

@@ -11,7 +11,7 @@ import pytest
 
 import skcalrank
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOC = ROOT / "doc"
 API = sorted(set((DOC / "api").glob("*.rst")) - {DOC / "api" / "index.rst"})
 MADE = ("_build", "_templates", "gallery", "generated")

@@ -1,7 +1,7 @@
 """A program of a user: ``mypy --strict`` reads it, and the tests run it.
 
 Every public name is used here. ``assert_type`` states what a type checker must see, and the tests
-check that values are of this type when the program runs: tests/test_types.py.
+check that values are of this type when the program runs: test_types.py.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
 """The check of built pages sees what it is for."""
 
-import sys
-from pathlib import Path
-
-import pytest
-
-sys.path.append(str(Path(__file__).parent / "tools"))
 import check_pages
+import pytest
 
 PAGE = """<html lang="en"><head><title>t</title></head><body><h1 id="here">h</h1>{}</body></html>"""
 GOOD = """<a href="#here">a</a><a href="other.html#here">b</a><a href="https://x.org/">c</a>

@@ -1,4 +1,4 @@
-"""Equal values to other libraries; for their conventions see tests/test_conventions.py."""
+"""Equal values to other libraries; for their conventions see test_library_conventions.py."""
 
 import numpy as np
 import pytest

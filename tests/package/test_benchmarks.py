@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted(
     path.stem for path in (ROOT / "benchmarks").glob("*.py") if not path.stem.startswith("_")
 )

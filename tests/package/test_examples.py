@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
-FOLDER = Path(__file__).parents[1] / "examples"
+FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("plot_*.py"))
 NEEDS = {"plot_boosted_trees": "lightgbm"}
 
