@@ -6,6 +6,9 @@ leads to the best possible value of the measure. It does not mean that scores ar
 
 from __future__ import annotations
 
+from types import ModuleType
+
+from ._dask import set_backend
 from ._show_versions import show_versions
 from ._version import __version__
 from .boosting import BoostedRanker
@@ -59,6 +62,16 @@ from .rankers import (
     ValueRegularizedRanker,
 )
 from .stacking import StackingRanker, tabular_ranker
+
+
+def _load_dask() -> ModuleType:
+    """Import the room of dask collections, below which nobody can."""
+    from . import dask
+
+    return dask
+
+
+set_backend(_load_dask)
 
 __all__ = [
     "AUCRanker",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import ArrayLike, Floats, Matrix, refuse_lazy
-from ..rankers import BaseRanker, lazy_aware
+from ..data import ArrayLike, Floats, Matrix, lazy_aware, refuse_lazy
+from ..rankers import BaseRanker
 from ._engines import ENGINES
 from ._models import Model
 from ._tables import with_numbers

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ._gather import gather as gather
 from ._partition import partition_by_query
+from ._rankers import run as run
 
 __all__ = ["partition_by_query"]

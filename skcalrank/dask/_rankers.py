@@ -38,7 +38,7 @@ def run(ranker, method, *args, **kwargs):
     ranker : ranker
         The ranker.
     method : function
-        A method that is decorated with :func:`skcalrank.rankers._lazy.lazy_aware`.
+        A method that is decorated with :func:`skcalrank.data.lazy_aware`.
     *args, **kwargs
         Arguments of the method.
     """

@@ -6,6 +6,10 @@ them from here, and never from a private module of this subpackage.
 
 from __future__ import annotations
 
+from .._dask import in_memory as in_memory
+from .._dask import is_lazy as is_lazy
+from .._dask import lazy_aware as lazy_aware
+from .._dask import refuse_lazy as refuse_lazy
 from ._arrays import along_rows as along_rows
 from ._arrays import as_array as as_array
 from ._arrays import checked_array as checked_array
@@ -16,21 +20,14 @@ from ._arrays import refuse_no_numbers as refuse_no_numbers
 from ._arrays import refuse_rounding as refuse_rounding
 from ._arrays import safe_divide as safe_divide
 from ._arrays import scale_of as scale_of
-from ._atomic import all_or_nothing as all_or_nothing
 from ._clicks import ClickSessions
-from ._deprecation import renamed as renamed
-from ._deprecation import renamed_parameter as renamed_parameter
 from ._exceptions import CutQueriesWarning, MissingQidError, NotAMeanWarning, OneQueryWarning
 from ._exceptions import warn as warn
+from ._failed_fit import all_or_nothing as all_or_nothing
 from ._hash import first_equal_rows as first_equal_rows
 from ._hash import hash_cells as hash_cells
 from ._hash import hash_keys as hash_keys
 from ._hash import hash_rows as hash_rows
-from ._lazily import available_if as available_if
-from ._lazily import lazy_property as lazy_property
-from ._lazy import in_memory as in_memory
-from ._lazy import is_lazy as is_lazy
-from ._lazy import refuse_lazy as refuse_lazy
 from ._memory import CACHE_CELLS as CACHE_CELLS
 from ._memory import CHUNK_ROWS as CHUNK_ROWS
 from ._memory import KEPT_CELLS as KEPT_CELLS
@@ -57,6 +54,8 @@ from ._preferences import PREFERENCE_WEIGHTS as PREFERENCE_WEIGHTS
 from ._preferences import PreferenceTarget
 from ._preferences import check_preference_weights as check_preference_weights
 from ._preferences import is_acyclic as is_acyclic
+from ._properties import available_if as available_if
+from ._properties import lazy_property as lazy_property
 from ._queries import Bucket as Bucket
 from ._queries import Queries as Queries
 from ._queries import check_qid as check_qid

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from ._lazy import refuse_lazy
+from .._dask import refuse_lazy
 from ._memory import CACHE_CELLS, PART_CELLS
 from ._threads import each
 from ._types import Array, ArrayLike, Floats, Ints

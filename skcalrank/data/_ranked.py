@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import along_rows
-from ._lazily import lazy_property
+from ._properties import lazy_property
 from ._queries import Bucket, Queries
 from ._types import Array, Bools, Floats, Ints
 

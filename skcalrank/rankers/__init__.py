@@ -20,7 +20,6 @@ from ._difference_graph import DifferenceGraphRanker
 from ._err import ERRRanker
 from ._folds import make_splits as make_splits
 from ._front import Front
-from ._lazy import lazy_aware as lazy_aware
 from ._linear import LinearScorer
 from ._low_rank import LowRankLossClassifier
 from ._multilabel import MultiLabelRanker

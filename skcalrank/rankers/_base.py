@@ -28,6 +28,7 @@ from ..data import (
     check_queries,
     check_sample_weight,
     checked_features,
+    lazy_aware,
     positions,
     refuse_lazy,
     warn_of_cut_queries,
@@ -37,7 +38,6 @@ from ..data import (
 )
 from ..measures import Measure
 from ..metrics import measure_score
-from ._lazy import lazy_aware
 from ._penalty import seen_in
 from ._problem import Problem, weigh_queries
 from ._record import FitRecord

@@ -36,6 +36,7 @@ from ..data import (
     available_if,
     check_params,
     check_regressor,
+    lazy_aware,
     one_of,
     refuse_second_penalty,
     refuse_unread,
@@ -43,7 +44,6 @@ from ..data import (
     warn,
 )
 from ._base import BaseRanker
-from ._lazy import lazy_aware
 from ._penalty import ALPHA, AUTO, gram_ridge
 from ._problem import Problem, fit_targets, fit_wide, is_wide, names_of
 

@@ -22,10 +22,11 @@ from ..data import (
     all_or_nothing,
     carried_qid,
     check_params,
+    lazy_aware,
     one_of,
 )
 from ..measures import Measure, get_measure
-from ..rankers import BaseRanker, lazy_aware
+from ..rankers import BaseRanker
 from ._fitting import Fitting
 from ._members import Scale, scores_of
 from ._mixing import make_plan, weights_of

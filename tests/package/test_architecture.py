@@ -7,6 +7,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from skcalrank.testing import all_rankers
 
 ROOT = Path(skcalrank.__file__).parent
 LEVELS = {
-    0: ("_version", "data"),
+    0: ("_version", "_dask", "data"),
     1: ("measures", "losses", "preds", "aggregation", "_solvers"),
     2: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline"),
     3: ("rankers",),
@@ -53,6 +54,17 @@ def room_of(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
+def modules_in_strings(tree):
+    """Modules of the package that may be imported by a string."""
+    for node in ast.walk(tree):
+        if getattr(node, "id", None) == "__package__":
+            yield "skcalrank"
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = f"skcalrank{node.value}" if node.value.startswith(".") else node.value
+            if name in MODULES:
+                yield name
+
+
 def imported(path):
     """Absolute dotted names of all imports, also inside functions."""
     inside = path.is_relative_to(ROOT)
@@ -68,7 +80,7 @@ def imported(path):
 
 def imported_rooms(path):
     """Rooms of the package that a file imports from."""
-    for name in imported(path):
+    for name in chain(imported(path), modules_in_strings(ast.parse(path.read_text()))):
         parts = name.split(".")
         if parts[0] == "skcalrank":
             yield parts[1] if len(parts) > 1 and parts[1] in LEVEL_OF else "__init__"
@@ -92,6 +104,19 @@ def test_imports_are_seen():
     assert "data" in set(imported_rooms(ROOT / "measures" / "_positional.py"))
     assert "measures" in set(imported_rooms(ROOT / "metrics" / "_evaluate.py"))
     assert "measures" in set(imported_rooms(ROOT / "rankers" / "_positional.py"))
+
+
+@pytest.mark.parametrize(
+    ("code", "module"),
+    [
+        ("import_module('skcalrank.dask._gather')", ["skcalrank.dask._gather"]),
+        ("import_module('.dask', 'skcalrank')", ["skcalrank.dask"]),
+        ("import_module(__package__)", ["skcalrank"]),
+        ("'See skcalrank.dask.partition_by_query.'", []),
+    ],
+)
+def test_imports_by_a_string_are_seen(code, module):
+    assert list(modules_in_strings(ast.parse(code))) == module
 
 
 # -- rooms know of each other what is public, and ask for capabilities, not for classes ----

@@ -1,0 +1,78 @@
+"""Dask collections, told from arrays without importing dask, and passed on to those who read them.
+
+Rooms below `skcalrank.dask` cannot import it: the package's ``__init__`` says how it is loaded, and
+that happens when the first collection is passed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from types import ModuleType
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+_LAZY_FITS = (
+    "Rankers that learn scores by least squares, such as NDCGRanker(), can be fitted to dask "
+    "collections. After any fit, score and rank accept them, and so does predict of rankers that "
+    "score each document by itself."
+)
+
+Self = TypeVar("Self")
+Params = ParamSpec("Params")
+Returned = TypeVar("Returned")
+
+
+# Imports what works on collections: `skcalrank.dask`.
+_backends: list[Callable[[], ModuleType]] = []
+
+
+def set_backend(load: Callable[[], ModuleType]) -> None:
+    """Let `load` import the functions ``gather`` and ``run``, once there is a collection."""
+    _backends[:] = [load]
+
+
+def is_lazy(*values: object) -> bool:
+    """Return whether one of the values is a dask collection."""
+    # A collection exists only where dask has been imported.
+    dask = sys.modules.get("dask")
+    return dask is not None and any(dask.is_dask_collection(value) for value in values)
+
+
+def refuse_lazy(who: str, remedy: str = _LAZY_FITS, **values: object) -> None:
+    """Raise ValueError if one of `values` is a dask collection.
+
+    `who` is the caller, which needs arrays in memory; `remedy` ends the message.
+    """
+    for name, value in values.items():
+        if is_lazy(value):
+            raise ValueError(
+                f"{name} must be an array in memory for {who}, got a dask collection. Pass "
+                f"{name}.compute(); where several collections must keep their rows in the same "
+                f"order, pass columns of one frame.compute(). {remedy}".rstrip()
+            )
+
+
+def in_memory(**columns: Any) -> tuple[Any, ...]:
+    """Return columns of one table in memory; all dask collections are computed in one graph."""
+    if is_lazy(*columns.values()):
+        columns = _backends[0]().gather(columns)
+    return tuple(columns.values())
+
+
+def lazy_aware(
+    method: Callable[Concatenate[Self, Params], Returned],
+) -> Callable[Concatenate[Self, Params], Returned]:
+    """Let a method of a ranker accept dask collections.
+
+    Calls with arrays in memory go straight to the method.
+    """
+
+    @wraps(method)
+    def call(self: Self, /, *args: Params.args, **kwargs: Params.kwargs) -> Returned:
+        if is_lazy(*args, *kwargs.values()):
+            lazy: Returned = _backends[0]().run(self, method, *args, **kwargs)
+            return lazy
+        return method(self, *args, **kwargs)
+
+    return call
