@@ -24,7 +24,7 @@ from ._moments import (
     product_of_rows,
 )
 from ._pairs import PAIR_FEATURES, fit_pairs
-from ._passes import fit_centered, fit_pairwise, fit_pairwise_outputs, level, pair_weights
+from ._passes import fit_centered, fit_pairwise, fit_pairwise_outputs, pair_weights
 from ._regressors import needs_non_negative
 from ._ridge import ridge, ridge_path
 from ._scorer import ScorerFit, Units, fit_scorer, penalty_scale
@@ -51,7 +51,6 @@ __all__ = [
     "fit_scorer",
     "is_affine",
     "is_closed_form",
-    "level",
     "merge_all",
     "needs_non_negative",
     "pair_weights",

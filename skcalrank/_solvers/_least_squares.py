@@ -154,11 +154,12 @@ def predict_rows(regressor, X):
 
     Equal rows have bitwise equal predictions, so that metrics treat them as ties.
     """
-    if type(regressor) in (Ridge, LinearRegression) and isinstance(X, np.ndarray):
+    by_moments = getattr(regressor, "_sees_moments_only", False)
+    if by_moments or (type(regressor) in (Ridge, LinearRegression) and isinstance(X, np.ndarray)):
         return product_of_rows(X, regressor.coef_.T) + regressor.intercept_
     raw = regressor.predict(X)
     found = raw.astype(np.float64, copy=False)
-    if found.ndim > 1 or getattr(regressor, "_sees_moments_only", False):
+    if found.ndim > 1:
         return found
     # Rounding errors of single precision may be amplified to any size, so compare all rows.
     single = is_single(X) or raw.dtype.itemsize < 8

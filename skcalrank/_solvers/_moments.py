@@ -451,7 +451,10 @@ def product_of_rows(X, coefs, rows=None) -> np.ndarray:
         chunk = X[pick if rows is None else _as_slice(rows[pick])]
         _product_of_chunk(chunk.astype(float, copy=False), coefs, out[pick])
 
-    each(multiply, range(0, len(out), step))
+    if len(out) <= step and coefs.ndim == 1:
+        multiply(0)  # a small matrix times a vector: one thread, whatever BLAS may use
+    else:
+        each(multiply, range(0, len(out), step))
     return out
 
 

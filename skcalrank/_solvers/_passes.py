@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import MOST_CELLS, Queries, as_numbers, safe_divide, with_columns_of
+from ..data import MOST_CELLS, Queries, as_numbers, with_columns_of
 from ._least_squares import (
     as_dense,
     fit_moments,
@@ -49,7 +49,7 @@ def fit_centered(regressor, X, targets, queries: Queries, weight=None, *, named,
     """
     # A closed form does not stop early, so it needs no query numbers.
     codes = queries.codes if named and not is_closed_form(regressor) else None
-    centered = targets - level(targets, queries, weight)
+    centered = queries.centered(targets, weight)
     weight = _weights_taken(regressor, queries, weight)
     return fit_regressor(regressor, X, centered, weight, codes=codes, method=method)
 
@@ -75,7 +75,7 @@ def fit_pairwise(
     share = _weights_taken(regressor, queries, weight) if _takes_weights(regressor) else None
 
     def one_pass(left):
-        centered = targets - level(left, queries, weight)
+        centered = targets - queries.levels(left, weight)
         return fit_rows(clone(regressor), X, centered, share, held_out)
 
     fitted = one_pass(targets)
@@ -125,14 +125,6 @@ def fit_pairwise_outputs(regressor, X, targets, weight=None, *, n_passes, method
         centered = targets - left.mean(axis=1, keepdims=True)
         fitted = fit_rows(clone(regressor), X, centered, weight)
     return fitted
-
-
-def level(values, queries: Queries, weight):
-    """Return, for every row, the weighted mean of the values of its query."""
-    values = queries.group(values)
-    weight = np.ones(len(values)) if weight is None else queries.group(weight)
-    mean = safe_divide(queries.sum(weight * values), queries.sum(weight))
-    return queries.ungroup(queries.repeat(mean))
 
 
 def _takes_weights(regressor) -> bool:

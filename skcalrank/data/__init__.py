@@ -68,6 +68,7 @@ from ._ranked import TIES as TIES
 from ._ranked import Block as Block
 from ._ranked import Ranked as Ranked
 from ._ranked import positions as positions
+from ._rows import Rows as Rows
 from ._tables import as_numbers as as_numbers
 from ._tables import category_columns as category_columns
 from ._tables import empty_columns as empty_columns

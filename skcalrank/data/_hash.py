@@ -15,7 +15,11 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 def hash_cells(values: Array) -> Array:
     """Return the hash of each value, which is 0 for 0.0 and -0.0."""
-    bits: Array = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    return spread_bits((np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64))
+
+
+def spread_bits(bits: Array) -> Array:
+    """Mix the bits of integers of 64 bits in place, and return them; 0 stays 0."""
     # Round numbers have zeros in their lower half, which a product would leave zero.
     bits ^= bits >> np.uint64(32)
     bits *= _SPREAD

@@ -25,11 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from ._arrays import as_array
+from ._arrays import as_array, safe_divide
 from ._memory import CACHE_CELLS
 from ._types import Array, ArrayLike, Bools, Floats, Ints
 
 Kind = TypeVar("Kind", bound=np.generic)
+
+# Spreads below this share of the largest value are rounding errors.
+_ROUNDING = 1e-9
 
 
 class Bucket(NamedTuple):
@@ -212,9 +215,11 @@ class Queries:
         """Return the maximum over the documents of each query."""
         return np.maximum.reduceat(values, self.ptr[:-1])
 
-    def mean(self, values: Array) -> Floats:
-        """Return the mean over the documents of each query."""
-        return self.sum(values) / self.sizes
+    def mean(self, values: Array, weight: Floats | None = None) -> Floats:
+        """Return the (weighted) mean over the documents of each query, 0 where all weigh 0."""
+        if weight is None:
+            return self.sum(values) / self.sizes
+        return safe_divide(self.sum(weight * values), self.sum(weight))
 
     def mean_weight(self, weight: Floats) -> Floats:
         """Return the mean weight of each query, or 1 if all its weights are 0, as a divisor.
@@ -228,6 +233,27 @@ class Queries:
     def repeat(self, per_query: NDArray[Kind]) -> NDArray[Kind]:
         """Return the value of its query for every document."""
         return np.repeat(per_query, self.sizes)
+
+    # -- variation within queries, in row order ------------------------------------
+
+    def levels(self, values: Floats, weight: Floats | None = None) -> Floats:
+        """Return for each row, or each column of rows, the (weighted) mean of its query."""
+        if values.ndim > 1:
+            return np.column_stack([self.levels(column, weight) for column in values.T])
+        grouped = None if weight is None else self.group(weight)
+        return self.ungroup(self.repeat(self.mean(self.group(values), grouped)))
+
+    def centered(self, values: Floats, weight: Floats | None = None) -> Floats:
+        """Return values minus the (weighted) mean of their query."""
+        return values - self.levels(values, weight)
+
+    def spread(self, values: Floats, weight: Floats | None = None) -> float:
+        """Return the root mean square of centered values; 1 if they vary by rounding at most."""
+        values = self.group(values)
+        weight = None if weight is None or not weight.any() else self.group(weight)
+        away = values - self.repeat(self.mean(values, weight))
+        spread = float(np.sqrt(np.average(away**2, weights=weight)))
+        return spread if spread > _ROUNDING * np.abs(values).max(initial=0.0) else 1.0
 
     # -- batches ------------------------------------------------------------------
 

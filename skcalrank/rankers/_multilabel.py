@@ -194,7 +194,7 @@ class MultiLabelRanker(BaseRanker):
                 for name, measure in zip(y.names, self._measures(y.names))
             ]
         )
-        self.spreads_ = _spreads(targets, problem.queries)
+        self.spreads_ = np.array([problem.queries.spread(column) for column in targets.T])
         alpha = penalty(self.alpha, seen_in(problem), None)
         ridge = gram_ridge(alpha, self.alpha == AUTO, fit_intercept=False)
         relative = self.alpha == AUTO
@@ -365,12 +365,3 @@ def _targets(name, measure, labels, queries):
         return queries.ungroup(measure.score_targets(measure.labels(labels), queries))
     except ValueError as error:
         raise ValueError(f"label {name!r}: {error}") from error
-
-
-def _spreads(targets, queries):
-    """Return the root mean square of each column within queries; 1 where it does not vary."""
-    grouped = [queries.group(each) for each in targets.T]
-    away = [each - queries.repeat(queries.mean(each)) for each in grouped]
-    found = np.sqrt([np.mean(each**2) for each in away])
-    sizes = np.abs(targets).max(axis=0, initial=0.0)
-    return np.where(found > 1e-12 * sizes, found, 1.0)

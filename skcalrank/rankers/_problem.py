@@ -20,7 +20,6 @@ from .._solvers import (
     fit_pairwise,
     fit_pairwise_outputs,
     fit_regressor,
-    level,
     pair_weights,
     pooled_moments,
 )
@@ -141,7 +140,7 @@ def moments_of(problem: Problem, targets, loss, relative) -> Callable[..., Momen
         return WithinQueries(problem.X, targets, queries, weight).moments
     of_rows = weight
     if loss == "centered":
-        targets = targets - np.column_stack([level(each, queries, weight) for each in targets.T])
+        targets = queries.centered(targets, weight)
         of_rows = pair_weights(queries, weight)
 
     if not relative:
@@ -197,7 +196,7 @@ def units_of(problem: Problem, loss) -> Units:
         queries = Queries.equal(1, n)
 
     def center(scores):
-        return scores - np.column_stack([level(each, queries, weight) for each in scores.T])
+        return queries.centered(scores, weight)
 
     within = WithinQueries(problem.X, np.zeros((n, 0)), queries, weight)
     if problem.n_items is None and loss != "squared":
