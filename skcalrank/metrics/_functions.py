@@ -24,9 +24,9 @@ __all__ = [
     "spearman_score",
 ]
 
-dcg_score = metric_function(
-    "dcg_score",
-    m.DCG,
+
+@metric_function(m.DCG)
+def dcg_score() -> None:
     r"""Compute the discounted cumulative gain.
 
     :math:`\sum_i G(y_i)/\log_2(1+\sigma(i))` over positions up to k.
@@ -34,12 +34,11 @@ dcg_score = metric_function(
 
     >>> round(dcg_score([[0, 2, 1]], [[0.1, 0.9, 0.5]]), 4)
     3.6309
-    """,
-)
+    """
 
-ndcg_score = metric_function(
-    "ndcg_score",
-    m.NDCG,
+
+@metric_function(m.NDCG)
+def ndcg_score() -> None:
     """Compute the normalized discounted cumulative gain.
 
     DCG@k divided by the largest DCG@k that the labels allow; undefined (0/0) without a document of
@@ -48,12 +47,11 @@ ndcg_score = metric_function(
 
     >>> round(ndcg_score([0, 2, 1, 1], [0.3, 0.9, 0.1, 0.8], qid=[1, 1, 2, 2]), 4)
     1.0
-    """,
-)
+    """
 
-precision_at_k_score = metric_function(
-    "precision_at_k_score",
-    m.Precision,
+
+@metric_function(m.Precision)
+def precision_at_k_score() -> None:
     """Compute the precision at k.
 
     Number of relevant documents among the first k, divided by k.
@@ -61,12 +59,11 @@ precision_at_k_score = metric_function(
 
     >>> precision_at_k_score([[0, 1, 1]], [[0.1, 0.9, 0.5]], k=2)
     1.0
-    """,
-)
+    """
 
-recall_at_k_score = metric_function(
-    "recall_at_k_score",
-    m.Recall,
+
+@metric_function(m.Recall)
+def recall_at_k_score() -> None:
     """Compute the recall at k.
 
     Number of relevant documents among the first k, divided by the number of all relevant ones;
@@ -75,12 +72,11 @@ recall_at_k_score = metric_function(
 
     >>> recall_at_k_score([[0, 1, 1]], [[0.1, 0.9, 0.5]], k=1)
     0.5
-    """,
-)
+    """
 
-f1_at_k_score = metric_function(
-    "f1_at_k_score",
-    m.F1,
+
+@metric_function(m.F1)
+def f1_at_k_score() -> None:
     """Compute the F1 score at k.
 
     Harmonic mean of precision and recall at k: twice the number of relevant documents among the
@@ -89,36 +85,33 @@ f1_at_k_score = metric_function(
 
     >>> f1_at_k_score([[0, 1, 1, 1]], [[0.1, 0.9, 0.5, 0.4]], k=1)
     0.5
-    """,
-)
+    """
 
-r_precision_score = metric_function(
-    "r_precision_score",
-    m.RPrecision,
+
+@metric_function(m.RPrecision)
+def r_precision_score() -> None:
     """Compute the R-precision.
 
     Precision at the number of relevant documents of the query; undefined (0/0) without one.
 
     >>> r_precision_score([[0, 1, 1]], [[0.6, 0.9, 0.5]])
     0.5
-    """,
-)
+    """
 
-hit_at_k_score = metric_function(
-    "hit_at_k_score",
-    m.HitRate,
+
+@metric_function(m.HitRate)
+def hit_at_k_score() -> None:
     """Compute the hit rate, the share of queries with a relevant document among the first k.
 
     Also called success at k.
 
     >>> hit_at_k_score([[0, 1, 1], [1, 0, 0]], [[0.6, 0.9, 0.5], [0.1, 0.2, 0.3]], k=1)
     0.5
-    """,
-)
+    """
 
-average_precision_score = metric_function(
-    "average_precision_score",
-    m.AveragePrecision,
+
+@metric_function(m.AveragePrecision)
+def average_precision_score() -> None:
     """Compute the mean average precision.
 
     Mean over the relevant documents of the precision at their positions, 0 beyond k;
@@ -127,24 +120,22 @@ average_precision_score = metric_function(
 
     >>> round(average_precision_score([[0, 1, 1]], [[0.6, 0.9, 0.5]]), 4)
     0.8333
-    """,
-)
+    """
 
-reciprocal_rank_score = metric_function(
-    "reciprocal_rank_score",
-    m.ReciprocalRank,
+
+@metric_function(m.ReciprocalRank)
+def reciprocal_rank_score() -> None:
     """Compute the mean reciprocal rank.
 
     1 / position of the first relevant document; 0 without one among the first k.
 
     >>> reciprocal_rank_score([[0, 1, 1]], [[0.9, 0.6, 0.5]])
     0.5
-    """,
-)
+    """
 
-rbp_score = metric_function(
-    "rbp_score",
-    m.RBP,
+
+@metric_function(m.RBP)
+def rbp_score() -> None:
     r"""Compute the rank-biased precision.
 
     :math:`(1-p) \sum_i y_i \, p^{\sigma(i)-1}`.
@@ -152,12 +143,11 @@ rbp_score = metric_function(
 
     >>> rbp_score([[0, 1, 1]], [[0.6, 0.9, 0.5]], p=0.5)
     0.625
-    """,
-)
+    """
 
-err_score = metric_function(
-    "err_score",
-    m.ERR,
+
+@metric_function(m.ERR)
+def err_score() -> None:
     """Compute the expected reciprocal rank.
 
     Expectation of 1 / position at which a user stops, who reads from the top and is satisfied by
@@ -166,12 +156,11 @@ err_score = metric_function(
 
     >>> err_score([[0, 1]], [[0.2, 0.7]])
     0.5
-    """,
-)
+    """
 
-eru_score = metric_function(
-    "eru_score",
-    m.ERU,
+
+@metric_function(m.ERU)
+def eru_score() -> None:
     r"""Compute the expected rank utility.
 
     :math:`\sum_i \max(y_i - v, 0) \, 2^{(1-\sigma(i))/(w-1)}`.
@@ -179,12 +168,11 @@ eru_score = metric_function(
 
     >>> eru_score([[0, 3, 5]], [[0.1, 0.9, 0.5]], neutral=2, half_life=2)
     2.5
-    """,
-)
+    """
 
-auc_score = metric_function(
-    "auc_score",
-    m.AUC,
+
+@metric_function(m.AUC)
+def auc_score() -> None:
     """Compute the area under the ROC curve.
 
     Share of (relevant, irrelevant) pairs in the right order; undefined (0/0) with one class only.
@@ -192,12 +180,11 @@ auc_score = metric_function(
 
     >>> auc_score([[0, 1, 1, 0]], [[0.1, 0.9, 0.5, 0.7]])
     0.75
-    """,
-)
+    """
 
-spearman_score = metric_function(
-    "spearman_score",
-    m.Spearman,
+
+@metric_function(m.Spearman)
+def spearman_score() -> None:
     """Compute Spearman's rho.
 
     ``1 - 6 sum d^2 / (r(r^2-1))`` on mid-ranks of the labels, in expectation over ties of
@@ -206,12 +193,13 @@ spearman_score = metric_function(
 
     >>> spearman_score([[3, 2, 1]], [[0.9, 0.2, 0.5]])
     0.5
-    """,
-)
+    """
 
-kendall_score = metric_function(
-    "kendall_score",
-    m.Kendall,
+
+@metric_function(
+    m.Kendall, y_true="array-like of shape (n_rows,) or (n, r), or PreferenceTarget of orders"
+)
+def kendall_score() -> None:
     """Compute Kendall's tau-a.
 
     Number of agreeing minus disagreeing pairs, divided by the number of all pairs; pairs with equal
@@ -220,13 +208,15 @@ kendall_score = metric_function(
 
     >>> round(kendall_score([[3, 2, 1]], [[0.9, 0.2, 0.5]]), 4)
     0.3333
-    """,
-    y_true="array-like of shape (n_rows,) or (n, r), or PreferenceTarget of orders",
-)
+    """
 
-pairwise_disagreement_loss = metric_function(
-    "pairwise_disagreement_loss",
+
+@metric_function(
     m.PairwiseDisagreement,
+    y_true="array-like of shape (n_rows,) or (n, r), or PreferenceTarget",
+    loss=True,
+)
+def pairwise_disagreement_loss() -> None:
     r"""Compute the weight of the preferences that the ranking contradicts.
 
     :math:`\sum_{i \ne j} y_{ij} 1(\sigma(i) > \sigma(j))` per query, lower is better.
@@ -234,7 +224,4 @@ pairwise_disagreement_loss = metric_function(
 
     >>> pairwise_disagreement_loss([[3, 2, 1]], [[0.9, 0.2, 0.5]])
     1.0
-    """,
-    y_true="array-like of shape (n_rows,) or (n, r), or PreferenceTarget",
-    loss=True,
-)
+    """

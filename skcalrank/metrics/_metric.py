@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from dataclasses import fields
+from functools import wraps
 from inspect import Parameter
 from typing import Any, Literal, Protocol, cast, overload
 
 from ..data import ArrayLike, Floats, Labels
 from ..measures import Measure, get_convention
-from ._evaluate import evaluate, measure_score
+from ._evaluate import evaluated, measure_score
+from ._values import Policies
 
 
 class Metric(Protocol):
@@ -115,64 +118,57 @@ normalize : bool, default=False
 
 
 def metric_function(
-    name: str,
-    measure: type[Measure],
-    text: str = "",
-    *,
-    y_true: str = _LABELS,
-    loss: bool = False,
-    module: str = "skcalrank.metrics._functions",
-) -> Metric:
-    """Make the metric function of a measure.
+    measure: type[Measure], *, y_true: str = _LABELS, loss: bool = False
+) -> Callable[[Callable[[], None]], Metric]:
+    """Return a decorator that makes the metric function of a measure.
+
+    What is decorated has the name of the function, and as its docstring the summary, definition
+    and example; without one, the summary of the measure takes its place.
 
     Parameters
     ----------
-    name : str
-        Name of the variable that the function is assigned to.
     measure : subclass of Measure, a dataclass
         The measure to compute. Its fields become options of the function.
-    text : str, default=""
-        Summary, definition and example. If empty, the summary of the measure.
     y_true : str
         Type of ``y_true`` in the docstring.
     loss : bool, default=False
         Whether to return the negative of the measure.
-    module : str
-        Module of that variable, where pickle looks for the function.
 
     Returns
     -------
-    metric : callable
-        ``metric(y_true, y_score, *, qid=None, k=None, ...)``.
+    decorate : callable
+        It returns ``metric(y_true, y_score, *, qid=None, k=None, ...)``.
     """
     options = _options(measure)
     signature = _signature(measure, options)
 
-    def metric(y_true, y_score, **given):
-        _check_keywords(name, given, signature)
-        chosen = {option: given.pop(option) for option in options if option in given}
-        if not measure.has_cutoff:
-            _check_no_cutoff(name, chosen.pop("k", None))
-        found, convention = measure(**chosen), given.pop("convention", None)
-        if convention is not None:
-            own = get_convention(convention)
-            found, given = own.apply(found, chosen), own.policies | given
-        (value,) = evaluate(y_true, y_score, [found], **given).values()
-        # Subtract from zero, so that a loss of zero is 0.0 and not -0.0.
-        return 0.0 - value if loss else value
+    def decorate(described):
+        name = described.__name__
 
-    attributes = {
-        "__name__": name,
-        "__qualname__": name,
-        # Pickle and doctest look for the function in the module that assigns it.
-        "__module__": module,
-        "__doc__": _docstring(name, measure, text, y_true),
-        "__signature__": signature,
-        "measure": measure,
-    }
-    for attribute, value in attributes.items():
-        setattr(metric, attribute, value)
-    return cast(Metric, metric)
+        @wraps(described)
+        def metric(y_true, y_score, **arguments):
+            _check_keywords(name, arguments, signature)
+            chosen = {option: arguments.pop(option) for option in options if option in arguments}
+            if not measure.has_cutoff:
+                _check_no_cutoff(name, chosen.pop("k", None))
+            policies = [arguments.pop(policy, None) for policy in ("ties", "empty", "convention")]
+            computed, convention = measure(**chosen), policies[-1]
+            if convention is not None:
+                computed = get_convention(convention).apply(computed, chosen)
+            value = evaluated({"": computed}, y_true, y_score, Policies.of(*policies), **arguments)
+            # Subtract from zero, so that a loss of zero is 0.0 and not -0.0.
+            return 0.0 - value[""] if loss else value[""]
+
+        attributes = {
+            "__doc__": _docstring(described, measure, y_true),
+            "__signature__": signature,
+            "measure": measure,
+        }
+        for attribute, value in attributes.items():
+            setattr(metric, attribute, value)
+        return cast(Metric, metric)
+
+    return decorate
 
 
 def _options(measure):
@@ -185,17 +181,17 @@ def _signature(measure, options):
     whole = inspect.signature(measure_score)
     _, y_true, y_score, qid, *policies = whole.parameters.values()
     types = {"k": "int | None"} | {field.name: field.type for field in fields(measure)}
-    k, *own = (
+    k, *fields_ = (
         Parameter(option, Parameter.KEYWORD_ONLY, default=default, annotation=types[option])
         for option, default in options.items()
     )
-    return whole.replace(parameters=[y_true, y_score, qid, k, *policies, *own])
+    return whole.replace(parameters=[y_true, y_score, qid, k, *policies, *fields_])
 
 
-def _docstring(name, measure, text, y_true):
+def _docstring(described, measure, y_true):
     """Return the docstring of the metric function."""
     of_measure = inspect.getdoc(measure) or ""
-    text = inspect.cleandoc(text) or of_measure.partition("\n\n")[0]
+    text = inspect.getdoc(described) or of_measure.partition("\n\n")[0]
     summary, _, example = text.partition("\n\n>>> ")
     docstring = _DOCSTRING.format(
         summary=summary,
@@ -203,19 +199,21 @@ def _docstring(name, measure, text, y_true):
         cutoff=_CUTOFF[measure.has_cutoff],
         options="".join(_entry(option, of_measure) for option in list(_options(measure))[1:]),
     )
-    return docstring + (_EXAMPLE.format(name=name, example=example) if example else "")
+    return docstring + (
+        _EXAMPLE.format(name=described.__name__, example=example) if example else ""
+    )
 
 
 def _entry(option, of_measure):
     """Return the entry of an option in a section of parameters."""
-    entry = rf"^{option} : .*\n(?:    .*\n)*"
-    found = re.search(entry, f"{_OPTIONS}\n{of_measure}\n", flags=re.MULTILINE)
-    return found[0] if found else f"{option}\n"
+    pattern = rf"^{option} : .*\n(?:    .*\n)*"
+    entry = re.search(pattern, f"{_OPTIONS}\n{of_measure}\n", flags=re.MULTILINE)
+    return entry[0] if entry else f"{option}\n"
 
 
-def _check_keywords(name, given, signature):
+def _check_keywords(name, keywords, signature):
     """Raise TypeError for an argument that is not in the signature."""
-    for keyword in given:
+    for keyword in keywords:
         if keyword not in signature.parameters:
             raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}")
 

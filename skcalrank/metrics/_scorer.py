@@ -8,17 +8,16 @@ from typing import Any
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from ..data import (
-    TIES,
     ArrayLike,
     Labels,
     Matrix,
     carried_qid,
-    check_option,
     refuse_masked,
     warn_of_one_query,
 )
-from ..measures import MEASURES, Measure, get_convention, get_measure
-from ._evaluate import EMPTY, measure_score
+from ..measures import MEASURES, Measure, get_measure
+from ._evaluate import measure_score
+from ._values import Policies
 
 
 class RankingScorer:
@@ -45,11 +44,9 @@ class RankingScorer:
     def __init__(
         self, measure: str | Measure, *, ties: str = "average", empty: str = "skip"
     ) -> None:
-        check_option("ties", ties, TIES)
-        check_option("empty", empty, EMPTY)
+        policies = Policies(ties, empty)
         self.measure = get_measure(measure)
-        self.ties = ties
-        self.empty = empty
+        self.ties, self.empty = policies.ties, policies.empty
 
     def __repr__(self) -> str:
         return f"RankingScorer({self.measure!r}, ties={self.ties!r}, empty={self.empty!r})"
@@ -166,10 +163,10 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
     >>> get_scorer("precision@5", relevance_level=2)
     RankingScorer(Precision(k=5, relevance_level=2), ties='average', empty='skip')
     """
-    given = {k: metric_options.pop(k) for k in ("ties", "empty") if k in metric_options}
-    measure, convention = get_measure(name, **metric_options), metric_options.get("convention")
-    policies = {} if convention is None else get_convention(convention).policies
-    return RankingScorer(measure, **policies | given)
+    ties, empty = metric_options.pop("ties", None), metric_options.pop("empty", None)
+    measure = get_measure(name, **metric_options)
+    policies = Policies.of(ties, empty, metric_options.get("convention"))
+    return RankingScorer(measure, ties=policies.ties, empty=policies.empty)
 
 
 def get_scorer_names() -> list[str]:

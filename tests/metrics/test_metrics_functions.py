@@ -143,7 +143,9 @@ class RankBiased(PositionalMeasure):
         return (1 - self.persistence) * self.persistence ** (positions - 1.0)
 
 
-rbp_score = metric_function("rbp_score", RankBiased, module=__name__)
+@metric_function(RankBiased)
+def rbp_score():
+    pass
 
 
 def test_a_new_measure_needs_one_line():

@@ -1,0 +1,271 @@
+"""Values of measures for labels, queries and scores that are checked: one path for all callers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+
+from ..data import (
+    TIES,
+    ArrayLike,
+    Floats,
+    Labels,
+    PreferenceTarget,
+    Queries,
+    Ranked,
+    carried_qid,
+    check_option,
+    check_sample_weight,
+    check_scores,
+    check_target,
+    each,
+    query_weights,
+    scale_of,
+    warn,
+    warn_of_cut_queries,
+)
+from ..measures import Measure, get_convention
+
+# Approximate number of rows that are evaluated at a time.
+_PART_ROWS = 1 << 17
+
+EMPTY = ("skip", "zero", "one", "nan", "error")
+
+
+@dataclass(frozen=True)
+class Policies:
+    """What metrics do with equal scores, and with queries on which a measure is undefined."""
+
+    ties: str = "average"
+    empty: str = "skip"
+
+    def __post_init__(self) -> None:
+        check_option("ties", self.ties, TIES)
+        check_option("empty", self.empty, EMPTY)
+
+    @classmethod
+    def of(cls, ties: str | None, empty: str | None, convention: str | None = None) -> Policies:
+        """Return policies that are given, those of a convention, or else the defaults."""
+        others: Any = cls if convention is None else get_convention(convention)
+        return cls(others.ties if ties is None else ties, others.empty if empty is None else empty)
+
+
+@dataclass(frozen=True)
+class CheckedTarget:
+    """Relevances in grouped order, or preferences, which are validated once for many scores.
+
+    `shape` is that of their scores.
+    """
+
+    y: Any
+    queries: Queries
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, y_true: Labels, qid: ArrayLike | None = None) -> CheckedTarget:
+        """Validate relevances or preferences in memory."""
+        warn_of_cut_queries(y_true, "The metric")
+        if isinstance(y_true, PreferenceTarget):
+            carried_qid(y_true, qid)
+            n_items = () if y_true.n_items is None else (y_true.n_items,)
+            return cls(y_true, y_true.queries(), (len(y_true), *n_items))
+        y, queries = check_target(y_true, qid, name="y_true")
+        label_form = np.ndim(y_true) == 2 and np.shape(y_true)[1] > 1
+        return cls(y, queries, np.shape(y_true) if label_form else (queries.n_rows,))
+
+    def scores(self, y_score: ArrayLike) -> Floats:
+        """Return validated scores, in the order that :meth:`values` takes."""
+        scores = check_scores(y_score, self.shape)
+        return scores if isinstance(self.y, PreferenceTarget) else self.queries.group(scores)
+
+    def query_weight(self, sample_weight: ArrayLike | None) -> Floats | None:
+        """Return the weight of each query, from validated weights of the rows."""
+        weight = check_sample_weight(sample_weight, self.shape[0], self.queries, only_shares=True)
+        return query_weights(weight, self.queries, len(self.shape) == 2)
+
+    def values(
+        self, measures: Mapping[Any, Measure], scores: Iterable[Floats], policies: Policies
+    ) -> list[dict[Any, Floats]]:
+        """Return the values of each query by measure, for each of several checked scores."""
+        if isinstance(self.y, PreferenceTarget):
+            return [
+                {name: _of_preferences(m, self, s, policies) for name, m in measures.items()}
+                for s in scores
+            ]
+        scores = list(scores)
+        scaled = {name: measure.scaled_to(self.y) for name, measure in measures.items()}
+        out: list[dict[Any, Floats]] = [
+            {name: np.empty(self.queries.n_queries) for name in scaled} for _ in scores
+        ]
+        # Measures of the whole order come first, so that the others reuse their sort.
+        by_need = sorted(scaled, key=lambda name: scaled[name].cutoff is not None)
+
+        def evaluate_part(part):
+            of_part, rows, queries = part
+            rankings = [Ranked(s[rows], queries, policies.ties) for s in scores]
+            for name in by_need:
+                labels = _MeasuredLabels(scaled[name], self.y[rows], queries)
+                for values, ranked in zip(out, rankings):
+                    values[name][of_part] = labels.values(ranked, policies.empty)
+
+        each(evaluate_part, list(self.queries.parts(_PART_ROWS)), long=True)
+        return out
+
+
+def values_per_query(measure: Measure, y: Floats, ranked: Ranked, empty: str) -> Floats:
+    """Return the value of each query, with `empty` applied where the measure is undefined."""
+    return _MeasuredLabels(measure, y, ranked.queries).values(ranked, empty)
+
+
+class _MeasuredLabels:
+    """A measure and labels, for the evaluation of any number of rankings."""
+
+    def __init__(self, measure: Measure, y, queries: Queries) -> None:
+        self.measure, self.queries, self.labels = measure, queries, measure.labels(y)
+        self.undefined = measure.undefined(self.labels, queries)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.evaluate = measure.evaluator(self.labels, queries)
+
+    def values(self, ranked: Ranked, empty: str) -> np.ndarray:
+        """Return the value of each query."""
+        if ranked.ties in ("worst", "best"):
+            # The best order of ties depends on the measure, so the sort cannot be shared.
+            ranked = ranked.with_labels(self.measure.gains_of(self.labels, self.queries))
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.evaluate(ranked)
+        fill_undefined(values, self.undefined, empty, self.measure.name, self.queries)
+        if not np.isfinite(values[~self.undefined]).all():
+            raise ValueError(f"{self.measure.name} overflows: divide the labels by the largest.")
+        return values
+
+
+class PreparedScore:
+    """:func:`measure_score` of many rankings of the same documents.
+
+    Parameters
+    ----------
+    measure : Measure
+        The measure.
+    y : ndarray of shape (n_rows,)
+        Relevances in grouped order.
+    queries : Queries
+        The queries of the rows.
+    weight : ndarray of shape (n_rows,), default=None
+        Weights of the rows in grouped order. The weight of a query is the mean over its rows.
+    ties, empty : str
+        Policies, as in :func:`measure_score`.
+    """
+
+    def __init__(
+        self, measure: Measure, y, queries: Queries, weight=None, ties="average", empty="skip"
+    ) -> None:
+        measure, self._policies = measure.scaled_to(y), Policies(ties, empty)
+        weight = check_sample_weight(weight, len(y), queries, only_shares=True)
+        self._weight = None if weight is None else queries.mean(weight)
+        self._n_queries = queries.n_queries
+        self._parts = [
+            (of_part, rows, _MeasuredLabels(measure, y[rows], part))
+            for of_part, rows, part in queries.kept_parts(_PART_ROWS)
+        ]
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether the measure is defined on a query of positive weight."""
+        undefined = np.concatenate([labels.undefined for *_, labels in self._parts])
+        return not undefined.all() and (self._weight is None or self._weight[~undefined].any())
+
+    def __call__(self, scores: np.ndarray) -> float:
+        """Return the mean over the queries, for scores in grouped order."""
+        values, policies = np.empty(self._n_queries), self._policies
+
+        def evaluate_part(part):
+            of_part, rows, labels = part
+            ranked = Ranked(scores[rows], labels.queries, policies.ties)
+            values[of_part] = labels.values(ranked, policies.empty)
+
+        each(evaluate_part, self._parts, long=True)
+        return float(mean_of_queries(values, self._weight, policies.empty))
+
+
+def fill_undefined(values, undefined, empty, name, queries):
+    """Write the values of queries on which the measure is undefined, or raise for them."""
+    if not undefined.any():
+        return
+    if empty == "error":
+        query = queries.name(int(np.flatnonzero(undefined)[0]))
+        raise ValueError(
+            f"{name} is undefined (0/0) on query {query!r}: set the value of such queries with "
+            "empty='skip', 'zero' or 'one'."
+        )
+    values[undefined] = {"zero": 0.0, "one": 1.0}.get(empty, np.nan)
+
+
+def mean_of_queries(values, weight, empty="skip"):
+    """Return the weighted mean over the queries; with "skip" only over those that are defined."""
+    if empty == "skip":
+        defined = ~np.isnan(values)
+        if not defined.any():
+            warn(
+                "The measure is undefined on every query, so its mean is NaN.",
+                UndefinedMetricWarning,
+            )
+            return np.nan
+        values = values[defined]
+        weight = None if weight is None else weight[defined]
+    scale = scale_of(np.abs(values).max(initial=0.0))
+    if weight is None:
+        return float(scale * (values / scale).mean())
+    if not weight.any():
+        raise ValueError("sample_weight must be positive on a query that counts, got zeros only.")
+    return float(scale * ((values / scale) @ weight / weight.sum()))
+
+
+def _of_preferences(measure, target: CheckedTarget, scores, policies):
+    """Return the value of each query of preferences, as a sum over them."""
+    preferences, queries = target.y, target.queries
+    _check_reads(measure, preferences)
+    lost = preferences.weight * _share_lost(preferences, scores, policies.ties)
+    code = queries.codes[preferences.winner]
+    lost = np.bincount(code, lost, queries.n_queries)
+    total = np.bincount(code, preferences.weight, queries.n_queries)
+    values = measure.of_preferences(total, lost, queries.sizes)
+    fill_undefined(values, np.isnan(values), policies.empty, measure.name, queries)
+    return values
+
+
+def _check_reads(measure, target):
+    """Raise unless the measure can be computed from the preferences of the target."""
+    if measure.reads_preferences:
+        return
+    if not measure.reads_orders:
+        raise ValueError(
+            f"{measure.name} needs relevances, and a PreferenceTarget has none: use "
+            "pairwise_disagreement_loss, or kendall_score for preferences of orders, or pass "
+            "y=-positions."
+        )
+    if not target.is_of_orders:
+        raise ValueError(
+            f"{measure.name} needs relevances, or unit preferences that state each pair once, as "
+            "from PreferenceTarget.from_orders: use pairwise_disagreement_loss for other "
+            "preferences."
+        )
+
+
+def _share_lost(target, scores, ties):
+    """Return the probability that the loser of each preference is ranked above the winner."""
+    winner, loser = scores[target.winner], scores[target.loser]
+    share = (winner < loser) * 1.0
+    tied = winner == loser
+    if ties == "average":
+        share[tied] = 0.5
+    elif ties == "stable":
+        share[tied] = target.winner[tied] > target.loser[tied]
+    elif ties == "reversed":
+        share[tied] = target.winner[tied] < target.loser[tied]
+    elif tied.any():
+        share[tied] = target.share_lost_in_ties(tied, ties)
+    return share
