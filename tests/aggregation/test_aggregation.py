@@ -1,6 +1,7 @@
 """Structures: laws over the registry, and each against its definition in dense numpy."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -440,3 +441,13 @@ ERRORS = [
 def test_bad_input_is_a_clear_error(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_single_one_way_pair_is_warned_about():
+    y = PreferenceTarget.from_comparisons([0, 1, 2, 1], [1, 0, 1, 2], [1, 1, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mean_log_odds(y, c=0)
+    y = PreferenceTarget.from_comparisons([0, 1, 2], [1, 0, 1], [1, 1, 1])
+    with pytest.warns(UserWarning, match="Query 1 has pairs of documents of which always the same"):
+        mean_log_odds(y, c=0)

@@ -8,7 +8,14 @@ import pytest
 from scipy.optimize import minimize
 
 from skcalrank.data import CACHE_CELLS, Queries
-from skcalrank.losses import LOSSES, PREFERENCE_LOSSES, PairwiseLogistic, PreferenceHinge, get_loss
+from skcalrank.losses import (
+    LOSSES,
+    PREFERENCE_LOSSES,
+    PairwiseLogistic,
+    PreferenceHinge,
+    SquaredHinge,
+    get_loss,
+)
 
 every_loss = pytest.mark.parametrize("name", LOSSES)
 WEIGHTS = ("none", "constant", "random")
@@ -367,3 +374,19 @@ def test_the_corner_of_the_hinge():
     gap = np.maximum(1 - ahead, 0) - PreferenceHinge(corner_width=0.2).terms(ahead)
     assert gap.min() >= 0
     assert gap.max() == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("threshold", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("eta", [1.0, 2.5])
+def test_squared_hinge_has_its_least_value_at_its_minimizer(threshold, eta):
+    loss, v = SquaredHinge(eta=eta, threshold=threshold), np.array([0.0, 0.3, 0.9, 1.0])
+    grid = np.linspace(-0.2, threshold + 0.2, 4001)
+    risk = np.array([loss.terms(target, grid) for target in v])
+    np.testing.assert_allclose(loss.least(v), risk.min(axis=1), atol=1e-5)
+    best = loss.minimizer(v, Queries.equal(1, 4))
+    np.testing.assert_allclose(loss.terms(v, best), loss.least(v), rtol=1e-12, atol=1e-12)
+
+
+def test_the_corner_of_a_hinge_is_curved_between_its_ends():
+    loss = PreferenceHinge(corner_width=0.5)
+    assert loss.curvatures(np.array([0.5, 0.75, 1.0])).tolist() == [0, 2, 0]

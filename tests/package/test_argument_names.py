@@ -16,11 +16,25 @@ from skcalrank import (
     SpearmanRanker,
     StochasticAggregatedRanker,
 )
+from skcalrank.calibration import (
+    dag_condition,
+    find_counterexample,
+    low_noise_condition,
+    reinforce_condition,
+    score_condition,
+)
 from skcalrank.data import Queries, qid_array
-from skcalrank.datasets import Columns, read_table
+from skcalrank.datasets import Columns, make_subset_ranking, read_table
 from skcalrank.linear_model import GramRidge
-from skcalrank.metrics import auc_score, kendall_score, ndcg_score
-from skcalrank.preds import map_positions
+from skcalrank.metrics import (
+    auc_score,
+    err_score,
+    kendall_score,
+    ndcg_score,
+    pairwise_disagreement_loss,
+    precision_at_k_score,
+)
+from skcalrank.preds import feedback_arc_positions, map_positions
 
 X = np.arange(8.0).reshape(4, 2)
 Y, QID = np.array([1.0, 0.0, 2.0, 0.0]), [1, 1, 2, 2]
@@ -155,3 +169,26 @@ def test_tables_of_damaged_text_are_named(tmp_path):
     path.write_bytes(file.getvalue().replace(b"same", b"sam\x80"))
     with pytest.raises(ValueError, match=r"a\.parquet"):
         list(read_table(path, Columns())[1])
+
+
+NOT_NUMBERS = {
+    "max_grade": lambda bad: err_score([0, 1], [0, 1], max_grade=bad),
+    "time_limit": lambda bad: feedback_arc_positions(np.eye(3), time_limit=bad),
+    "relevance_level": lambda bad: precision_at_k_score([0, 1], [0, 1], relevance_level=bad),
+    "normalize": lambda bad: pairwise_disagreement_loss([0, 1], [0, 1], normalize=bad),
+    "tol": lambda bad: reinforce_condition(np.eye(3), tol=bad),
+    "tol of DAGs": lambda bad: dag_condition(np.eye(3), tol=bad),
+    "tol of low noise": lambda bad: low_noise_condition(np.eye(3), tol=bad),
+    "tol of scores": lambda bad: score_condition(np.eye(3), [0, 1, 2], tol=bad),
+    "r": lambda bad: find_counterexample("squared", "sort", "dcg", r=bad),
+    "n_tries": lambda bad: find_counterexample("squared", "sort", "dcg", n_tries=bad),
+    "draw": lambda bad: find_counterexample("squared", "sort", "dcg", draw=bad),
+    "n_documents": lambda bad: make_subset_ranking(n_documents=bad),
+}
+
+
+@pytest.mark.parametrize("name", NOT_NUMBERS)
+@pytest.mark.parametrize("bad", ["2", [2], {}, 1j], ids=str)
+def test_options_that_are_not_numbers(name, bad):
+    with pytest.raises(ValueError, match=name.split()[0]):
+        NOT_NUMBERS[name](bad)

@@ -6,7 +6,17 @@ from cases import first_of_each_class, make_data, ranker_id, tags_sparse
 from fits import EVERY, fitted
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.linear_model import HuberRegressor, Lars, Lasso, LinearRegression, Ridge, RidgeCV
+from sklearn.linear_model import (
+    HuberRegressor,
+    Lars,
+    Lasso,
+    LinearRegression,
+    Ridge,
+    RidgeCV,
+    TweedieRegressor,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
@@ -168,3 +178,21 @@ def test_linear_regressor_that_takes_no_weights(rng):
     ranker = NDCGRanker(Lars(), k=3, loss="pairwise_squared").fit(X, y, qid)
     own = Lars(fit_intercept=False).fit(centred(X, qid), centred(ndcg_targets(y, qid, 3), qid))
     np.testing.assert_allclose(ranker.coef_, own.coef_, rtol=1e-8)
+
+
+def test_a_link_makes_a_regressor_not_linear(data):
+    X, y, qid = data
+    regressor = TweedieRegressor(power=0, link="log", max_iter=1000)
+    ranker = NDCGRanker(regressor, loss="pairwise_squared").fit(X, y, qid)
+    assert ranker.estimator_.fit_intercept
+    assert ranker.estimator_.get_params() == regressor.get_params()
+
+
+def test_weights_go_to_the_last_step_of_a_pipeline(rng):
+    X, y, qid = rng.normal(size=(60, 2)), rng.integers(0, 3, 60), np.repeat(np.arange(12), 5)
+    weight = np.repeat(rng.uniform(0.1, 5, 12), 5)
+    # The scaler takes weights, too.
+    found = NDCGRanker(make_pipeline(StandardScaler(), Ridge())).fit(X, y, qid, weight)
+    plain = NDCGRanker(Ridge(), loss="squared")
+    expected = plain.fit(StandardScaler().fit_transform(X), y, qid, weight)
+    np.testing.assert_allclose(found.estimator_[-1].coef_, expected.coef_)

@@ -1,0 +1,52 @@
+"""The scale of features and gains does not change which ranker is learned."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import Ridge
+
+from skcalrank import (
+    DCGRanker,
+    PrecisionRanker,
+)
+
+QID = np.repeat(np.arange(40), 10)
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.normal(size=(400, 3))
+    return X, (X[:, 1] + 0.3 * rng.normal(size=400) > 0.5) * 1.0
+
+
+def centred_ridge(X, y, alpha=1.0):
+    """Ridge on a copy of X that is centered within queries of ten documents."""
+    mean = np.repeat(X.reshape(40, 10, -1).mean(axis=1), 10, axis=0)
+    target = y - np.repeat(y.reshape(40, 10).mean(axis=1), 10)
+    weight = np.sqrt(10.0)
+    return Ridge(alpha, fit_intercept=False).fit((X - mean) * weight, target * weight).coef_
+
+
+@pytest.mark.parametrize("scales", [(1e6, 1, 1), (1e-3, 1e3, 1), (1, 0, 1)], ids=str)
+def test_a_feature_of_large_values_does_not_drown_the_others(scales, data):
+    X, y = data
+    X = X * np.array(scales, dtype=float)
+    coef = PrecisionRanker(alpha=1.0).fit(X, y, QID).coef_
+    np.testing.assert_allclose(coef * scales, centred_ridge(X, y) * scales, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize(("offset", "dtype", "tol"), [(1e8, "d", 1e-5), (1e3, "f", 1e-2)])
+def test_sparse_features_far_from_zero(offset, dtype, tol, data):
+    X, y = data
+    X = (X + offset).astype(dtype)
+    dense, sparse = (PrecisionRanker().fit(A, y, QID).coef_ for A in (X, csr_matrix(X)))
+    np.testing.assert_allclose(sparse, dense, rtol=tol, atol=tol * np.abs(dense).max())
+
+
+@pytest.mark.parametrize("dtype", ["d", "f"])
+def test_gains_whose_squares_overflow(dtype, data):
+    X, y = data
+    X = X.astype(dtype)
+    coef = DCGRanker().fit(X, 600 * y, QID).coef_
+    small = DCGRanker().fit(X, y, QID).coef_
+    np.testing.assert_allclose(coef / 2.0**600, small, rtol=1e-5)
