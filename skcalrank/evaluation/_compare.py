@@ -11,12 +11,10 @@ import numpy as np
 from ..data import (
     ArrayLike,
     Labels,
+    Queries,
     Seed,
-    Target,
     carried_qid,
     check_option,
-    check_scores,
-    check_target,
     in_memory,
     is_frame,
     is_missing,
@@ -25,9 +23,9 @@ from ..data import (
     warn_of_one_query,
 )
 from ..measures import Measure, get_measure
-from ..metrics import evaluate
+from ..metrics import CheckedTarget, Policies, check_several
 from ._comparison import Comparison
-from ._made import PAIRS, made
+from ._made import made
 from ._statistics import Methods
 
 
@@ -142,23 +140,20 @@ def compare(
     2   NDCG  ndcg@10  20
     3   NDCG      map  20
     """
-    methods = Methods(interval, test, correction, confidence_level, n_resamples, random_state)
-    methods.check()
-    systems = named("scores", scores)
-    check_baseline(baseline, systems)
-    check_option("pairs", pairs, PAIRS)
-    chosen = named_measures(measures)
+    methods = Methods(
+        confidence_level, correction, pairs, test, interval, n_resamples, random_state
+    )
+    systems = named_systems("scores", scores, baseline)
+    chosen, policies = named_measures(measures), Policies(ties, empty)
     y_true, qid = in_memory(y_true=y_true, qid=qid)
     qid = carried_qid(y_true, qid)
     warn_of_one_query(y_true, qid, "compare")
-    names, shape = _queries_and_shape(y_true, qid)
+    target = CheckedTarget.of(y_true, qid)
     _refuse_other_orders(y_true, systems)
-    values = np.empty((len(systems), len(chosen), len(names)))
-    for of_system, (name, found) in zip(values, systems.items()):
-        _check_scores(name, found, shape)
-        policies: dict[str, Any] = {"ties": ties, "empty": empty, "average": False}
-        of_system[:] = list(evaluate(y_true, found, chosen, qid=qid, **policies).values())
-    return made(list(systems), list(chosen), names, values, baseline, pairs, methods)
+    checked = [_checked_scores(target, name, values) for name, values in systems.items()]
+    values = [list(of.values()) for of in target.values(chosen, checked, policies)]
+    names = query_names(target.queries)
+    return made(list(systems), list(chosen), names, np.array(values), baseline, methods)
 
 
 def compare_values(
@@ -213,21 +208,20 @@ def compare_values(
     >>> row.wins, row.ties, row.losses, round(row.difference, 4)
     (4, 2, 0, 0.1667)
     """
-    methods = Methods(interval, test, correction, confidence_level, n_resamples, random_state)
-    methods.check()
-    systems = named("values", values)
-    check_baseline(baseline, systems)
-    check_option("pairs", pairs, PAIRS)
-    by_measure = {name: named(f"values[{name!r}]", found) for name, found in systems.items()}
+    methods = Methods(
+        confidence_level, correction, pairs, test, interval, n_resamples, random_state
+    )
+    systems = named_systems("values", values, baseline)
+    by_measure = {name: named(f"values[{name!r}]", of) for name, of in systems.items()}
     measures = list(next(iter(by_measure.values())))
     queries = _queries_of(by_measure)
     cells = [
-        [_in_order(system, found, measure, queries) for measure in measures]
-        for system, found in by_measure.items()
+        [_in_order(system, of_system, measure, queries) for measure in measures]
+        for system, of_system in by_measure.items()
     ]
     table = np.array(cells, dtype=float)
     _warn_of_other_queries(table, list(systems), measures)
-    return made(list(systems), measures, queries, table, baseline, pairs, methods)
+    return made(list(systems), measures, queries, table, baseline, methods)
 
 
 # -- arguments ---------------------------------------------------------------------
@@ -242,58 +236,48 @@ def named(argument: str, values: Any) -> dict[str, Any]:
             f"{argument} must be a dict such as {{'name': ...}}, got {type(values).__name__}. Give "
             "each entry a name."
         )
-    found = dict(values)
-    if not found:
+    if not values:
         raise ValueError(f"{argument} must hold at least one entry, got an empty dict.")
-    wrong = next((name for name in found if not isinstance(name, str)), None)
+    wrong = next((name for name in values if not isinstance(name, str)), None)
     if wrong is not None:
         raise ValueError(
             f"{argument} must have strings as names, got {wrong!r}: use str({wrong!r})."
         )
-    return found
+    return dict(values)
 
 
-def check_baseline(baseline: str | None, systems: Iterable[str]) -> None:
-    """Raise if the baseline is neither None nor one of the systems."""
+def named_systems(argument: str, values: Any, baseline: str | None) -> dict[str, Any]:
+    """Return systems by name; raise unless the baseline is None or one of them."""
+    systems = named(argument, values)
     if baseline is not None:
         check_option("baseline", baseline, systems)
+    return systems
 
 
 def named_measures(measures: Any) -> dict[str, Measure]:
     """Return a dict of measures by their names."""
-    if isinstance(measures, str) or not isinstance(measures, Iterable):
-        raise ValueError(
-            f"measures must be a list or a dict, got {measures!r}: write [{measures!r}]."
-        )
+    check_several(measures)
     if isinstance(measures, Mapping):
         return {k: get_measure(measure) for k, measure in named("measures", measures).items()}
-    given = list(measures)
-    if not given:
+    measures = list(measures)
+    if not measures:
         raise ValueError("measures must hold at least one measure, got none.")
-    names = [m if isinstance(m, str) else getattr(m, "full_name", str(m)) for m in given]
+    names = [m if isinstance(m, str) else getattr(m, "full_name", str(m)) for m in measures]
     twins = next((name for name in names if names.count(name) > 1), None)
     if twins is not None:
         raise ValueError(f"measures must have different names, got {twins!r} twice: give a dict.")
-    return {name: get_measure(measure) for name, measure in zip(names, given)}
+    return {name: get_measure(measure) for name, measure in zip(names, measures)}
 
 
-def _queries_and_shape(y_true, qid):
-    """Return the names of the queries, in the order of `values`, and the shape of scores."""
-    if isinstance(y_true, Target) and y_true.n_items is not None:
-        return np.arange(len(y_true)), (len(y_true), y_true.n_items)
-    if isinstance(y_true, Target) and not isinstance(y_true, np.ndarray):
-        queries, shape = y_true.queries(), (len(y_true),)
-    else:
-        _, queries = check_target(y_true, qid, name="y_true")
-        label_form = np.ndim(y_true) == 2 and np.shape(y_true)[1] > 1
-        shape = np.shape(y_true) if label_form else (queries.n_rows,)
-    return np.arange(queries.n_queries) if queries.names is None else queries.names, shape
+def query_names(queries: Queries) -> Any:
+    """Return the names of queries, or their numbers if there are none."""
+    return np.arange(queries.n_queries) if queries.names is None else queries.names
 
 
-def _check_scores(name, found, shape):
-    """Raise for invalid scores, with the name of their system."""
+def _checked_scores(target, name, scores):
+    """Return valid scores; errors name their system."""
     try:
-        check_scores(found, shape)
+        return target.scores(scores)
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(str(error).replace("y_score", f"scores[{name!r}]")) from error
@@ -316,26 +300,25 @@ def _refuse_other_orders(y_true, systems):
 
 def _queries_of(by_measure) -> Any:
     """Return the names of the queries of the first system, or their numbers."""
-    found = next(iter(next(iter(by_measure.values())).values()))
-    names = list(found.keys()) if hasattr(found, "keys") else list(range(len(found)))
-    return qid_array(names)
+    values = next(iter(next(iter(by_measure.values())).values()))
+    return qid_array(list(values.keys()) if hasattr(values, "keys") else list(range(len(values))))
 
 
-def _in_order(system, found, measure, queries):
+def _in_order(system, by_measure, measure, queries):
     """Return the values of a measure for a system, in the order of the queries."""
     place = f"values[{system!r}]"
-    if measure not in found:
+    if measure not in by_measure:
         raise ValueError(
             f"{place} must hold every measure of the first system, got no {measure!r}."
         )
-    given, place = found[measure], f"{place}[{measure!r}]"
-    if hasattr(given, "keys"):
-        by_query = dict(given.items())
-        if len(by_query) < len(given):
+    values, place = by_measure[measure], f"{place}[{measure!r}]"
+    if hasattr(values, "keys"):
+        by_query = dict(values.items())
+        if len(by_query) < len(values):
             raise ValueError(f"{place} must have each query once, got some queries several times.")
         _refuse_other_queries(place, by_query.keys(), queries)
-        given = [by_query[query] for query in queries.tolist()]
-    out = _numbers(place, given)
+        values = [by_query[query] for query in queries.tolist()]
+    out = _numbers(place, values)
     if out.shape != (len(queries),):
         raise ValueError(
             f"{place} must hold a value for each of {len(queries)} queries, got shape {out.shape}."
@@ -345,26 +328,26 @@ def _in_order(system, found, measure, queries):
     return out
 
 
-def _numbers(place, given):
+def _numbers(place, values):
     """Return values as an array of floats, in which missing values are NaN."""
-    found = np.asarray(given)
-    if found.dtype == object:
-        undefined = np.array(np.frompyfunc(is_missing, 1, 1)(found), dtype=bool)
-        found = np.where(undefined, np.nan, found)
+    array = np.asarray(values)
+    if array.dtype == object:
+        undefined = np.array(np.frompyfunc(is_missing, 1, 1)(array), dtype=bool)
+        array = np.where(undefined, np.nan, array)
     try:
-        return found.astype(float)
+        return array.astype(float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{place} must hold numbers, or NaN where undefined: {error}.") from error
 
 
-def _refuse_other_queries(place, given, queries):
+def _refuse_other_queries(place, names, queries):
     wanted = set(queries.tolist())
-    for sign, those in (("lacks", wanted - given), ("has in addition", given - wanted)):
-        if those:
-            some = ", ".join(map(repr, sorted(those, key=str)[:3]))
+    for sign, others in (("lacks", wanted - names), ("has in addition", names - wanted)):
+        if others:
+            some = ", ".join(map(repr, sorted(others, key=str)[:3]))
             raise ValueError(
-                f"{place} must have the queries of the first system, but it {sign} {len(those)} "
-                f"({some}{', ...' * (len(those) > 3)}). Measure all systems on the same queries "
+                f"{place} must have the queries of the first system, but it {sign} {len(others)} "
+                f"({some}{', ...' * (len(others) > 3)}). Measure all systems on the same queries "
                 "(for runs, with evaluate_run(..., complete=True))."
             )
 

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import Array, Floats, check_option
+from ._layout import Layout, to_html, to_latex, to_markdown
+from ._rank_frame import pandas_for
 from ._statistics import check_share, n_needed, snapped
-from ._tables import Layout, to_html, to_latex, to_markdown
 
 _KINDS = ("differences", "means", "queries")
 
@@ -147,7 +148,7 @@ class Comparison:
             ``ties``, ``losses``, ``p``, ``p_adjusted``; with ``pairs=True`` the fields of
             `differences`.
         """
-        frame_of = _pandas("to_frame").DataFrame
+        frame_of = pandas_for("Comparison.to_frame").DataFrame
         if pairs:
             return frame_of(self.differences, columns=_DIFFERENCE)
         numbers = dict.fromkeys(_OF_DIFFERENCE, float) | dict.fromkeys(_COUNTS, "Int64")
@@ -170,13 +171,12 @@ class Comparison:
 
     def _rows(self) -> list[tuple[Any, ...]]:
         """Return the rows of the frame; None for the differences of the baseline."""
-        found = {(row.system, row.other, row.measure): row for row in self.differences}
-        out: list[tuple[Any, ...]] = []
-        for row in self.estimates:
-            difference = found.get((row.system, self.baseline, row.measure))
-            values = (getattr(difference, name, None) for name in _OF_DIFFERENCE.values())
-            out.append((*row, *values))
-        return out
+        differences = {(row.system, row.other, row.measure): row for row in self.differences}
+        return [
+            (*row, *(getattr(difference, name, None) for name in _OF_DIFFERENCE.values()))
+            for row in self.estimates
+            for difference in [differences.get((row.system, self.baseline, row.measure))]
+        ]
 
     def per_query(self, measure: str | None = None) -> Any:
         """Return the values of each query as a pandas DataFrame.
@@ -193,7 +193,7 @@ class Comparison:
             ``df.join(result.per_query("map"), on="qid")`` adds them to a frame of your own. With
             ``measure=None`` the columns have two levels, measure and system.
         """
-        pandas = _pandas("per_query")
+        pandas = pandas_for("Comparison.per_query")
         index = pandas.Index(self.queries, name="qid")
         if measure is not None:
             values = self.values[:, self._number_of(measure)].T
@@ -271,7 +271,7 @@ class Comparison:
             for row in self.differences
         ]
         columns = ["system", "other", "measure", "spread", "n_queries"]
-        return _pandas("queries_needed").DataFrame(rows, columns=columns)
+        return pandas_for("Comparison.queries_needed").DataFrame(rows, columns=columns)
 
     # -- tables --------------------------------------------------------------------
 
@@ -292,7 +292,7 @@ class Comparison:
             significantly better and worse than the baseline; with ``pairs="all"`` letters name the
             systems that a system is significantly better than.
         """
-        return to_markdown(self._layout(digits, interval))
+        return to_markdown(Layout.of(self, digits, interval))
 
     def to_latex(self, *, digits: int = 4, interval: bool = False) -> str:
         """Return the table in LaTeX, which needs the package booktabs.
@@ -307,7 +307,7 @@ class Comparison:
         table : str
             A ``tabular`` in a ``table`` with a caption.
         """
-        return to_latex(self._layout(digits, interval))
+        return to_latex(Layout.of(self, digits, interval))
 
     def to_html(self, *, digits: int = 4, interval: bool = True) -> str:
         """Return the table in HTML, the form shown in notebooks.
@@ -322,13 +322,10 @@ class Comparison:
         table : str
             A ``table`` element with a caption.
         """
-        return to_html(self._layout(digits, interval))
+        return to_html(Layout.of(self, digits, interval))
 
     def _repr_html_(self) -> str:
         return self.to_html()
-
-    def _layout(self, digits, interval) -> Layout:
-        return Layout.of(self, digits, interval)
 
     def caption(self) -> str:
         """Return a caption for a table of the comparison.
@@ -354,8 +351,8 @@ class Comparison:
 
     def _counts(self) -> str:
         """Return the number of values of the means, as a range if it differs."""
-        found = sorted({row.n for row in self.estimates})
-        return f"{found[0]}" if len(found) == 1 else f"{found[0]} to {found[-1]}"
+        counts = sorted({row.n for row in self.estimates})
+        return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
     # -- pictures ------------------------------------------------------------------
 
@@ -406,13 +403,3 @@ class Comparison:
                 f"system must be None unless kind='queries', got {system!r}. Leave it out."
             )
         return ComparisonDisplay.from_comparison(self, measure=measure, kind=kind, ax=ax, **style)
-
-
-def _pandas(method) -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            f"Comparison.{method} requires pandas: install it with `pip install skcalrank[frames]`."
-        ) from error
-    return pandas

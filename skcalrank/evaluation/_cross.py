@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,17 +24,16 @@ from ..data import (
     Target,
     carried_qid,
     check_count,
-    check_option,
     check_target,
     refuse_lazy,
     safe_divide,
 )
 from ..measures import Measure
-from ..metrics import evaluate, predict_with_queries
+from ..metrics import CheckedTarget, Policies, predict_with_queries
 from ..model_selection import QueryKFold
-from ._compare import check_baseline, named, named_measures
+from ._compare import named_measures, named_systems, query_names
 from ._comparison import Comparison
-from ._made import PAIRS, made
+from ._made import made
 from ._statistics import Methods
 
 
@@ -125,26 +125,23 @@ def cross_compare(
     >>> result.per_query("map").columns.tolist()
     ['NDCG', 'AUC']
     """
-    systems = named("estimators", estimators)
+    systems = named_systems("estimators", estimators, baseline)
     for name, estimator in systems.items():
         if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
             raise ValueError(f"estimators[{name!r}] must have fit and predict, got {estimator!r}.")
-    check_baseline(baseline, systems)
-    check_option("pairs", pairs, PAIRS)
-    data = _Data(X, y, qid)
+    methods = Methods(confidence_level, correction, pairs)
+    policies, data = Policies(ties, empty), _Data(X, y, qid)
     chosen = {name: data.scaled(m) for name, m in named_measures(measures).items()}
     splits = list(_splits(cv, data))
-    shared = float(np.mean([split.ratio for split in splits]))
-    methods = Methods("student", "t", correction, confidence_level, 1, 0, shared)
-    methods.check()
-    policies: dict[str, Any] = {"ties": ties, "empty": empty, "average": False}
+    methods = replace(methods, shared=float(np.mean([split.ratio for split in splits])))
     held_out = delayed(data.held_out_values)
     jobs = (held_out(e, split, chosen, policies) for e in systems.values() for split in splits)
-    found = Parallel(n_jobs)(jobs)
-    by_system = [found[first : first + len(splits)] for first in range(0, len(found), len(splits))]
-    values = np.array([data.spread(of_system, splits) for of_system in by_system])
+    values = Parallel(n_jobs)(jobs)
+    by_system = [values[i : i + len(splits)] for i in range(0, len(values), len(splits))]
+    of_queries = np.array([data.over_splits(of_system, splits) for of_system in by_system])
     folds = np.array([np.transpose([_means(v) for v in of_system]) for of_system in by_system])
-    return made(list(systems), list(chosen), data.names, values, baseline, pairs, methods, folds)
+    names = query_names(data.queries)
+    return made(list(systems), list(chosen), names, of_queries, baseline, methods, folds)
 
 
 class _Split(NamedTuple):
@@ -181,8 +178,6 @@ class _Data:
         n_rows = len(self.target)
         check_consistent_length(X, self.target)
         self.queries = self.target.queries() if of_rows else Queries.equal(n_rows, 1)
-        names = self.queries.names
-        self.names = np.arange(self.queries.n_queries) if names is None else names
 
     def scaled(self, measure):
         """Return the measure scaled to all labels; a single fold may lack the largest one."""
@@ -195,11 +190,12 @@ class _Data:
         X, y = _safe_indexing(self.X, split.train), self.target[split.train]
         fitted = clone(estimator).fit(X, y)
         X, y = _safe_indexing(self.X, split.test), self.target[split.test]
-        qid = getattr(y, "qid", None)
-        values = evaluate(y, predict_with_queries(fitted, X, qid), measures, **policies)
+        target = CheckedTarget.of(y)
+        scores = target.scores(predict_with_queries(fitted, X, getattr(y, "qid", None)))
+        (values,) = target.values(measures, [scores], policies)
         return np.array(list(values.values()))
 
-    def whole_queries(self, rows, part):
+    def whole_queries(self, rows, what_rows):
         """Return the queries of rows, in order of appearance; raise if one is cut."""
         codes = self.queries.codes[rows]
         arrived = np.bincount(codes, minlength=self.queries.n_queries)
@@ -207,13 +203,13 @@ class _Data:
         if len(cut) or not len(rows):
             what = f"cuts query {self.queries.name(int(cut[0]))!r}" if len(cut) else "is empty"
             raise ValueError(
-                f"cv must yield parts of whole queries, but {part} {what}. Use a splitter of whole "
-                "queries, such as QueryKFold or QueryShuffleSplit."
+                f"cv must yield parts of whole queries, but {what_rows} {what}. Use a splitter of "
+                "whole queries, such as QueryKFold or QueryShuffleSplit."
             )
         _, first = np.unique(codes, return_index=True)
         return codes[np.sort(first)]
 
-    def spread(self, of_splits, splits):
+    def over_splits(self, of_splits, splits):
         """Return the mean value of each query over the splits that hold it out."""
         sums, counts = np.zeros((2, len(of_splits[0]), self.queries.n_queries))
         for values, split in zip(of_splits, splits):
@@ -243,13 +239,13 @@ def _splits(cv: Any, data: _Data) -> Iterator[_Split]:
         raise ValueError(f"cv must have at least two splits, got {len(pairs)}.")
     codes = data.queries.codes
     for number, rows in enumerate(pairs):
-        train, test = (np.arange(len(codes))[part] for part in rows)
+        train, test = (np.arange(len(codes))[chosen] for chosen in rows)
         trained_on = data.whole_queries(train, f"the training part of split {number}")
-        held_out = data.whole_queries(test, f"the test part of split {number}")
-        if len(both := np.intersect1d(trained_on, held_out)):
+        tested = data.whole_queries(test, f"the test part of split {number}")
+        if len(both := np.intersect1d(trained_on, tested)):
             name = data.queries.name(int(both[0]))
             raise ValueError(
                 f"cv must put each query into one part, got query {name!r} in both parts of split "
                 f"{number}."
             )
-        yield _Split(train, test, held_out, len(held_out) / len(trained_on))
+        yield _Split(train, test, tested, len(tested) / len(trained_on))

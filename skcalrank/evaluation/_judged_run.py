@@ -13,7 +13,7 @@ import numpy as np
 
 from ..data import Floats, Queries, Ranked, check_option, safe_divide, warn
 from ..measures import MEASURES, Measure, get_measure
-from ..metrics import EMPTY, fill_undefined, mean_of_queries, values_per_query
+from ..metrics import EMPTY, check_several, fill_undefined, mean_of_queries, values_per_query
 from ._run_files import Scores, load_qrels, load_run
 
 if TYPE_CHECKING:
@@ -149,10 +149,10 @@ def evaluate_run(
             f"{judged.n_missing} judged queries are not in the run and are left out, so that means "
             "may be too high. Pass complete=True to count them as 0."
         )
-    values = {name: values_of(judged, empty) for name, values_of in resolved.items()}
+    of_queries = {name: values_of(judged, empty) for name, values_of in resolved.items()}
     if average:
-        return {name: mean_of_queries(found, None, empty) for name, found in values.items()}
-    return {name: dict(zip(judged.names, found.tolist())) for name, found in values.items()}
+        return {name: mean_of_queries(values, None, empty) for name, values in of_queries.items()}
+    return {name: dict(zip(judged.names, values.tolist())) for name, values in of_queries.items()}
 
 
 # -- measures ----------------------------------------------------------------------
@@ -164,10 +164,7 @@ def run_measures(
     measures: Any, relevance_level: float, gain: str = "exponential"
 ) -> dict[Any, _OfRun]:
     """Return a dict of functions of (JudgedRun, empty) that compute the measures."""
-    if isinstance(measures, str) or not isinstance(measures, Iterable):
-        raise ValueError(
-            f"measures must be a list or a dict, got {measures!r}: write [{measures!r}]."
-        )
+    check_several(measures)
     pairs = measures.items() if isinstance(measures, Mapping) else ((m, m) for m in measures)
     return {name: _run_measure(measure, relevance_level, gain) for name, measure in pairs}
 
@@ -178,17 +175,18 @@ def _run_measure(measure, level, gain) -> _OfRun:
         return partial(JudgedRun.bpref, level=level)
     if name == "judged" and re.fullmatch(r"[1-9]\d*|", k):
         return partial(JudgedRun.share_judged, k=int(k) if k else None)
-    found = get_measure(measure)
-    if not found.top_only:
-        known = [each for each, cls in MEASURES.items() if cls.top_only]
+    resolved = get_measure(measure)
+    if not resolved.top_only:
+        known = [known_name for known_name, cls in MEASURES.items() if cls.top_only]
         raise ValueError(
-            f"measures must be defined for truncated rankings, got {found.name}, which needs a "
+            f"measures must be defined for truncated rankings, got {resolved.name}, which needs a "
             f"score for every document. Choose among {', '.join([*known, *JUDGED_MEASURES])}."
         )
     if isinstance(measure, str):
-        options: dict[str, Any] = {"relevance_level": level} if found.is_binary else {}
-        found = get_measure(measure, **options | ({"gain": gain} if found.has_gain else {}))
-    return partial(JudgedRun.values_of, measure=found)
+        options: dict[str, Any] = {"relevance_level": level} if resolved.is_binary else {}
+        options |= {"gain": gain} if resolved.has_gain else {}
+        resolved = get_measure(measure, **options)
+    return partial(JudgedRun.values_of, measure=resolved)
 
 
 # -- documents ---------------------------------------------------------------------
@@ -216,12 +214,12 @@ class JudgedRun:
         self.n_missing = len(qrels.keys() - run.keys())
         self.n_unjudged = len(run.keys() - qrels.keys())
         self._ties = ties
-        found = [_documents(run.get(name, {}), qrels[name], ties) for name in self.names]
-        sizes = [len(documents.relevance) for documents in found]
+        by_query = [_documents(run.get(name, {}), qrels[name], ties) for name in self.names]
+        sizes = [len(documents.relevance) for documents in by_query]
         self.queries = Queries(np.append(0, np.cumsum(sizes)), names=np.array(self.names))
         self._n_retrieved = np.array([len(run.get(name, ())) for name in self.names])
         self._relevance, self._is_judged, places = (
-            np.fromiter(chain.from_iterable(parts), dtype=float) for parts in zip(*found)
+            np.fromiter(chain.from_iterable(parts), dtype=float) for parts in zip(*by_query)
         )
         self._ranked = _Retrieved(
             -places, self.queries, "average" if ties == "average" else "stable", self._n_retrieved
@@ -253,8 +251,8 @@ class JudgedRun:
         most = np.minimum(n_relevant, n_other)
         lost = np.minimum(before, queries.repeat(n_relevant))
         kept = 1.0 - safe_divide(lost, queries.repeat(most))
-        found = queries.sum(kept * (relevant & self._is_retrieved))
-        values = safe_divide(found, n_relevant, np.nan)
+        in_order = queries.sum(kept * (relevant & self._is_retrieved))
+        values = safe_divide(in_order, n_relevant, np.nan)
         fill_undefined(values, n_relevant == 0, empty, "bpref", queries)
         return values
 

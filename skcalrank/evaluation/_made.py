@@ -20,9 +20,6 @@ from ._statistics import (
     snapped,
 )
 
-#: Options for the pairs of systems to test.
-PAIRS = ("baseline", "all")
-
 # Five queries have 2 ** 5 = 32 assignments of signs, so that no two-sided p is below 2 / 32.
 _FEWEST_QUERIES = 6
 
@@ -33,7 +30,6 @@ def made(
     queries: Any,
     values: Floats,
     baseline: str | None,
-    pairs: str,
     methods: Methods,
     folds: Floats | None = None,
 ) -> Comparison:
@@ -42,18 +38,18 @@ def made(
     if folds is None:
         _warn_of_few(compared, measures)
     baseline = systems[0] if baseline is None else baseline
-    found = _pairs(systems, baseline, pairs)
+    numbers = _pairs(systems, baseline, methods.pairs)
+    pairs = [(systems[a], systems[b]) for a, b in numbers]
     scale = _scale(compared)
     scaled = compared / scale[:, None]
-    of_pairs = [snapped(scaled[a], scaled[b]) for a, b in found]
-    names = [(systems[a], systems[b]) for a, b in found]
-    _warn_of_equal(of_pairs, names)
+    of_pairs = [snapped(scaled[a], scaled[b]) for a, b in numbers]
+    _warn_of_equal(of_pairs, pairs)
     # All columns share one set of resamples.
     columns = np.concatenate([*scaled, *of_pairs])
     ends = np.transpose(intervals(columns, methods))
     n = len(systems) * len(measures)
     means = _estimates(systems, measures, columns[:n], ends[:n], scale)
-    differences = _differences(names, measures, columns[n:], ends[n:], scale, methods)
+    differences = _differences(pairs, measures, columns[n:], ends[n:], scale, methods)
     if methods.test == "t":
         _warn_of_no_spread(differences)
     return Comparison(
@@ -81,8 +77,8 @@ def _pairs(systems, baseline, pairs):
     """Return pairs (system, other), as numbers, whose differences are tested."""
     first = systems.index(baseline)
     others = [number for number in range(len(systems)) if number != first]
-    found = [(number, first) for number in others]
-    return found + ([(b, a) for a, b in combinations(others, 2)] if pairs == "all" else [])
+    among_others = [(b, a) for a, b in combinations(others, 2)] if pairs == "all" else []
+    return [(number, first) for number in others] + among_others
 
 
 def _scale(values):
@@ -93,12 +89,10 @@ def _scale(values):
 
 def _estimates(systems, measures, columns, ends, scale):
     moments = Moments.of(columns)
-    units = np.tile(scale, len(systems))
+    scaled = _times([moments.mean, *ends.T], np.tile(scale, len(systems)))
     return [
         Estimate(*key, *(value.item() for value in cell))
-        for key, *cell in zip(
-            *(product(systems, measures), moments.mean * units, *_times(ends.T, units), moments.n)
-        )
+        for key, *cell in zip(product(systems, measures), *scaled, moments.n)
     ]
 
 
@@ -106,22 +100,20 @@ def _differences(pairs, measures, columns, ends, scale, methods):
     if not pairs:
         return []
     moments, p = Moments.of(columns), p_values(columns, methods)
-    units = np.tile(scale, len(pairs))
-    cells = zip(
-        *_times(np.array([moments.mean, *ends.T, moments.spread]), units),
-        *(effect_sizes(moments), (columns > 0).sum(1), (columns == 0).sum(1)),
-        *((columns < 0).sum(1), moments.n, p, adjusted(p, moments.n, methods.correction)),
-    )
+    scaled = _times([moments.mean, *ends.T, moments.spread], np.tile(scale, len(pairs)))
+    counts = (columns > 0).sum(1), (columns == 0).sum(1), (columns < 0).sum(1), moments.n
+    corrected = adjusted(p, moments.n, methods.correction)
+    cells = zip(product(pairs, measures), *scaled, effect_sizes(moments), *counts, p, corrected)
     return [
         Difference(*pair, measure, *(value.item() for value in cell))
-        for (pair, measure), cell in zip(product(pairs, measures), cells)
+        for (pair, measure), *cell in cells
     ]
 
 
 def _times(values, units):
     """Return products, which may overflow to infinity (ends of intervals)."""
     with np.errstate(over="ignore"):
-        return values * units
+        return np.array(values) * units
 
 
 # -- warnings ----------------------------------------------------------------------
@@ -149,9 +141,9 @@ def _warn_of_equal(differences, pairs):
 
 
 def _warn_of_no_spread(differences):
-    those = [row for row in differences if row.spread == 0 and row.difference != 0]
-    if those:
-        names = ", ".join(f"{d.system!r} and {d.other!r} by {d.measure!r}" for d in those)
+    constant = [row for row in differences if row.spread == 0 and row.difference != 0]
+    if constant:
+        names = ", ".join(f"{d.system!r} and {d.other!r} by {d.measure!r}" for d in constant)
         warn(
             f"Systems differ by the same number on every query or fold: {names}. The t-test and "
             "the interval are NaN, since they need differences that vary. The permutation test "

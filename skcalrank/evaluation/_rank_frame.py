@@ -6,7 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ..data import ArrayLike, Matrix, check_count, check_queries, check_scores, positions
+from ..data import (
+    ArrayLike,
+    Floats,
+    Ints,
+    Matrix,
+    Queries,
+    check_count,
+    check_queries,
+    check_scores,
+    positions,
+)
 from ..metrics import predict_with_queries
 
 
@@ -67,36 +77,43 @@ def rank_frame(
     2   b  y         1   0.22
     3   b  x         2  -0.17
     """
-    try:
-        from pandas import DataFrame
-    except ImportError as error:
-        raise ImportError(
-            "rank_frame requires pandas: install it with `pip install skcalrank[frames]`."
-        ) from error
+    pandas = pandas_for("rank_frame")
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
     queries = check_queries(qid, n_rows)
-    found = np.asarray(predict_with_queries(model, X, qid))
-    if found.ndim != 1:
+    values = np.asarray(predict_with_queries(model, X, qid))
+    if values.ndim != 1:
         raise ValueError(
-            f"model must predict one score for each row, got shape {found.shape}. If every row "
+            f"model must predict one score for each row, got shape {values.shape}. If every row "
             "ranks the same items (the label-ranking form), use model.rank(X)."
         )
-    scores = check_scores(found, (n_rows,))
-    names = _names(X, ids, n_rows)
-    place = queries.ungroup(positions(queries.group(scores), queries))
-    rows = np.lexsort((place, queries.codes))
-    if k is not None:
-        check_count("k", k, "or None for all documents")
-        rows = rows[place[rows] <= k]
-    queries_of = np.asarray(queries.names)[queries.codes[rows]]
-    columns = {"qid": queries_of, "id": names[rows], "position": place[rows], "score": found[rows]}
-    return DataFrame(columns)
-
-
-def _names(X, ids, n_rows):
+    scores = check_scores(values, (n_rows,))
     if ids is None:
         ids = X.index if hasattr(X, "index") and hasattr(X, "iloc") else np.arange(n_rows)
     names = np.asarray(ids)
     if names.shape != (n_rows,):
         raise ValueError(f"ids must have one name for each of {n_rows} rows, got {names.shape}.")
-    return names
+    rows, place = top_rows(scores, queries, k)
+    of_rows = np.asarray(queries.names)[queries.codes[rows]]
+    columns = {"qid": of_rows, "id": names[rows], "position": place, "score": values[rows]}
+    return pandas.DataFrame(columns)
+
+
+def pandas_for(caller: str) -> Any:
+    """Return pandas; raise an error with the remedy if it is not installed."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            f"{caller} requires pandas: install it with `pip install skcalrank[frames]`."
+        ) from error
+    return pandas
+
+
+def top_rows(scores: Floats, queries: Queries, k: int | None) -> tuple[Ints, Ints]:
+    """Return the rows up to position k query by query, best first, and their positions."""
+    place = queries.ungroup(positions(queries.group(scores), queries))
+    rows = np.lexsort((place, queries.codes))
+    if k is not None:
+        check_count("k", k, "or None for all documents")
+        rows = rows[place[rows] <= k]
+    return rows, place[rows]

@@ -52,8 +52,8 @@ def by_pattern(columns: Floats) -> Iterator[tuple[Ints, Floats]]:
     by_bytes: dict[bytes, list[int]] = {}
     for number, pattern in enumerate(defined):
         by_bytes.setdefault(pattern.tobytes(), []).append(number)
-    for those in by_bytes.values():
-        yield np.array(those), columns[those][:, defined[those[0]]]
+    for numbers in by_bytes.values():
+        yield np.array(numbers), columns[numbers][:, defined[numbers[0]]]
 
 
 def bootstrap_deviations(values: Floats, n_resamples: int, random_state: Seed) -> Floats:
@@ -84,10 +84,8 @@ def _counts(generator, n_rows, n):
     return np.bincount(cells, minlength=n_rows * n).reshape(n_rows, n).astype(np.float32)
 
 
-def sign_flip_p_values(
-    differences: Floats, n_resamples: int, random_state: Seed
-) -> tuple[Floats, list[bool]]:
-    """Return two-sided p-values of the permutation test, and whether each is exact.
+def sign_flip_p_values(differences: Floats, n_resamples: int, random_state: Seed) -> Floats:
+    """Return two-sided p-values of the permutation test.
 
     Under the null hypothesis the sign of each difference is a fair coin. A p-value is exact if
     there are at most `n_resamples` assignments of signs to the differences other than 0: all of
@@ -95,14 +93,12 @@ def sign_flip_p_values(
     """
     differences = np.nan_to_num(differences)
     n_signs = np.count_nonzero(differences, axis=1)
-    is_exact = [can_enumerate(n, n_resamples) for n in n_signs]
-    p_values = np.array(
-        [_exact(d[d != 0]) if exact else np.nan for d, exact in zip(differences, is_exact)]
-    )
-    drawn = np.flatnonzero(~np.array(is_exact))
-    if len(drawn):
-        p_values[drawn] = _drawn(differences[drawn], n_resamples, random_state)
-    return p_values, is_exact
+    is_exact = np.array([can_enumerate(n, n_resamples) for n in n_signs])
+    p_values = np.empty(len(differences))
+    p_values[is_exact] = [_exact(d[d != 0]) for d in differences[is_exact]]
+    if not is_exact.all():
+        p_values[~is_exact] = _drawn(differences[~is_exact], n_resamples, random_state)
+    return p_values
 
 
 def can_enumerate(n: int, n_resamples: int) -> bool:
@@ -136,8 +132,8 @@ def _drawn(differences, n_resamples, random_state):
         kept = _coins(block.generator, block.rows.stop - block.rows.start, n)
         return np.count_nonzero(np.abs(kept @ weights - sums) >= least, axis=0)
 
-    def add(found: Ints) -> None:
-        counts[:] += found
+    def add(as_far: Ints) -> None:
+        counts[:] += as_far
 
     each(flip, _blocks(n_resamples, n, random_state), add)
     return (1 + counts) / (1 + n_resamples)

@@ -11,15 +11,14 @@ import numpy as np
 
 from ..data import (
     ArrayLike,
-    check_count,
     check_queries,
     check_scores,
     check_target,
     is_frame,
     is_missing,
-    positions,
 )
 from ..datasets import Columns, open_bytes, table_format, to_float
+from ._rank_frame import top_rows
 
 #: Values by query and document.
 Scores = dict[str, dict[str, float]]
@@ -120,10 +119,9 @@ def load_qrels(source: Any) -> Scores:
     >>> load_qrels({7: {"a": 1.0, "b": 0}})
     {'7': {'a': 1, 'b': 0}}
     """
-    found = _load(source, _QRELS)
     return {
         query: {d: int(v) if v.is_integer() else v for d, v in documents.items()}
-        for query, documents in found.items()
+        for query, documents in _load(source, _QRELS).items()
     }
 
 
@@ -167,11 +165,7 @@ def to_run(
     """
     scores = check_scores(y_score, np.shape(y_score))
     queries = check_queries(qid, len(scores))
-    place = queries.ungroup(positions(queries.group(scores), queries))
-    rows = np.lexsort((place, queries.codes))
-    if k is not None:
-        check_count("k", k, "or None for all documents")
-        rows = rows[place[rows] <= k]
+    rows, _ = top_rows(scores, queries, k)
     return _by_query(np.asarray(y_score, dtype=float), queries, ids, rows)
 
 
@@ -246,10 +240,10 @@ def _load(source, kind) -> Scores:
 def _collect(rows: Iterable[tuple[Any, str, float]], name: str) -> Scores:
     """Return values by query and document; raise if two queries are the same as text."""
     out: Scores = {}
-    given: dict[str, Any] = {}
+    names: dict[str, Any] = {}
     for query, document, value in rows:
         text = str(query)
-        if (first := given.setdefault(text, query)) != query:
+        if (first := names.setdefault(text, query)) != query:
             raise ValueError(
                 f"{name}: queries {first!r} and {query!r} have the same name as text. Rename one."
             )
@@ -296,27 +290,24 @@ def _of_table(path, kind):
 
 
 def _columns_of(frame, kind, name) -> list[str]:
-    found = []
+    columns = []
     for role, names in (("query", _QUERIES), ("document", _DOCUMENTS), ("value", kind.values)):
-        column = next((each for each in names if each in frame.columns), None)
+        column = next((choice for choice in names if choice in frame.columns), None)
         if column is None:
             raise ValueError(
                 f"{name} must have a column of the {role} ({', '.join(names)}), got columns "
                 f"{', '.join(map(str, list(frame.columns)[:20]))}."
             )
-        found.append(column)
-    return found
+        columns.append(column)
+    return columns
 
 
 def _of_frame(frame, kind, name) -> Iterator[tuple[Any, str, float]]:
     columns = _columns_of(frame, kind, name)
     rows = zip(*(np.asarray(frame[column]).tolist() for column in columns))
     for number, (query, document, value) in enumerate(rows, 1):
-        yield (
-            _name(query, f"{name}, row {number}, column {columns[0]!r}"),
-            str(_name(document, f"{name}, row {number}, column {columns[1]!r}")),
-            _value(value, f"{name}, row {number}, column {columns[2]!r}"),
-        )
+        places = [f"{name}, row {number}, column {column!r}" for column in columns]
+        yield _entry(query, document, value, *places)
 
 
 def _of_dict(source, kind) -> Scores:
@@ -328,22 +319,22 @@ def _of_dict(source, kind) -> Scores:
         if not isinstance(documents, Mapping):
             raise ValueError(f"{place} must be a dict of values by document, got {documents!r}.")
         _check_keys(documents, place, "documents")
-        found = dict(zip(map(str, documents), _numbers(documents, place)))
-        if len(found) < len(documents) or str(query) in out:
+        values = dict(zip(map(str, documents), _numbers(documents, place)))
+        if len(values) < len(documents) or str(query) in out:
             # Collects entry by entry, and raises for the repeated one.
             triples = ((str(q), str(d), 0.0) for q, ds in source.items() for d in ds)
             _collect(triples, kind.what)
             raise ValueError(f"{kind.what}: query {query} appears twice.")
-        out[str(query)] = found
+        out[str(query)] = values
     if not any(out.values()):
         raise ValueError(f"{kind.what} must hold a document at least, got none.")
     return out
 
 
-def _check_keys(given, place, names):
-    if set(map(type, given)) <= {str, int}:
+def _check_keys(keys, place, names):
+    if set(map(type, keys)) <= {str, int}:
         return  # fast path of most dicts
-    for key in given:
+    for key in keys:
         if is_missing(key):
             raise ValueError(f"The keys of {place} must name {names}, got {key!r}: drop this key.")
 
@@ -370,11 +361,13 @@ def _of_tuples(source, kind) -> Iterator[tuple[Any, str, float]]:
         place = f"{kind.what}, entry {number}"
         if not all(hasattr(row, name) for name in ("query_id", "doc_id", value)):
             raise ValueError(f"{place} must have query_id, doc_id and {value}, got {row!r}.")
-        yield (
-            _name(row.query_id, f"{place}, query_id"),
-            str(_name(row.doc_id, f"{place}, doc_id")),
-            _value(getattr(row, value), place),
-        )
+        places = f"{place}, query_id", f"{place}, doc_id", place
+        yield _entry(row.query_id, row.doc_id, getattr(row, value), *places)
+
+
+def _entry(query, document, value, in_query, in_document, in_value):
+    """Return checked names and a value; the other arguments are places for messages."""
+    return _name(query, in_query), str(_name(document, in_document)), _value(value, in_value)
 
 
 def _name(value, place) -> Any:
@@ -385,9 +378,9 @@ def _name(value, place) -> Any:
 
 def _value(value, place) -> float:
     try:
-        found = float(value)
+        number = float(value)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{place} must be a number, got {value!r}.") from error
-    if not np.isfinite(found):
+    if not np.isfinite(number):
         raise ValueError(f"{place} must be finite, got {value!r}.")
-    return found
+    return number

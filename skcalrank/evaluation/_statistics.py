@@ -16,6 +16,7 @@ from ._resampling import bootstrap_deviations, by_pattern, can_enumerate, sign_f
 INTERVALS = ("student", "bca")
 TESTS = ("t", "wilcoxon", "permutation")
 CORRECTIONS = ("holm", "bh", None)
+PAIRS = ("baseline", "all")
 
 #: Names of the methods in captions.
 TITLES = {
@@ -50,22 +51,23 @@ class Methods:
     the mean of n folds is ``(1 / n + shared)`` times the variance of the folds (Nadeau and Bengio).
     """
 
-    interval: str
-    test: str
-    correction: str | None
     confidence_level: float
-    n_resamples: int
-    random_state: Seed
+    correction: str | None
+    pairs: str
+    test: str = "t"
+    interval: str = "student"
+    n_resamples: int = 1
+    random_state: Seed = 0
     shared: float = 0.0
 
-    def check(self) -> None:
-        """Raise for an invalid option."""
+    def __post_init__(self) -> None:
         check_option("interval", self.interval, INTERVALS)
         check_option("test", self.test, TESTS)
         if self.correction is not None:
             check_option("correction", self.correction, CORRECTIONS)
         check_share("confidence_level", self.confidence_level)
         check_count("n_resamples", self.n_resamples)
+        check_option("pairs", self.pairs, PAIRS)
 
     @property
     def test_title(self) -> str:
@@ -116,9 +118,9 @@ def intervals(columns: Floats, methods: Methods) -> tuple[Floats, Floats]:
         half = quantile * moments.error(methods.shared) * varies
         return moments.mean - half, moments.mean + half
     ends = np.full((2, len(columns)), np.nan)
-    for those, values in by_pattern(columns):
+    for numbers, values in by_pattern(columns):
         if values.shape[1] > 1:
-            ends[:, those] = _bca(values, methods)
+            ends[:, numbers] = _bca(values, methods)
     return ends[0] * varies, ends[1] * varies
 
 
@@ -162,13 +164,13 @@ def p_values(differences: Floats, methods: Methods) -> Floats:
     """
     moments = Moments.of(differences)
     if methods.test == "t":
-        found = _t_test(moments, methods.shared)
+        p = _t_test(moments, methods.shared)
     elif methods.test == "wilcoxon":
-        found = np.array([_wilcoxon(d[~np.isnan(d)], methods.n_resamples) for d in differences])
+        p = np.array([_wilcoxon(d[~np.isnan(d)], methods.n_resamples) for d in differences])
     else:
-        found, _ = sign_flip_p_values(differences, methods.n_resamples, methods.random_state)
-    found = np.where((np.nan_to_num(differences) == 0).all(1), 1.0, found)
-    return np.where(moments.n < 2, np.nan, found)
+        p = sign_flip_p_values(differences, methods.n_resamples, methods.random_state)
+    p = np.where((np.nan_to_num(differences) == 0).all(1), 1.0, p)
+    return np.where(moments.n < 2, np.nan, p)
 
 
 def _t_test(moments, shared):
@@ -184,7 +186,7 @@ def _wilcoxon(differences, n_resamples):
     magnitudes = np.round(safe_divide(np.abs(differences), largest), 10)
     ranks = np.sign(differences) * stats.rankdata(magnitudes)
     if can_enumerate(len(ranks), n_resamples):
-        return sign_flip_p_values(ranks[None], n_resamples, 0)[0][0]
+        return sign_flip_p_values(ranks[None], n_resamples, 0)[0]
     tied = len(np.unique(magnitudes)) < len(magnitudes)
     method = "approx" if tied or len(ranks) > _MOST_EXACT else "exact"
     return float(stats.wilcoxon(ranks, method=method).pvalue)
@@ -204,11 +206,11 @@ def adjusted(p: Floats, n: Ints, correction: str | None) -> Floats:
     p = out.copy()
     n = len(order)
     if correction == "holm":
-        found = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
+        raised = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
     else:
         scaled = p[order] * n / np.arange(1, n + 1)
-        found = np.minimum.accumulate(scaled[::-1])[::-1]
-    out[order] = np.minimum(found, 1.0)
+        raised = np.minimum.accumulate(scaled[::-1])[::-1]
+    out[order] = np.minimum(raised, 1.0)
     out[undefined] = np.nan
     return out
 
@@ -239,9 +241,9 @@ def n_needed(spread: float, difference: float, power: float, level: float) -> fl
 def _power(n, spread, difference, level):
     """Return the power of a two-sided paired t-test of n pairs."""
     shift, bound = math.sqrt(n) * difference / spread, stats.t.isf(level / 2, n - 1)
-    found = 1 - nctdtr(n - 1, shift, bound) + nctdtr(n - 1, shift, -bound)
+    power = 1 - nctdtr(n - 1, shift, bound) + nctdtr(n - 1, shift, -bound)
     # scipy returns NaN far in the tails, where the normal distribution is close enough.
-    return found if found == found else float(ndtr(shift - bound))
+    return power if power == power else float(ndtr(shift - bound))
 
 
 def snapped(a: Floats, b: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _functions
+from ._evaluate import check_several as check_several
 from ._evaluate import evaluate, measure_score
 from ._functions import *  # noqa: F403
 from ._scorer import RankingScorer, get_scorer, get_scorer_names

@@ -189,13 +189,16 @@ def evaluate(
     return evaluated(resolved, y_true, y_score, policies, qid, sample_weight, average)
 
 
+def check_several(measures: Any, remedy: str | None = None) -> None:
+    """Raise unless the measures are a list or a dict."""
+    if isinstance(measures, str) or not isinstance(measures, Iterable):
+        remedy = f"write [{measures!r}]" if remedy is None else remedy
+        raise ValueError(f"measures must be a list or a dict, got {measures!r}: {remedy}.")
+
+
 def _by_name(measures, convention):
     """Return the measures as objects, by name."""
-    if isinstance(measures, str) or not isinstance(measures, Iterable):
-        raise ValueError(
-            f"measures must be a list or a dict, got {measures!r}: use measure_score for one "
-            "measure."
-        )
+    check_several(measures, "use measure_score for one measure")
     if not isinstance(measures, Mapping):
         measures = {measure: measure for measure in measures}
     return {name: get_measure(measure, convention=convention) for name, measure in measures.items()}

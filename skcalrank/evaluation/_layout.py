@@ -19,6 +19,16 @@ class Cell(NamedTuple):
     marks: str = ""
     bold: bool = False
 
+    def text(self, bold: str, marks: str = "%s", interval: str = "%s") -> str:
+        """Return the cell, with its parts in the given formats."""
+        return "".join(
+            [
+                bold % self.mean if self.bold else self.mean,
+                marks % self.marks if self.marks else "",
+                " " + interval % self.interval if self.interval else "",
+            ]
+        )
+
 
 class Layout(NamedTuple):
     """Rows and caption of a table, as text without a format."""
@@ -85,7 +95,7 @@ def _letters(comparison) -> dict[tuple[str, str], str]:
     worse: dict[tuple[str, str], list[int]] = {}
     for row, better, other in _significant(comparison):
         worse.setdefault((better, row.measure), []).append(comparison.systems.index(other))
-    return {key: "".join(map(_letter, sorted(those))) for key, those in worse.items()}
+    return {key: "".join(map(_letter, sorted(numbers))) for key, numbers in worse.items()}
 
 
 def _best(comparison, digits) -> dict[str, str]:
@@ -107,7 +117,7 @@ def _number(value, digits) -> str:
 def to_markdown(layout: Layout) -> str:
     """Return a Markdown table with aligned columns, and the caption below."""
     rows = [["system", *layout.measures]]
-    rows += [[name, *map(_markdown_cell, cells)] for name, cells in layout.rows]
+    rows += [[name, *(cell.text("**%s**") for cell in cells)] for name, cells in layout.rows]
     rows = [[re.sub(r"([|\\`*_])", r"\\\1", row[0]), *row[1:]] for row in rows]
     rows[0] = [text.replace("|", r"\|") for text in rows[0]]
     widths = [max(map(len, column)) for column in zip(*rows)]
@@ -117,11 +127,6 @@ def to_markdown(layout: Layout) -> str:
     ]
     rule = "|".join(["", "-" * (widths[0] + 2), *("-" * (w + 1) + ":" for w in widths[1:]), ""])
     return "\n".join([lines[0], rule, *lines[1:], "", layout.caption])
-
-
-def _markdown_cell(cell) -> str:
-    mean = f"**{cell.mean}**" if cell.bold else cell.mean
-    return " ".join(filter(None, [mean + cell.marks, cell.interval]))
 
 
 _LATEX = {
@@ -142,8 +147,10 @@ def _latex_text(text) -> str:
 def to_latex(layout: Layout) -> str:
     """Return a LaTeX ``tabular`` inside a ``table`` with a caption."""
     heads = " & ".join(["System", *map(_latex_text, layout.measures)])
+    # Outside of math mode a minus would be a hyphen.
+    style = r"\textbf{%s}", "$^{%s}$"
     lines = [
-        " & ".join([_latex_text(name), *map(_latex_cell, cells)]) + r" \\"
+        " & ".join([_latex_text(name), *(cell.text(*style) for cell in cells)]) + r" \\"
         for name, cells in layout.rows
     ]
     return "\n".join(
@@ -163,28 +170,16 @@ def to_latex(layout: Layout) -> str:
     )
 
 
-def _latex_cell(cell) -> str:
-    mean = rf"\textbf{{{cell.mean}}}" if cell.bold else cell.mean
-    # Outside of math mode a minus would be a hyphen.
-    marks = rf"$^{{{cell.marks}}}$" if cell.marks else ""
-    return " ".join(filter(None, [mean + marks, cell.interval]))
-
-
 def to_html(layout: Layout) -> str:
     """Return an HTML ``table`` element, which does not need a style sheet."""
     heads = "".join(f"<th>{html.escape(name)}</th>" for name in ["system", *layout.measures])
+    style = "<b>%s</b>", "<sup>%s</sup>", "<small>%s</small>"
     rows = "".join(
-        f"<tr><th>{html.escape(name)}</th>{''.join(map(_html_cell, cells))}</tr>\n"
+        f"<tr><th>{html.escape(name)}</th>"
+        f"{''.join(f'<td>{cell.text(*style)}</td>' for cell in cells)}</tr>\n"
         for name, cells in layout.rows
     )
     return (
         f"<table>\n<caption>{html.escape(layout.caption)}</caption>\n"
         f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
     )
-
-
-def _html_cell(cell) -> str:
-    mean = f"<b>{cell.mean}</b>" if cell.bold else cell.mean
-    marks = f"<sup>{cell.marks}</sup>" if cell.marks else ""
-    interval = f" <small>{cell.interval}</small>" if cell.interval else ""
-    return f"<td>{mean}{marks}{interval}</td>"
