@@ -11,10 +11,10 @@ from ._files import OPENERS as OPENERS
 from ._files import open_bytes as open_bytes
 from ._files import read_text as read_text
 from ._files import to_float as to_float
+from ._letor import Form as Form
+from ._letor import group_file as group_file
 from ._letor import load_letor
-from ._letor_chunks import read_chunks as read_chunks
-from ._letor_groups import group_file as group_file
-from ._letor_lines import Form as Form
+from ._letor import read_chunks as read_chunks
 from ._load_table import load_table
 from ._load_table import read_frame as read_frame
 from ._made import LabelMixture, make_subset_ranking

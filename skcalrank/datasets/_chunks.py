@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
+# Rows of a part: the qid of the part, the part, and the slice of its rows.
+Cut = tuple[np.ndarray, Any, slice]
 
-def whole_queries(parts: Iterable, n_rows: int) -> Iterator:
-    """Join and cut parts into chunks of `n_rows` rows, and more up to where a query ends.
 
-    Parts are named tuples of columns, arrays or None, with at most `n_rows` rows and a ``qid``.
+def whole_queries(parts: Iterable[tuple[np.ndarray, Any]], n_rows: int) -> Iterator[list[Cut]]:
+    """Cut parts, each behind the qid of its rows, into chunks of whole queries.
+
+    A chunk has `n_rows` rows, and more up to where a query ends.
     """
-    held = None
-    for part in parts:
-        held = part if held is None else _joined(held, part)
-        ends = np.flatnonzero(held.qid[1:] != held.qid[:-1]) + 1
-        ends = ends[ends >= n_rows]
-        if len(ends):
-            yield _rows(held, slice(0, ends[0]))
-            # A copy, which does not keep the rows before it in memory.
-            held = _rows(held, slice(ends[0], None), np.copy)
-    if held is not None:
-        yield held
-
-
-def _rows(part, which, of=np.asarray):
-    return type(part)(*(None if column is None else of(column[which]) for column in part))
-
-
-def _joined(part, other):
-    pairs = zip(part, other)
-    return type(part)(*(None if a is None else np.concatenate([a, b]) for a, b in pairs))
+    chunk: list[Cut] = []
+    n_chunk, last = 0, None
+    for qid, part in parts:
+        if not len(qid):
+            continue
+        if n_chunk >= n_rows and qid[0] != last:
+            yield chunk
+            chunk, n_chunk = [], 0
+        start, last = 0, qid[-1]
+        for begin in (np.flatnonzero(qid[1:] != qid[:-1]) + 1).tolist():
+            if n_chunk + begin - start >= n_rows:
+                yield [*chunk, (qid, part, slice(start, begin))]
+                chunk, n_chunk, start = [], 0, begin
+        chunk.append((qid, part, slice(start, len(qid))))
+        n_chunk += len(qid) - start
+    if chunk:
+        yield chunk
 
 
 def refuse_cut_queries(qid, seen: set, where):

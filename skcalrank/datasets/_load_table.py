@@ -17,9 +17,9 @@ from ._tabular import (
     feature_names,
     labels_and_queries,
     needs,
-    part_of,
     read_table,
     refuse_commas,
+    rows_of,
 )
 
 
@@ -120,12 +120,12 @@ def load_table(
 
 def _whole(source, columns) -> RankingData:
     name, frame = checked_frames(source, columns)
-    found = feature_names(name, frame, columns, categories=True)
-    X = frame[found].reset_index(drop=True)
+    names = feature_names(name, frame, columns, categories=True)
+    X = frame[names].reset_index(drop=True)
     for column in X.select_dtypes(["object", "string"]).columns:
         X[column] = X[column].astype("category")
     y, qid = labels_and_queries(name, frame, columns)
-    return RankingData(X, y, qid, description=f"Read from {name}.", feature_names=found)
+    return RankingData(X, y, qid, description=f"Read from {name}.", feature_names=names)
 
 
 def _chunks(path, columns, chunk_rows) -> Iterator[RankingData]:
@@ -156,16 +156,15 @@ def read_frame(path, columns: Columns, categories, *, dtype=np.float64) -> Any:
             f"Columns of text of {path} in which more than half of the values are distinct are "
             f"left out: {', '.join(distinct)}."
         )
-    part = part_of(frame, numeric, columns, dtype, Place(path, 0))
+    rows = rows_of(frame, numeric, columns, dtype, Place(path, 0))
     feature_names(path, frame, columns._replace(features=[*numeric, *categories]))
-    X = needs("pandas").DataFrame(part.X, columns=numeric)
+    X = needs("pandas").DataFrame(rows.X, columns=numeric)
     for name in categories:
         X[name] = frame[name].to_numpy()
         X[name] = X[name].astype("category")
-    if part.documents is None:
-        part = part._replace(documents=np.full(len(X), None))
     order = columns.features or [name for name in frame.columns if name in X.columns]
-    return part._replace(X=X[order])
+    documents = np.full(len(X), None) if rows.documents is None else rows.documents
+    return rows._replace(X=X[order], documents=documents)
 
 
 def _texts(path, frame, columns) -> tuple[list[str], list[str]]:

@@ -33,22 +33,22 @@ class Columns(NamedTuple):
     verbatim: bool = False  # whether NA, null and the like in text are text, and not missing
 
 
-class TablePart(NamedTuple):
-    """Rows of a table: features as numbers, labels, queries, and names of documents.
+class TableRows(NamedTuple):
+    """Features as numbers, labels, queries, and names of documents.
 
     Labels and names are None where the table has none, and so is the name of a single document.
     """
 
-    X: np.ndarray
+    X: Any
     y: Any
     qid: np.ndarray
     documents: Any
 
 
 def read_table(path, columns: Columns, *, chunk_rows=None, dtype=np.float64):
-    """Return the names of the features, and an iterator over ``TablePart``.
+    """Return the names of the features, and an iterator over ``TableRows``.
 
-    A part has about `chunk_rows` rows, up to where a query ends; None = all rows at once.
+    These are about `chunk_rows` rows, up to where a query ends; None = all rows at once.
     """
     path, kind = _path_and_format(path)
     _refuse_shared(columns)
@@ -288,12 +288,12 @@ def refuse_commas(path, name, values):
         )
 
 
-def _parts(path, first, frames, names, columns, dtype) -> Iterator[TablePart]:
+def _parts(path, first, frames, names, columns, dtype) -> Iterator[TableRows]:
     n_rows = 0
     for frame in chain([first], frames):
         with reading(path):
-            part = part_of(frame, names, columns, dtype, Place(path, n_rows))
-        yield part
+            rows = rows_of(frame, names, columns, dtype, Place(path, n_rows))
+        yield rows
         n_rows += len(frame)
 
 
@@ -310,17 +310,13 @@ class Place(NamedTuple):
             raise ValueError(f"{self.path}, row {row}, column {name!r} {why}")
 
 
-def part_of(frame, names, columns, dtype, place) -> TablePart:
+def rows_of(frame, names, columns, dtype, place) -> TableRows:
+    """Return the rows of a frame, with the columns `names` as features."""
     labels, qid = labels_and_queries(place.path, frame, columns, place)
     documents = frame.get(columns.document)
     if documents is not None:
         documents = np.where(documents.isna(), None, documents.astype(object))
-    return TablePart(
-        _numbers(frame, names, dtype, place),
-        labels,
-        qid,
-        documents,
-    )
+    return TableRows(_numbers(frame, names, dtype, place), labels, qid, documents)
 
 
 def labels_and_queries(name, frame, columns: Columns, place=None):
@@ -350,8 +346,8 @@ def _numbers(frame, names, dtype, place):
         _check_texts(frame[name], name, place)
     with np.errstate(over="ignore"):
         # pandas has several missing values; types of numpy have one, or none.
-        own = all(isinstance(kind, np.dtype) for kind in frame[names].dtypes)
-        numbers = frame[names].to_numpy(dtype, **({} if own else {"na_value": np.nan}))
+        of_numpy = all(isinstance(kind, np.dtype) for kind in frame[names].dtypes)
+        numbers = frame[names].to_numpy(dtype, **({} if of_numpy else {"na_value": np.nan}))
     infinite = np.isinf(numbers)
     if infinite.any():
         row, column = np.argwhere(infinite)[0]
@@ -368,8 +364,11 @@ def _check_texts(column, name, place):
             place.refuse(np.arange(len(column)) == row, name, f"is not a number: {error}")
 
 
-def _whole_queries(path, parts, chunk_rows) -> Iterator[TablePart]:
+def _whole_queries(path, parts, chunk_rows) -> Iterator[TableRows]:
     seen: set = set()
-    for part in whole_queries(parts, chunk_rows):
-        refuse_cut_queries(part.qid, seen, f"{path}, after its first chunk")
-        yield part
+    for chunk in whole_queries(((part.qid, part) for part in parts), chunk_rows):
+        cuts = [[None if c is None else c[rows] for c in part] for _, part, rows in chunk]
+        columns: Any = (None if c[0] is None else np.concatenate(c) for c in zip(*cuts))
+        joined = TableRows(*columns)
+        refuse_cut_queries(joined.qid, seen, f"{path}, after its first chunk")
+        yield joined

@@ -111,7 +111,7 @@ def test_plain_decimals_are_not_parsed_by_python(text, chunk_rows, dtype, tmp_pa
         else text.replace(b".5", b"5").replace(b"e-3", b"").replace(b".", b"")
     )
     path.write_bytes(gzip.compress(text))
-    monkeypatch.delattr("skcalrank.datasets._letor_lines._parse_numbers")
+    monkeypatch.delattr("skcalrank.datasets._letor._lines._parse_numbers")
     read = load_letor(path, chunk_rows=chunk_rows, dtype=dtype)
     assert sum(len(y) for _, y, _ in ([read] if chunk_rows is None else read)) == 3
 

@@ -9,12 +9,13 @@ from typing import overload
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..data import check_count
-from ._container import RankingData
-from ._files import read_bytes
-from ._letor_chunks import read_chunks
-from ._letor_groups import group_sizes
-from ._letor_lines import Form, check_dtype, line_numbers, matrix, parse_whole
+from ...data import check_count
+from .._container import RankingData
+from .._files import read_bytes
+from ._chunks import read_chunks
+from ._groups import group_file as group_file
+from ._groups import group_sizes
+from ._lines import Form, check_dtype, line_numbers, matrix, parse_whole
 
 
 @overload

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._files import plain_or_compressed, read_bytes, without_packing
+from .._files import plain_or_compressed, read_bytes, without_packing
 
 
 def group_file(path: Path) -> Path | None:
@@ -16,22 +16,22 @@ def group_file(path: Path) -> Path | None:
 
 def group_sizes(path: Path, n_rows: int | None = None) -> np.ndarray:
     """Return the group sizes in the file beside a file; raise unless they sum to its rows."""
-    found = group_file(path)
-    if found is None:
+    file = group_file(path)
+    if file is None:
         raise ValueError(
             f"{path} has lines without qid:..., and there is no {without_packing(path).name}.query "
             "with group sizes beside it: add one, or a qid to each line."
         )
-    words = read_bytes(found).split()
+    words = read_bytes(file).split()
     bad = [word for word in words if not word.isdigit() or len(word) > 18]
     if bad:
         raise ValueError(
-            f"{found} holds {bad[0].decode(errors='replace')!r}, which is not a group size."
+            f"{file} holds {bad[0].decode(errors='replace')!r}, which is not a group size."
         )
     sizes = np.array(words, dtype=np.intp)
     if n_rows is not None and sizes.sum() != n_rows:
         raise ValueError(
-            f"The group sizes in {found.name} sum to {sizes.sum()}, but {path.name} has {n_rows} "
+            f"The group sizes in {file.name} sum to {sizes.sum()}, but {path.name} has {n_rows} "
             "rows."
         )
     return sizes

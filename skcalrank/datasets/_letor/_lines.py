@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import islice
@@ -13,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, issparse, vstack
 
-from ..data import each
-from ._files import LARGE_BYTES, Block, line_blocks, refuse_damaged
-from ._letor_arrow import parse_plain
+from ...data import each
+from .._files import LARGE_BYTES, Block, line_blocks, refuse_damaged
+from ._arrow import parse_plain
 
 # Python takes an underscore for a part of a number; this finds one before the comment of a line.
 _UNDERSCORE = re.compile(rb"^[^#\n_]*_[^\s#]*", re.MULTILINE)
@@ -30,8 +31,13 @@ class Form(NamedTuple):
     labelled: bool = True  # whether the labels have to be numbers
 
 
-def parse(content: bytes, form: Form):
-    """Return X as a CSR matrix, y, and the qid of the rows that name one."""
+def parse_block(content: bytes, form: Form):
+    """Return X, as CSR matrix or array of all features, y, and the qid of the rows with one."""
+    X, y, qid = parse_plain(content, form) or _parse(content, form)
+    return _converted(X, np.dtype(form.dtype)), y, qid
+
+
+def _parse(content, form):
     X, y, qid = _parse_numbers(content, form)
     if b"_" in content and (bad := _UNDERSCORE.search(content)):
         word = bad[0].split()[-1].decode(errors="replace")
@@ -44,7 +50,7 @@ def parse(content: bytes, form: Form):
             f"feature {X.indices[infinite][0] + 1} is {X.data[infinite][0]} as {X.dtype}: it must "
             "be finite, or nan where it is missing"
         )
-    return _converted(X, np.dtype(form.dtype)), y, qid
+    return X, y, qid
 
 
 def check_dtype(dtype):
@@ -98,7 +104,7 @@ def parse_whole(path: Path, source: Path | bytes, form: Form):
     except ValueError:
         refuse_damaged(path)
         raise
-    X, y, qid = zip(*(parsed or [parse(b"", form)]))
+    X, y, qid = zip(*(parsed or [parse_block(b"", form)]))
     return stacked(X, form), np.concatenate(y), np.concatenate(qid)
 
 
@@ -107,62 +113,37 @@ def _parse_or_name(path, block, form):
         return parse_block(block.content, form)
     except ValueError as error:
         rows = rows_of(block)
-        raise refusal(path, rows and rows[first_bad(rows, form)], form, error) from error
-
-
-def parse_block(content: bytes, form: Form):
-    """Return what `parse` does, where X may be an array of all features."""
-    found = parse_plain(content, form)
-    if found is None:
-        return parse(content, form)
-    X, y, qid = found
-    return _converted(X, np.dtype(form.dtype)), y, qid
+        raise refusal(path, rows[first_bad(rows, form)], form) from error
 
 
 def first_bad(rows: list[tuple[int, bytes]], form: Form) -> int:
     """Return the place among rows of the first one that cannot be parsed."""
-    low, high = 0, len(rows)
-    while high - low > 1:
-        middle = (low + high) // 2
-        try:
-            parse(b"".join(line for _, line in rows[low:middle]), form)
-            low = middle
-        except ValueError:
-            high = middle
-    return low
+    lines = [line for _, line in rows]
+    # Each time as many rows from the start as the bisection looks at.
+    return bisect_left(range(len(rows)), True, key=lambda n: _reason(lines[: n + 1], form) != "")
 
 
-def refusal(path, row, form, error) -> ValueError:
-    """Return an error that names the line of a bad row; without a row, one about the file."""
-    where, line = (f", line {row[0]}", row[1]) if row else ("", b"")
-    n_found = 0 if form.n_features is None else _n_features(line)
-    if n_found > (form.n_features or 0):
-        refused = ValueError(
-            f"{path}{where} has feature {n_found}, which is above n_features={form.n_features}: "
-            f"pass n_features >= {n_found}, or None."
-        )
-    else:
-        reason = _reason(line, form) or error
-        refused = ValueError(f"{path} is not a file of LETOR lines{where}: {reason}")
-    refused.__cause__ = error
-    return refused
+def refusal(path, row: tuple[int, bytes], form: Form) -> ValueError:
+    """Return an error that names the line of a row that cannot be parsed."""
+    number, line = row
+    # Where only n_features is in the way, the row can be parsed without.
+    if form.n_features is not None and not _reason([line], Form(labelled=False)):
+        largest = parse_block(line, Form(labelled=False))[0].shape[1]
+        if largest > form.n_features:
+            return ValueError(
+                f"{path}, line {number} has feature {largest}, which is above "
+                f"n_features={form.n_features}: pass n_features >= {largest}, or None."
+            )
+    reason = _reason([line], form)
+    return ValueError(f"{path} is not a file of LETOR lines, line {number}: {reason}")
 
 
-def _n_features(line: bytes) -> int:
-    """Return the largest feature of a row; 0 if the row cannot be parsed."""
+def _reason(lines: list[bytes], form: Form) -> str:
+    """Return why rows cannot be parsed; nothing if they can."""
     try:
-        return int(parse(line, Form(labelled=False))[0].shape[1])
-    except ValueError:
-        return 0
-
-
-def _reason(line: bytes, form: Form) -> str:
-    """Return what is wrong with a row."""
-    # Only the text: an exception in a variable would keep this frame, and all that it refers to.
-    try:
-        parse(line, form)
-    except ValueError as reason:
-        return str(reason)
+        parse_block(b"".join(lines), form)
+    except ValueError as error:
+        return str(error)
     return ""
 
 

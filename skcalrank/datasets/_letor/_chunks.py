@@ -1,0 +1,222 @@
+"""Files of LETOR lines, read in chunks of whole queries."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...data import each
+from .._chunks import Cut, refuse_cut_queries, whole_queries
+from .._container import RankingData
+from .._files import Block, line_blocks, refuse_damaged, refuse_pipe
+from ._groups import group_sizes
+from ._lines import Form, first_bad, is_row, matrix, parse_block, refusal, rows_of, stacked
+
+# Blocks that are parsed side by side, before the next ones are read.
+_N_BLOCKS = 32
+
+# Blocks are not smaller than this.
+_LEAST_BYTES = 1 << 13
+
+# The qid of a row without one.
+_NO_QID = np.iinfo(np.int64).min
+
+# An index and the colon behind it are mostly this short.
+_INDEX = 16
+
+
+class Lines:
+    """The lines of the rows of a chunk.
+
+    Attributes
+    ----------
+    numbers : ndarray of int
+        The number of each line in its file, counted from 1.
+    lines : list of bytes
+    n_bytes : float
+        Their share of the file.
+    """
+
+    def __init__(self, chunk: list[Cut]) -> None:
+        self._cuts = [(parsed, rows) for _, parsed, rows in chunk]
+        self.n_bytes = sum(
+            len(parsed.block.content) * (rows.stop - rows.start) / parsed.n_rows
+            for parsed, rows in self._cuts
+        )
+        self.numbers = np.concatenate([parsed.numbers(rows) for parsed, rows in self._cuts])
+
+    @property
+    def lines(self) -> list[bytes]:
+        """Return the lines."""
+        return [line for parsed, rows in self._cuts for _, line in rows_of(parsed.block)[rows]]
+
+
+class _Parsed(NamedTuple):
+    """Rows of a block up to the first that cannot be parsed, whose qid comes last."""
+
+    block: Block
+    n_rows: int  # of the whole block
+    X: Any
+    y: np.ndarray
+    qid: np.ndarray
+
+    def numbers(self, rows: slice) -> np.ndarray:
+        """Return the numbers of the lines of some rows."""
+        if self.n_rows != self.block.n_lines:
+            return np.array([number for number, _ in rows_of(self.block)[rows]])
+        return np.arange(rows.start, rows.stop) + self.block.first
+
+
+def read_chunks(
+    path: str | Path, form: Form, chunk_rows: int
+) -> Iterator[tuple[RankingData, Lines]]:
+    """Return an iterator over chunks of whole queries, each with the lines of its rows.
+
+    The first line and the group sizes are checked now, the other lines when they are reached.
+    """
+    path = Path(path)
+    refuse_pipe(path)
+    row = _first_row(path)
+    # Of few rows, a block takes little more memory than the chunk.
+    blocks = partial(line_blocks, path, max(_LEAST_BYTES, chunk_rows * len(row[1])))
+    sizes = None if _names_qid(path, row) else group_sizes(path)
+    n_features = form.n_features
+    if n_features is None and (chunk_rows < sys.maxsize or sizes is not None):
+        n_features = _largest_feature(blocks())
+    if sizes is not None:
+        sizes = group_sizes(path, _n_rows(blocks()))
+    return _chunks(path, blocks, form, form._replace(n_features=n_features), chunk_rows, sizes)
+
+
+def _first_row(path) -> tuple[int, bytes]:
+    with closing(line_blocks(path, _LEAST_BYTES)) as blocks:
+        for block in blocks:
+            if rows := rows_of(block):
+                return rows[0]
+    raise ValueError(f"{path} has no rows.")
+
+
+def _names_qid(path, row) -> bool:
+    """Whether a row names its query; raise unless it can be parsed."""
+    form = Form(labelled=False)
+    try:
+        return len(parse_block(row[1], form)[2]) == 1
+    except ValueError as error:
+        refuse_damaged(path)
+        raise refusal(path, row, form) from error
+
+
+def _largest_feature(blocks) -> int:
+    return max(1, *(max(map(_last_feature, block.content.split(b"\n"))) for block in blocks))
+
+
+def _last_feature(line: bytes) -> int:
+    """Return the last feature of a row, which is its largest; 0 without one."""
+    line = line.partition(b"#")[0] if b"#" in line else line
+    end = line.rfind(b":")
+    index = line[max(0, end - _INDEX) : max(0, end)].rsplit(None, 1)[-1:]
+    number = index[0].removeprefix(b"+") if index else b""
+    return int(number) if number.isdigit() else 0
+
+
+def _n_rows(blocks) -> int:
+    return sum(sum(map(is_row, block.content.split(b"\n"))) for block in blocks)
+
+
+def _chunks(path, blocks, form, wide, chunk_rows, sizes):
+    seen: set = set()
+    with closing(_parsed_blocks(blocks, wide, chunk_rows)) as parsed_blocks:
+        for chunk in whole_queries(_with_queries(parsed_blocks, sizes), chunk_rows):
+            _, parsed, rows = chunk[-1]
+            if rows.stop > len(parsed.y):
+                refuse_damaged(path)
+                raise refusal(path, rows_of(parsed.block)[len(parsed.y)], wide)
+            lines = Lines(chunk)
+            where = f"{path}, lines {lines.numbers[0]} to {lines.numbers[-1]}"
+            X, y, names = zip(*((p.X[rows], p.y[rows], p.qid[rows]) for _, p, rows in chunk))
+            _check_names(where, np.concatenate(names), sizes)
+            qid = np.concatenate([of_part[rows] for of_part, _, rows in chunk])
+            refuse_cut_queries(qid, seen, where)
+            X = matrix(path, stacked(X, wide), form, lines.numbers)
+            yield (
+                RankingData(X, np.concatenate(y), qid, description=f"Read from {path.name}."),
+                lines,
+            )
+
+
+def _check_names(where, qid, sizes):
+    """Raise unless all rows name a qid, or, with group sizes, none does."""
+    n_named = np.count_nonzero(qid != _NO_QID)
+    if n_named != (len(qid) if sizes is None else 0):
+        raise ValueError(f"{where}: {len(qid)} rows, and {n_named} of them name a qid.")
+
+
+def _with_queries(parsed_blocks, sizes) -> Iterator[tuple[np.ndarray, _Parsed]]:
+    """Yield blocks behind the queries of their rows, which group sizes give unless None."""
+    ends = None if sizes is None else np.cumsum(sizes)
+    n_before = 0
+    for parsed in parsed_blocks:
+        n_rows = len(parsed.qid)
+        # Group sizes may be zero.
+        after = n_before + np.arange(n_rows)
+        yield parsed.qid if ends is None else np.searchsorted(ends, after, side="right"), parsed
+        n_before += n_rows
+
+
+def _parsed_blocks(blocks, form, chunk_rows) -> Iterator[_Parsed]:
+    """Yield the rows of a file, up to the first that cannot be parsed."""
+    with closing(blocks()) as waiting:
+        while batch := _next_blocks(waiting, chunk_rows):
+            done: deque[_Parsed] = deque()
+            each(lambda block: _parsed(block, form), batch, done.append)
+            while done:
+                parsed = done.popleft()
+                yield parsed
+                if len(parsed.qid) > len(parsed.y):
+                    return
+
+
+def _next_blocks(blocks, n_rows) -> list[Block]:
+    """Return blocks of about so many rows."""
+    batch: list[Block] = []
+    for block in blocks:
+        batch.append(block)
+        n_rows -= block.n_lines
+        if n_rows <= 0 or len(batch) == _N_BLOCKS:
+            break
+    return batch
+
+
+def _parsed(block, form) -> _Parsed:
+    try:
+        X, y, qid = parse_block(block.content, form)
+    except ValueError:
+        rows = rows_of(block)
+        good = first_bad(rows, form)
+        X, y, qid = parse_block(b"".join(line for _, line in rows[:good]), form)
+        query = _query(rows[good][1])[len(b"qid:") :]
+        last = int(query) if query.isdigit() and len(query) <= 18 else _NO_QID
+        return _Parsed(block, len(rows), X, y, np.append(_of_all_rows(block, y, qid), last))
+    return _Parsed(block, len(y), X, y, _of_all_rows(block, y, qid))
+
+
+def _of_all_rows(block, y, qid):
+    """Return the qid of all rows, in place of those of the rows that name one."""
+    if len(qid) == len(y):
+        return qid
+    names = np.full(len(y), _NO_QID)
+    if len(qid):
+        names[[_query(line).startswith(b"qid") for _, line in rows_of(block)[: len(y)]]] = qid
+    return names
+
+
+def _query(line: bytes) -> bytes:
+    """Return the second word of a row, which names its query."""
+    return [*line.partition(b"#")[0].split(None, 2), b"", b""][1]
