@@ -12,8 +12,9 @@ the sum as the preconditioner.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.linalg import eigh
@@ -31,15 +32,24 @@ _PART_ROWS = 1 << 10
 _SMALLEST = 1e-70
 
 
-class BilinearFit(NamedTuple):
-    """Result of a bilinear fit: coefficients of shape (d, d), iterations and residual."""
+@dataclass
+class BilinearModel:
+    """A fitted bilinear model of pair targets, ``u_ij = x_i' W x_j``."""
 
-    coef: np.ndarray
-    n_iter: int
-    residual: float  # norm of the residual relative to the norm of the right side
+    coef_: np.ndarray  # (d, d)
+    n_iter_: int
+    residual_: float  # norm of the residual relative to the norm of the right side
+
+    def matrices(self, X, queries: Queries) -> Iterator[np.ndarray]:
+        """Yield the (r, r) matrix of predictions for each query; X is in grouped order."""
+        for start, stop in pairwise(queries.ptr):
+            documents = X[start:stop]
+            yield documents @ self.coef_ @ documents.T
 
 
-def fit_bilinear(X, queries: Queries, values, alpha, *, diagonal, weight, tol, max_iter, verbose=0):
+def fit_bilinear(
+    X, queries: Queries, values, alpha, *, diagonal, weight, tol=1e-10, max_iter=300, verbose=0
+):
     """Fit W to the targets of all pairs of documents of each query.
 
     `values` maps two arrays of rows that broadcast to the targets of the pairs. X and `weight` are
@@ -65,7 +75,7 @@ def fit_bilinear(X, queries: Queries, values, alpha, *, diagonal, weight, tol, m
             f"{residual:.1e}, above tol={tol:.1e}: scale the features, or raise alpha.",
             ConvergenceWarning,
         )
-    return BilinearFit(coef, n_iter, residual)
+    return BilinearModel(coef, n_iter, residual)
 
 
 def _query_weights(weight, queries):
@@ -79,9 +89,9 @@ def _right_side(X, queries, values, weight):
     if weight is not None:
         X = X * _query_weights(weight, queries)[:, None]
 
-    def of_part(part):
+    def of_queries(ids):
         out = np.zeros_like(right)
-        for start, stop in pairwise(queries.ptr[part[0].start : part[0].stop + 1]):
+        for start, stop in pairwise(queries.ptr[ids.start : ids.stop + 1]):
             partners = np.arange(start, stop)[None, :]
             step = max(1, _BLOCK_CELLS // (stop - start))
             for first in range(start, stop, step):
@@ -91,8 +101,8 @@ def _right_side(X, queries, values, weight):
         return out
 
     with np.errstate(over="ignore", invalid="ignore"):  # _conjugate_gradients checks the result.
-        parts = list(queries.parts(_PART_ROWS))
-        each(of_part, parts, lambda out: np.add(right, out, out=right))
+        parts = [ids for ids, _, _ in queries.parts(_PART_ROWS)]
+        each(of_queries, parts, lambda out: np.add(right, out, out=right))
     return right
 
 
@@ -116,9 +126,9 @@ class _Operator:
             grams = np.empty((len(bounds) - 1, d, d))
             for number, (start, stop) in enumerate(pairwise(bounds)):
                 # Squares of values in single precision may overflow in single precision.
-                part = self.X[start:stop].astype(float, copy=False)
-                scaled = part if self.weight is None else part * self.weight[start:stop, None]
-                np.matmul(part.T, scaled, out=grams[number])
+                X = self.X[start:stop].astype(float, copy=False)
+                scaled = X if self.weight is None else X * self.weight[start:stop, None]
+                np.matmul(X.T, scaled, out=grams[number])
             yield grams
 
     def blocks(self):
@@ -138,10 +148,10 @@ class _Operator:
         if self.excluded is not None:
             step = max(1, _BLOCK_CELLS // d)
             for start in range(0, len(self.X), step):
-                part, share = self.X[start : start + step], self.excluded[start : start + step]
+                X, share = self.X[start : start + step], self.excluded[start : start + step]
                 # The weight of the pair (i, i) is w_i^2 divided by the mean weight.
-                values = np.einsum("ij,ij->i", part @ W, part) * share**2
-                out -= part.T @ (values[:, None] * part)
+                values = np.einsum("ij,ij->i", X @ W, X) * share**2
+                out -= X.T @ (values[:, None] * X)
         return out
 
     def preconditioner(self):

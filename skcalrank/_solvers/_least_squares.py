@@ -104,18 +104,13 @@ def fit_rows(regressor, X, targets, sample_weight=None, held_out=None, *, method
         with config_context(enable_metadata_routing=False):
             getattr(regressor, method)(_in_range(regressor, X), targets, **params)
     except (ValueError, TypeError, IndexError) as error:
-        _name_empty_columns(regressor, X, error)
+        if names := empty_columns(X):
+            raise ValueError(
+                f"X must have values in every column for {type(regressor).__name__}, got none in "
+                f"{', '.join(map(repr, names))}: drop such columns. ({error})"
+            ) from error
         raise
     return _finite(regressor)
-
-
-def _name_empty_columns(regressor, X, error):
-    """Raise an error that names the columns without values, if there are any."""
-    if names := empty_columns(X):
-        raise ValueError(
-            f"X must have values in every column for {type(regressor).__name__}, got none in "
-            f"{', '.join(map(repr, names))}: drop such columns. ({error})"
-        ) from error
 
 
 def _in_range(regressor, X):
@@ -158,17 +153,17 @@ def predict_rows(regressor, X):
     if by_moments or (type(regressor) in (Ridge, LinearRegression) and isinstance(X, np.ndarray)):
         return product_of_rows(X, regressor.coef_.T) + regressor.intercept_
     raw = regressor.predict(X)
-    found = raw.astype(np.float64, copy=False)
-    if found.ndim > 1:
-        return found
+    values = raw.astype(np.float64, copy=False)
+    if values.ndim > 1:
+        return values
     # Rounding errors of single precision may be amplified to any size, so compare all rows.
     single = is_single(X) or raw.dtype.itemsize < 8
-    near = np.arange(len(found)) if single else _nearly_equal(found)
+    near = np.arange(len(values)) if single else _nearly_equal(values)
     if len(near):
-        found = found.copy()
+        values = values.copy()
         rows = rows_as_numbers(_safe_indexing(X, near))
-        found[near] = found[near[first_equal_rows(rows)]]
-    return found
+        values[near] = values[near[first_equal_rows(rows)]]
+    return values
 
 
 def _nearly_equal(values):
@@ -216,8 +211,10 @@ def fit_moments(regressor, moments, one_target, *, fit_intercept=True, method="f
     free = isinstance(regressor, Ridge) and regressor.solver == "auto" and not regressor.positive
     unit, alpha = 1.0, getattr(regressor, "alpha", None)
     if free:
-        # The solver "svd" ignores singular values below 1e-15.
-        unit = _unit_of(root)
+        # The solver "svd" ignores singular values below 1e-15, so divide by a power of two near
+        # the largest value if that is tiny.
+        largest = float(np.abs(root).max(initial=0.0))
+        unit = 2.0 ** np.frexp(largest)[1] if 0.0 < largest < 1e-6 else 1.0
         regressor.set_params(solver="svd", alpha=np.divide(alpha, unit) / unit)
     with one_blas_thread(moments.gram.size):
         getattr(regressor, method)(root / unit, right[:, 0] if one_target else right)
@@ -225,12 +222,6 @@ def fit_moments(regressor, moments, one_target, *, fit_intercept=True, method="f
         regressor.set_params(solver="auto", alpha=alpha)
         regressor.coef_ = regressor.coef_ / unit
     return _finite(regressor)
-
-
-def _unit_of(root):
-    """Return a power of two near the largest absolute value if it is tiny, else 1."""
-    largest = float(np.abs(root).max(initial=0.0))
-    return 2.0 ** np.frexp(largest)[1] if 0.0 < largest < 1e-6 else 1.0
 
 
 def fit_pooled(regressor, moments, one_target):

@@ -213,14 +213,14 @@ class WithinQueries:
     def squares(self, weight=None, rows=None) -> np.ndarray:
         """Return weighted sums of squares of the centered features; by default, weights are 1."""
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self._squares(weight, rows)
-        _check_squares(found)
+            squares = self._squares(weight, rows)
+        _check_squares(squares)
         pick = slice(None) if rows is None else rows
         totals = np.bincount(
             self.codes[pick], None if weight is None else weight[pick], len(self.means)
         )
-        found[_are_constant(found, totals, self.means, self.X.dtype)] = 0.0
-        return found
+        squares[_are_constant(squares, totals, self.means, self.X.dtype)] = 0.0
+        return squares
 
     def _squares(self, weight, rows):
         n_rows = len(self.codes) if rows is None else len(rows)
@@ -239,7 +239,7 @@ class WithinQueries:
             of_row = np.ones(len(centered)) if weight is None else weight[pick]
             return of_row @ np.square(centered, dtype=float)
 
-        each(of_chunk, range(0, n_rows, step), lambda found: np.add(out, found, out=out))
+        each(of_chunk, range(0, n_rows, step), lambda squares: np.add(out, squares, out=out))
         return out
 
     def _dense_products(self, rows):
@@ -263,10 +263,10 @@ def _sums(X, queries, weight) -> np.ndarray:
     weight = weight.astype(X.dtype)
     out = np.empty((queries.n_queries, X.shape[1]), dtype=X.dtype)
 
-    def add_up(part):
-        out[part] = queries.indicator(weight, part) @ X
+    def add_up(ids):
+        out[ids] = queries.indicator(weight, ids) @ X
 
-    each(add_up, [part for part, _, _ in queries.parts(_SUM_ROWS)])
+    each(add_up, [ids for ids, _, _ in queries.parts(_SUM_ROWS)])
     return out
 
 
@@ -337,9 +337,9 @@ def _sparse_products(X, targets, weight, means, codes):
     step = max(CACHE_CELLS // len(lost), 1)
     for start in range(0, X.shape[0], step):
         pick = slice(start, start + step)
-        part = columns[pick].toarray() - means[codes[pick]][:, lost]
-        scaled = part * weight[pick, None]
-        among += part.T @ scaled
+        centered = columns[pick].toarray() - means[codes[pick]][:, lost]
+        scaled = centered * weight[pick, None]
+        among += centered.T @ scaled
         moment[lost] += scaled.T @ targets[pick]
         gram[:, lost] += X[pick].T @ scaled
     gram[lost] = gram[:, lost].T
@@ -383,36 +383,36 @@ class _Total:
         chunk = self.X[pick]
         # Squares that overflow or underflow in single precision may not do so in double precision.
         for dtype in (self.X.dtype, np.dtype(float)):
-            part, shift = self._part(pick, chunk.astype(dtype, copy=False))
+            Z, shift = self._centered(pick, chunk.astype(dtype, copy=False))
             with np.errstate(over="ignore", invalid="ignore"):
-                products = part.T @ part
+                products = Z.T @ Z
             squares = products.diagonal()
             small = np.flatnonzero(squares[: len(self.squares)] < _least_squares_of(dtype))
-            small = small[part[:, small].any(axis=0)]
+            small = small[Z[:, small].any(axis=0)]
             if np.isfinite(squares).all() and not len(small):
                 break
         return products.astype(float, copy=False), shift, small
 
-    def _part(self, pick, chunk):
+    def _centered(self, pick, chunk):
         """Return the rows of Z of a chunk, and their shift."""
         d = chunk.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
             shift, columns, root = self.prepare(pick, chunk)
-            part = self._buffer()[: len(chunk)].astype(chunk.dtype, copy=False)
-            np.subtract(chunk, shift, out=part[:, :d])
-            part[:, d:] = columns
+            Z = self._buffer()[: len(chunk)].astype(chunk.dtype, copy=False)
+            np.subtract(chunk, shift, out=Z[:, :d])
+            Z[:, d:] = columns
             if root is not None:
-                part *= root[:, None].astype(chunk.dtype)
-        return part, shift
+                Z *= root[:, None].astype(chunk.dtype)
+        return Z, shift
 
     def _buffer(self):
         if not hasattr(self._of_thread, "buffer"):
             self._of_thread.buffer = np.empty(self.shape, dtype=self.X.dtype)
         return self._of_thread.buffer
 
-    def add(self, found):
+    def add(self, result):
         """Add the result of `products_of` for the next chunk."""
-        products, shift, small = found
+        products, shift, small = result
         squares = products.diagonal()
         self.squares += squares[: len(self.squares)]
         self.nonzero[small] = True

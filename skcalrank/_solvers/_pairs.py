@@ -7,7 +7,6 @@ query, so that memory is bounded for any number of pairs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 
 import numpy as np
 from sklearn.linear_model import Ridge
@@ -38,18 +37,7 @@ PAIR_FEATURES = {"bilinear": None, "concat": _concat, "difference": _difference}
 
 
 def fit_pairs(
-    X,
-    queries,
-    values: Values,
-    features,
-    regressor,
-    *,
-    alpha,
-    diagonal,
-    weight,
-    verbose=0,
-    tol=1e-10,
-    max_iter=300,
+    X, queries, values: Values, features, regressor, *, alpha, diagonal, weight, **solver
 ):
     """Regress the targets of all ordered pairs of documents of each query.
 
@@ -67,27 +55,10 @@ def fit_pairs(
                 f"with penalty alpha, got {regressor!r}. Set pair_features to 'concat', "
                 "'difference' or a callable to use it."
             )
-        pairs = {"diagonal": diagonal, "weight": weight}
-        solver = {"tol": tol, "max_iter": max_iter, "verbose": verbose}
-        return BilinearModel(*fit_bilinear(X, queries, values, alpha, **pairs, **solver))
+        return fit_bilinear(X, queries, values, alpha, diagonal=diagonal, weight=weight, **solver)
     function = features if callable(features) else PAIR_FEATURES[features]
     model = PairRegression(Ridge(alpha=alpha) if regressor is None else regressor, function)
     return model.fit(X, queries, values, diagonal, weight)
-
-
-class BilinearModel:
-    """A fitted bilinear model of pair targets, ``u_ij = x_i' W x_j``."""
-
-    def __init__(self, coef, n_iter, residual):
-        self.coef_ = coef
-        self.n_iter_ = n_iter
-        self.residual_ = residual
-
-    def matrices(self, X, queries: Queries) -> Iterator[np.ndarray]:
-        """Yield the (r, r) matrix of predictions for each query; X is in grouped order."""
-        for start, stop in pairwise(queries.ptr):
-            part = X[start:stop]
-            yield part @ self.coef_ @ part.T
 
 
 class PairRegression:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,72 +18,44 @@ from ..data import CutQueriesWarning, Ints, NotAMeanWarning, warn
 
 # Names of the parameter for the loss, in scikit-learn and in libraries of boosted trees.
 _LOSSES = ("loss", "criterion", "objective", "loss_function", "application", "app")
-# Losses whose minimizer is not the conditional mean, in lower case without separators.
-_NOT_MEANS = {
-    "absoluteerror",
-    "quantile",
-    "huber",
-    "epsiloninsensitive",
-    "squaredepsiloninsensitive",
-    "regressionl1",
-    "l1",
-    "loglinquantile",
-    "mae",
-    "mape",
-    "meanabsoluteerror",
-    "meanabsolutepercentageerror",
-    "fair",
-    "lq",
-    "expectile",
-    "logcosh",
-    "regabsoluteerror",
-    "regquantileerror",
-    "regpseudohubererror",
-    "regsquaredlogerror",
-    "multiquantile",
-}
-_NOT_MEAN_CLASSES = {
-    "HuberRegressor",
-    "LinearSVR",
-    "NuSVR",
-    "PassiveAggressiveRegressor",
-    "QuantileRegressor",
-    "RANSACRegressor",
-    "SVR",
-    "TheilSenRegressor",
-}
-# Affine transformers of targets, which preserve means.
-_LINEAR = {"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"}
-# Losses that require non-negative targets.
-_NON_NEGATIVE = {"poisson", "gamma", "tweedie", "count", "reggamma", "regtweedie"}
+# Losses whose minimizer is not the conditional mean, and losses that require non-negative targets,
+# in lower case without separators.
+_NOT_MEANS = re.compile(
+    r"(mean|reg)?absolute(percentage)?error|mae|mape|(regression)?l1|(loglin|multi)?quantile"
+    r"|regquantileerror|expectile|huber|regpseudohubererror|fair|lq|logcosh|regsquaredlogerror"
+    r"|(squared)?epsiloninsensitive"
+)
+_NON_NEGATIVE = re.compile(r"(reg)?(gamma|tweedie)|poisson|count")
+# Classes of regressors that never estimate the mean, and transformers that preserve means.
+_NOT_MEAN_CLASSES = re.compile(
+    r"(Huber|PassiveAggressive|Quantile|RANSAC|TheilSen)Regressor|(Linear|Nu)?SVR"
+)
+_AFFINE = re.compile(r"(Standard|MinMax|MaxAbs|Robust)Scaler")
 # Names of the parameter for the inner regressor of a search or an ensemble.
 _HOLDERS = ("estimator", "regressor", "base_estimator", "final_estimator")
 
 
-def why_not_a_mean(regressor: Any) -> str | None:
-    """Return a description of the part of a regressor that does not estimate means, or None."""
-    for inner in _inside(regressor):
-        name = type(inner).__name__
-        if name in _NOT_MEAN_CLASSES:
-            return name
-        for parameter in _LOSSES:
-            loss = getattr(inner, parameter, None)
-            if isinstance(loss, str) and _plain(loss) in _NOT_MEANS:
-                return f"{name}({parameter}={loss!r})"
-        if (
-            isinstance(inner, TransformedTargetRegressor)
-            and (part := _not_affine(inner)) is not None
-        ):
-            return f"{name} with {part!r}"
+def _not_a_mean(regressor: Any) -> str | None:
+    """Return what keeps a regressor, apart from those inside it, from estimating means, or None."""
+    name = type(regressor).__name__
+    if _NOT_MEAN_CLASSES.fullmatch(name):
+        return name
+    for parameter, loss in _losses(regressor):
+        if _NOT_MEANS.fullmatch(_plain(loss)):
+            return f"{name}({parameter}={loss!r})"
+    if isinstance(regressor, TransformedTargetRegressor):
+        func, transformer = regressor.func, regressor.transformer
+        if func is not None and np.ptp(np.diff(func(np.arange(1.0, 4.0)[:, None]), axis=0)) > 1e-9:
+            return f"{name} with {func!r}"
+        if transformer is not None and not _AFFINE.fullmatch(type(transformer).__name__):
+            return f"{name} with {transformer!r}"
     return None
 
 
-def _not_affine(regressor: TransformedTargetRegressor) -> Any:
-    """Return the transformation of targets if it is not affine, so that means change, or None."""
-    func, transformer = regressor.func, regressor.transformer
-    if func is not None and np.ptp(np.diff(func(np.arange(1.0, 4.0)[:, None]), axis=0)) > 1e-9:
-        return func
-    return None if type(transformer).__name__ in {"NoneType", *_LINEAR} else transformer
+def _losses(regressor: Any) -> Iterator[tuple[str, str]]:
+    """Yield the parameters of a regressor that name a loss, and the loss."""
+    losses = ((name, getattr(regressor, name, None)) for name in _LOSSES)
+    return ((name, loss) for name, loss in losses if isinstance(loss, str))
 
 
 def _plain(loss: str) -> str:
@@ -96,11 +69,10 @@ def _inside(regressor: Any) -> Iterator[Any]:
     while isinstance(regressor, Pipeline):
         regressor = regressor.steps[-1][1]
     yield regressor
+    members = [getattr(regressor, name, None) for name in _HOLDERS]
     # If an ensemble has a final estimator, only this one determines what is estimated.
-    held = (getattr(regressor, name, None) for name in _HOLDERS)
-    members = [each for each in held if hasattr(each, "fit")]
     if "final_estimator" not in vars(regressor):
-        members += [each[1] for each in getattr(regressor, "estimators", None) or ()]
+        members += [pair[1] for pair in getattr(regressor, "estimators", None) or ()]
     for member in members:
         if hasattr(member, "fit"):
             yield from _inside(member)
@@ -110,14 +82,14 @@ def needs_non_negative(regressor: Any) -> bool:
     """Return whether a regressor refuses negative targets; None means Ridge, which does not."""
     return regressor is not None and any(
         get_tags(inner).target_tags.positive_only
-        or any(_plain(str(getattr(inner, name, ""))) in _NON_NEGATIVE for name in _LOSSES)
+        or any(_NON_NEGATIVE.fullmatch(_plain(loss)) for _, loss in _losses(inner))
         for inner in _inside(regressor)
     )
 
 
 def warn_unless_a_mean(regressor: Any) -> None:
     """Warn if a regressor does not estimate the conditional mean of its targets."""
-    culprit = why_not_a_mean(regressor)
+    culprit = next(filter(None, map(_not_a_mean, _inside(regressor))), None)
     if culprit is not None:
         warn(
             f"{culprit} does not estimate the conditional mean of its targets, so that rankers "
@@ -133,7 +105,7 @@ def held_out_queries(regressor: Any, codes: Ints) -> tuple[Ints, Ints] | None:
     not accept rows held out by the caller, warn and return None.
     """
     shares = [(inner, _validation_share(inner, len(codes))) for inner in _inside(regressor)]
-    name, share = next(((type(e).__name__, s) for e, s in shares if s is not None), ("", None))
+    name, share = next(((type(r).__name__, s) for r, s in shares if s is not None), ("", None))
     if share is None:
         return None
     if _takes_validation_rows(regressor) and codes.max() > 0:
@@ -170,9 +142,9 @@ def fit_with_held_out(
     """Fit boosted trees on the rows `train`, with early stopping on the rows `held_out`."""
     arrays = {"X": X, "y": targets, "sample_weight": weight}
     arrays = {name: values for name, values in arrays.items() if values is not None}
-    given = {name: _safe_indexing(values, train) for name, values in arrays.items()}
-    given |= {f"{name}_val": _safe_indexing(values, held_out) for name, values in arrays.items()}
+    params = {name: _safe_indexing(values, train) for name, values in arrays.items()}
+    params |= {f"{name}_val": _safe_indexing(values, held_out) for name, values in arrays.items()}
     # "auto" would depend on the number of training rows only.
-    asked = regressor.early_stopping
-    regressor.set_params(early_stopping=True).fit(**given)
-    return regressor.set_params(early_stopping=asked)
+    early_stopping = regressor.early_stopping
+    regressor.set_params(early_stopping=True).fit(**params)
+    return regressor.set_params(early_stopping=early_stopping)

@@ -33,9 +33,9 @@ def materialised(problem, alpha):
 def test_bilinear_is_ridge_on_kronecker_features(qid, diagonal, weighted, alpha, rng):
     problem = Problem(qid, rng, weighted=weighted, diagonal=diagonal)
     fit = problem.fit_bilinear(alpha)
-    np.testing.assert_allclose(fit.coef, materialised(problem, alpha), rtol=1e-6, atol=1e-9)
-    assert fit.residual <= 1e-12
-    assert 1 <= fit.n_iter <= 100
+    np.testing.assert_allclose(fit.coef_, materialised(problem, alpha), rtol=1e-6, atol=1e-9)
+    assert fit.residual_ <= 1e-12
+    assert 1 <= fit.n_iter_ <= 100
 
 
 @every_qid
@@ -52,7 +52,7 @@ def test_default_tolerance_is_enough_for_six_digits(qid, diagonal, rng):
 def test_bilinear_of_single_precision(diagonal, weighted, rng):
     problem = Problem(QID["ragged"], rng, weighted=weighted, diagonal=diagonal)
     problem.X = problem.X.astype(np.float32)
-    coef = problem.fit_bilinear(1.0).coef
+    coef = problem.fit_bilinear(1.0).coef_
     assert coef.dtype == np.float64
     np.testing.assert_allclose(coef, materialised(problem, 1.0), rtol=1e-5, atol=1e-6)
 
@@ -63,7 +63,7 @@ def test_features_of_any_scale(scales, diagonal, rng):
     problem = Problem(QID["ragged"], rng, diagonal=diagonal)
     problem.X = problem.X * scales
     expected, fit = materialised(problem, 0.1), problem.fit_bilinear(0.1)
-    np.testing.assert_allclose(fit.coef, expected, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(fit.coef_, expected, rtol=1e-5, atol=1e-9)
 
 
 @diagonal_or_not
@@ -86,32 +86,32 @@ def test_gram_matrices_kept_or_made_again(diagonal, weighted, block, monkeypatch
     monkeypatch.setattr("skcalrank._solvers._bilinear._BLOCK_CELLS", block)
     for kept in (100_000_000, 0):
         monkeypatch.setattr("skcalrank._solvers._bilinear.KEPT_CELLS", kept)
-        np.testing.assert_allclose(problem.fit_bilinear().coef, expected.coef, rtol=1e-9)
+        np.testing.assert_allclose(problem.fit_bilinear().coef_, expected.coef_, rtol=1e-9)
 
 
 def test_bilinear_that_does_not_converge_says_so(rng):
     problem = Problem(QID["ragged"], rng, n_features=6)
     with pytest.warns(ConvergenceWarning, match=r"stopped after 1 iterations.*above tol=1.0e-12"):
         fit = problem.fit_bilinear(1e-3, max_iter=1)
-    assert fit.n_iter == 1
-    assert fit.residual > 1e-12
+    assert fit.n_iter_ == 1
+    assert fit.residual_ > 1e-12
 
 
 def test_bilinear_of_nothing_is_zero(rng):
     problem = Problem(QID["ragged"], rng)
     problem.table[:] = 0.0
     fit = problem.fit_bilinear()
-    assert (fit.coef == 0).all()
-    assert fit.n_iter == 0
-    assert fit.residual == 0
+    assert (fit.coef_ == 0).all()
+    assert fit.n_iter_ == 0
+    assert fit.residual_ == 0
     alone = Problem(np.arange(5), rng, diagonal=False)
-    assert (alone.fit_bilinear().coef == 0).all()
+    assert (alone.fit_bilinear().coef_ == 0).all()
 
 
 def test_bilinear_tells_its_iterations(capsys, rng):
     fit = Problem(QID["ragged"], rng).fit_bilinear(verbose=2)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == fit.n_iter
+    assert len(lines) == fit.n_iter_
     assert lines[0].startswith("bilinear fit: iteration 1, relative residual")
 
 

@@ -199,11 +199,11 @@ def test_weight_zero_leaves_the_pairs_of_a_document_out(diagonal, rng):
     problem = Problem(QID["one query"], rng, weighted=True, diagonal=diagonal)
     problem.weight[:] = 1.0
     problem.weight[4:] = 0.0
-    coefs = [problem.fit_bilinear(0.1).coef, problem.fit("concat", Ridge(0.1)).regressor.coef_]
+    coefs = [problem.fit_bilinear(0.1).coef_, problem.fit("concat", Ridge(0.1)).regressor.coef_]
     scale = 15 / 4  # over the mean weight
     small = Problem(np.zeros(4, dtype=int), rng, diagonal=diagonal)
     small.X, small.table = problem.X[:4], problem.table[:4, :4]
-    np.testing.assert_allclose(coefs[0], small.fit_bilinear(0.1 / scale).coef, rtol=1e-6)
+    np.testing.assert_allclose(coefs[0], small.fit_bilinear(0.1 / scale).coef_, rtol=1e-6)
     expected = small.fit("concat", Ridge(0.1 / scale)).regressor.coef_
     np.testing.assert_allclose(coefs[1], expected, rtol=1e-6)
 

@@ -58,7 +58,7 @@ def test_a_bilinear_fit_without_any_curvature_ends_at_zero():
         fit = fit_bilinear(
             np.ones((2, 1)), Queries.equal(1, 2), lambda i, j: 1.0 * (i != j), 0.0, **problem
         )
-    assert fit.coef == 0
+    assert fit.coef_ == 0
 
 
 def test_a_bilinear_fit_is_done_at_its_tolerance(rng):
@@ -67,5 +67,5 @@ def test_a_bilinear_fit_is_done_at_its_tolerance(rng):
     fixed = {"diagonal": True, "weight": None}
     with pytest.warns(ConvergenceWarning):
         first = fit_bilinear(*problem, **fixed, tol=1e-12, max_iter=2)
-    again = fit_bilinear(*problem, **fixed, tol=first.residual, max_iter=9)
-    assert again.n_iter == 2
+    again = fit_bilinear(*problem, **fixed, tol=first.residual_, max_iter=9)
+    assert again.n_iter_ == 2

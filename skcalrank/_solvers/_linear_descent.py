@@ -131,7 +131,7 @@ def fit_scorer(
     size = float(np.linalg.norm(steepest))
     if not _SMALLEST < size < np.inf:
         # The objective is so flat that one step of Newton's method solves the problem.
-        return _result(-(basis @ np.nan_to_num(steepest)), rows, n_outputs, 0, scale)
+        return _fitted(-(basis @ np.nan_to_num(steepest)), rows, n_outputs, 0, scale)
 
     def scaled(z):
         value, gradient = penalized(basis @ z.reshape(-1, shape[1]) * size)
@@ -139,8 +139,10 @@ def fit_scorer(
 
     first = np.zeros(shape)
     if start is not None:
-        first = _coordinates(basis, rows.stack(start, shape)) / size
-    found = minimize(
+        w = rows.stack(start, shape)
+        z = w / basis.diagonal()[:, None] if issparse(basis) else np.linalg.solve(basis, w)
+        first = z / size
+    result = minimize(
         scaled,
         first.ravel(),
         jac=True,
@@ -148,9 +150,9 @@ def fit_scorer(
         callback=_printer(scaled, size) if verbose else None,
         options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, **_OPTIONS},
     )
-    _warn_if_unfinished(found, tol)
-    best = basis @ found.x.reshape(-1, shape[1]) * size
-    return _result(best, rows, n_outputs, found.nit, scale)
+    _warn_if_unfinished(result, tol)
+    best = basis @ result.x.reshape(-1, shape[1]) * size
+    return _fitted(best, rows, n_outputs, result.nit, scale)
 
 
 def _value_and_gradient(objective, rows, w):
@@ -187,30 +189,21 @@ def penalty_scale(objective, units: Units, scores, back, shape):
     actual = expected = 0.0
     if 0.0 < furthest < np.inf:
         step /= furthest
-        slopes = [objective(each)[1] for each in (step.ravel(), flat.ravel())]
-        actual = (slopes[0] - slopes[1]) @ step.ravel()
+        actual = (objective(step.ravel())[1] - objective(flat.ravel())[1]) @ step.ravel()
         expected = float((units.weight @ np.square(step)).sum())
     curvature = actual / expected if expected > 0.0 and 0.0 < actual < np.inf else 2.0
     return np.where(squares > 0.0, curvature / 2.0 * squares, 1.0)
 
 
-def _warn_if_unfinished(found, tol):
+def _warn_if_unfinished(result, tol):
     """Warn if the solver stopped early, unless only rounding errors are left."""
-    if not found.success and not _is_rounding(found):
+    possible = np.sum(result.jac**2) / 2  # decrease of the objective
+    if not result.success and not possible < 1e3 * np.finfo(float).eps * abs(result.fun):
         warn(
-            f"L-BFGS stopped after {found.nit} iterations without reaching tol={tol:g}: "
-            f"increase max_iter, alpha or tol. ({_text(found.message)})",
+            f"L-BFGS stopped after {result.nit} iterations without reaching tol={tol:g}: "
+            f"increase max_iter, alpha or tol. ({result.message})",
             ConvergenceWarning,
         )
-
-
-def _is_rounding(found):
-    """Return whether the possible decrease of the objective is below its rounding errors."""
-    return np.sum(found.jac**2) / 2 < 1e3 * np.finfo(float).eps * abs(found.fun)
-
-
-def _text(message):
-    return message.decode() if isinstance(message, bytes) else message
 
 
 def _printer(scaled, size):
@@ -224,13 +217,7 @@ def _printer(scaled, size):
     return tell
 
 
-def _coordinates(basis, w):
-    if issparse(basis):
-        return w / basis.diagonal()[:, None]
-    return np.linalg.solve(basis, w)
-
-
-def _result(w, rows, n_outputs, n_iter, scale):
+def _fitted(w, rows, n_outputs, n_iter, scale):
     coef = w[: rows.d].T
     shift = -(coef @ rows.mean)
     intercept = shift + w[-1] if rows.fit_intercept else np.zeros(len(coef))
@@ -251,15 +238,20 @@ class _Rows:
         self.X, self.d, self.queries, self.fit_intercept = X, X.shape[1], queries, fit_intercept
         self.mean = np.zeros(self.d)
         self.gram = self._learn_gram()
-        diagonal = self.diagonal()
         # For features far from zero, scores would be differences of large numbers unless rows are
         # centered first.
-        far = (diagonal > 0) & (X.shape[0] * self.mean**2 > _FAR * diagonal)
+        squares = _diagonal(self.gram)
+        far = (squares > 0) & (X.shape[0] * self.mean**2 > _FAR * squares)
         self.is_far = bool(far.any()) and not issparse(X)
 
-    def diagonal(self):
-        """Return the sums of squares of the features, which are centered as in `gram`."""
-        return self.gram if self.gram.ndim == 1 else self.gram.diagonal()
+    def gram_with_intercept(self):
+        """Return the Gram matrix, or its diagonal, with a constant feature appended if needed."""
+        if not self.fit_intercept:
+            return self.gram
+        out = np.zeros([size + 1 for size in self.gram.shape])
+        out[(np.s_[:-1],) * out.ndim] = self.gram
+        out[(-1,) * out.ndim] = self.X.shape[0]
+        return out
 
     def _chunks(self):
         """Return slices of rows, which are shorter if chunks must be copied."""
@@ -267,8 +259,8 @@ class _Rows:
         step = max(1, (CACHE_CELLS if copied else PART_CELLS // 4) // self.d)
         return [slice(start, start + step) for start in range(0, self.X.shape[0], step)]
 
-    def _chunk(self, part):
-        chunk = self.X[part].astype(float, copy=False)
+    def _chunk(self, rows):
+        chunk = self.X[rows].astype(float, copy=False)
         return chunk - self.mean if self.is_far else chunk
 
     def scores(self, w):
@@ -279,8 +271,8 @@ class _Rows:
         else:
             out = np.empty((self.X.shape[0], coef.shape[1]))
 
-            def multiply(part):
-                out[part] = self._chunk(part) @ coef
+            def multiply(rows):
+                out[rows] = self._chunk(rows) @ coef
 
             each(multiply, self._chunks())
         if not self.fit_intercept:
@@ -294,11 +286,11 @@ class _Rows:
             out[: self.d] = self.X.T @ slope
         else:
             products = out[: self.d]
-
-            def add(product):
-                np.add(products, product, out=products)
-
-            each(lambda part: self._chunk(part).T @ slope[part], self._chunks(), add)
+            each(
+                lambda rows: self._chunk(rows).T @ slope[rows],
+                self._chunks(),
+                lambda product: np.add(products, product, out=products),
+            )
         if self.fit_intercept:
             total = slope.sum(axis=0)
             if not self.is_far:
@@ -339,7 +331,7 @@ def _basis(rows, curvature, penalty):
 
     The Hessian is approximated by a multiple of the Gram matrix, plus the Hessian of the penalty.
     """
-    full = curvature * _with_intercept(rows)
+    full = curvature * rows.gram_with_intercept()
     added = np.append(2.0 * penalty, [0.0] * rows.fit_intercept)
     if full.ndim == 1:
         return diags(_inverse_root(full + added))
@@ -350,17 +342,8 @@ def _basis(rows, curvature, penalty):
     return scale[:, None] * vectors * _inverse_root(values)
 
 
-def _with_intercept(rows):
-    """Return the Gram matrix, or its diagonal, with a constant feature appended if needed."""
-    gram, n = rows.gram, rows.X.shape[0]
-    if not rows.fit_intercept:
-        return gram
-    if gram.ndim == 1:
-        return np.append(gram, n)
-    out = np.zeros((rows.d + 1,) * 2)
-    out[:-1, :-1] = gram
-    out[-1, -1] = n
-    return out
+def _diagonal(gram):
+    return gram if gram.ndim == 1 else gram.diagonal()
 
 
 def _inverse_root(values):
@@ -375,9 +358,8 @@ def _curvature(rows, objective, at_zero):
     Both are measured over a step along the scaled negative gradient that changes no score by more
     than 1.
     """
-    gram = _with_intercept(rows)
-    diagonal = gram if gram.ndim == 1 else gram.diagonal()
-    direction = safe_divide(-at_zero.T, np.maximum(diagonal, 0.0)).T
+    gram = rows.gram_with_intercept()
+    direction = safe_divide(-at_zero.T, np.maximum(_diagonal(gram), 0.0)).T
     step = rows.scores(direction).ravel()
     furthest = np.abs(step).max()
     if not 0.0 < furthest < np.inf:
