@@ -83,10 +83,10 @@ class Additive(NamedTuple):
 
     def feature(self) -> str | None:
         """Return the only feature of the sum; None of other sums."""
-        found = {value.feature for value in self.slopes}
-        found |= {hinge.value.feature for hinge in self.hinges} | set(self.missing)
-        found |= {category.feature for category in self.categories}
-        return found.pop() if len(found) == 1 and not self.trees else None
+        features = {value.feature for value in self.slopes}
+        features |= {hinge.value.feature for hinge in self.hinges} | set(self.missing)
+        features |= {category.feature for category in self.categories}
+        return features.pop() if len(features) == 1 and not self.trees else None
 
     def filled(self, feature: str, value: Any) -> Additive:
         """Return the sum with a value where the feature has none, unless it has one there."""
@@ -115,28 +115,28 @@ class Additive(NamedTuple):
         [(value, slope)] = self.slopes.items()
         if value.log or slope != 1:
             return None
-        missing = {each: float(signed_log1p(fill)) for each, fill in self.missing.items()}
+        missing = {name: float(signed_log1p(fill)) for name, fill in self.missing.items()}
         return Additive(0.0, {Value(value.feature, True): 1.0}, {}, missing=missing)
 
     def hinge(self, start: float, end: float) -> Additive | None:
         """Return a hinge of the sum; None where it is not a sum of this kind."""
-        found = self.line()
-        if found is None:
+        line = self.line()
+        if line is None:
             return None
-        value, slope = found
-        ends = [(each - self.constant) / slope for each in (start, end)]
+        value, slope = line
+        ends = [(place - self.constant) / slope for place in (start, end)]
         heights = {
-            each: (self.constant + fill - start) / (end - start)
-            for each, fill in self.missing.items()
+            name: (self.constant + fill - start) / (end - start)
+            for name, fill in self.missing.items()
         }
-        missing = {each: min(max(height, 0.0), 1.0) for each, height in heights.items()}
+        missing = {name: min(max(height, 0.0), 1.0) for name, height in heights.items()}
         if slope > 0:
             return Additive(0.0, {}, {Hinge(value, *ends): 1.0}, missing=missing)
-        missing = {each: height - 1.0 for each, height in missing.items()}
+        missing = {name: height - 1.0 for name, height in missing.items()}
         return Additive(1.0, {}, {Hinge(value, *ends[::-1]): -1.0}, missing=missing)
 
 
-def combined(parts: Iterable[tuple[float, Additive]], constant: float = 0.0) -> Additive:
+def combined(summands: Iterable[tuple[float, Additive]], constant: float = 0.0) -> Additive:
     """Return a constant plus numbers times sums."""
     slopes: dict[Value, float] = {}
     hinges: dict[Hinge, float] = {}
@@ -144,18 +144,18 @@ def combined(parts: Iterable[tuple[float, Additive]], constant: float = 0.0) -> 
     missing: dict[str, float] = {}
     terms: Any = (slopes, hinges, categories, missing)
     trees: list[tuple[float, Any]] = []
-    for weight, part in parts:
-        constant += weight * part.constant
-        for sums, added in zip(terms, part.terms()):
+    for weight, score in summands:
+        constant += weight * score.constant
+        for sums, added in zip(terms, score.terms()):
             for term, number in added.items():
                 sums[term] = sums.get(term, 0.0) + weight * number
-        trees += [(weight * height, tree) for height, tree in part.trees]
+        trees += [(weight * height, tree) for height, tree in score.trees]
     return Additive(float(constant), slopes, hinges, categories, missing, tuple(trees))
 
 
 def check_finite(score: Additive) -> None:
     """Raise for numbers that no format can hold."""
-    numbers = [score.constant, *chain.from_iterable(each.values() for each in score.terms())]
+    numbers = [score.constant, *chain.from_iterable(terms.values() for terms in score.terms())]
     numbers += [end for hinge in score.hinges for end in (hinge.start, hinge.end)]
     if not all(map(math.isfinite, numbers)):
         raise ValueError(

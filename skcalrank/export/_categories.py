@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,12 +27,12 @@ def filled(step: SimpleImputer, columns: list[Additive]) -> list[Additive]:
             _refuse_unfilled(feature)
     flagged = [] if step.indicator_ is None else step.indicator_.features_
     keeps_all = len(step.get_feature_names_out()) == len(columns) + len(flagged)
-    found = [
+    filled_in = [
         column.filled(feature, value)
         for column, feature, value in zip(columns, features, step.statistics_)
         if keeps_all or not is_missing(value)
     ]
-    return found + [Additive(0.0, {}, {}, {}, {features[number]: 1.0}) for number in flagged]
+    return filled_in + [Additive(0.0, {}, {}, {}, {features[number]: 1.0}) for number in flagged]
 
 
 def _refuse_unfilled(feature) -> NoReturn:
@@ -55,39 +56,44 @@ def _only_feature(column: Additive) -> str:
 def indicators(step: OneHotEncoder, columns: list[Additive]) -> list[Additive]:
     """Return the columns that a OneHotEncoder makes of given ones."""
     nothing = [None] * len(columns)
-    infrequent = getattr(step, "infrequent_categories_", None) or nothing
-    drop = nothing if step.drop_idx_ is None else step.drop_idx_
-    found = []
-    for column, known, rare, number in zip(columns, step.categories_, infrequent, drop):
-        dropped = [] if number is None else [known[number]]
-        found += _of_feature(step, column, known, [] if rare is None else list(rare), dropped)
-    return found
+    rare = getattr(step, "infrequent_categories_", None) or nothing
+    dropped = nothing if step.drop_idx_ is None else step.drop_idx_
+    features = zip(columns, step.categories_, rare, dropped)
+    return [column for feature in features for column in _of_feature(step, *feature)]
 
 
 def _of_feature(step, column, known, rare, dropped) -> list[Additive]:
     """Return the columns of one feature, one for each group of categories that is not dropped."""
-    feature = _encoded_feature(column)
-    groups = [[each] for each in known if not _holds(rare, each)] + ([rare] if rare else [])
+    feature, rare = _encoded_feature(column), [] if rare is None else list(rare)
+    groups = [[c] for c in known if not _holds(rare, c)] + ([rare] if rare else [])
     _check_missing(feature, groups)
-    if feature in column.missing and any(_holds(group, None) for group in groups):
+    if feature in column.missing and _group_of(None, groups) is not None:
         _refuse_unfilled(feature)
+    takes_unseen = rare and step.handle_unknown in ("infrequent_if_exist", "warn")
+    of_unseen = len(groups) - 1 if takes_unseen else None
     # A missing value that no step filled is a category, or a value that was not seen in fit.
-    fill = column.missing.get(feature, np.nan)
-    unseen = rare if step.handle_unknown in ("infrequent_if_exist", "warn") else []
-    place = next((group for group in groups if _holds(group, fill)), unseen)
-    refused = step.handle_unknown == "error" and not place
-    kept = [group for group in groups if not any(_holds(group, each) for each in dropped)]
-    found = []
-    for group in kept:
+    of_missing = _group_of(column.missing.get(feature, np.nan), groups, of_unseen)
+    refused = step.handle_unknown == "error" and of_missing is None
+    out = []
+    for number, group in enumerate(groups):
+        if dropped is not None and _holds(group, known[dropped]):
+            continue
         # Values not seen in fit are in a group that is all but the others.
-        rest = group is unseen
-        listed = [c for each in groups if (each is group) != rest for c in each]
+        unseen = float(number == of_unseen)
+        listed = groups[:number] if unseen else [group]
         terms = {
-            Category(feature, plain(c)): -1.0 if rest else 1.0 for c in listed if not is_missing(c)
+            Category(feature, plain(c)): 1.0 - 2 * unseen
+            for c in chain(*listed)
+            if not is_missing(c)
         }
-        missing = {} if refused else {feature: float(group is place) - rest}
-        found.append(Additive(float(rest), {}, {}, terms, missing))
-    return found
+        missing = {} if refused else {feature: float(number == of_missing) - unseen}
+        out.append(Additive(unseen, {}, {}, terms, missing))
+    return out
+
+
+def _group_of(value, groups, otherwise=None):
+    """Return the number of the group of categories that holds a value."""
+    return next((n for n, group in enumerate(groups) if _holds(group, value)), otherwise)
 
 
 def _encoded_feature(column: Additive) -> str:
@@ -101,7 +107,7 @@ def _encoded_feature(column: Additive) -> str:
 
 
 def _check_missing(feature, groups) -> None:
-    if sum(is_missing(each) for group in groups for each in group) > 1:
+    if sum(map(is_missing, chain(*groups))) > 1:
         raise ValueError(
             f"{feature} has both None and NaN among its categories, and no format tells them "
             "apart: replace one by the other before fit."
@@ -111,16 +117,16 @@ def _check_missing(feature, groups) -> None:
 def _holds(group: Sequence[Any], value: Any) -> bool:
     """Return whether a value is among others; missing values are all the same."""
     if is_missing(value):
-        return any(is_missing(each) for each in group)
-    return any(not is_missing(each) and each == value for each in group)
+        return any(map(is_missing, group))
+    return any(not is_missing(category) and category == value for category in group)
 
 
 def plain(value: Any) -> Any:
     """Return a category as JSON and SQL have it: a text, a truth value or a number."""
-    found = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(found, (str, bool, int, float)):
+    category = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(category, (str, bool, int, float)):
         raise ValueError(
             f"Categories must be text, truth values or numbers to be exported, got {value!r}: "
             "convert them before fit."
         )
-    return found
+    return category

@@ -23,18 +23,18 @@ from sklearn.preprocessing import (
 
 from ..data import is_missing
 from ..preprocessing import QuantileHinges, signed_log1p
-from ..rankers import is_ranker
 from ._additive import Additive, Value, check_finite, combined
 from ._categories import filled, indicators, plain
-from ._reasons import (
-    check_exportable,
-    is_stack,
-    members_of,
+from ._score_tree import (
+    Linear,
+    Score,
+    Steps,
+    Sum,
+    Trees,
     names_of_features,
-    part_of,
     refuse_queries,
+    score_tree,
     steps_of,
-    unwrapped,
 )
 from ._trees import Kinds, ensemble_of, splits_of
 
@@ -51,33 +51,39 @@ _TOLERANCE = 1e-6
 
 def folded(model: Any, feature_names: Any = None) -> Additive:
     """Return the score of a fitted model as a function of its features."""
-    check_exportable(model)
-    names = names_of_features(model, feature_names)
-    score = _score(model, [Additive(0.0, {Value(name): 1.0}, {}) for name in names])
+    tree = score_tree(model)
+    return additive_score(tree, names_of_features(model, feature_names))
+
+
+def additive_score(tree: Score, names: list[str]) -> Additive:
+    """Return a score as a function of its features."""
+    score = _score(tree, [Additive(0.0, {Value(name): 1.0}, {}) for name in names])
     check_finite(score)
     return score
 
 
-def _score(model, columns) -> Additive:
-    """Return the score of a model of given columns."""
-    model = unwrapped(model)
-    if isinstance(model, Pipeline):
-        *before, last = steps_of(model)
-        for step in before:
+def _score(tree, columns) -> Additive:
+    """Return a score of given columns."""
+    if isinstance(tree, Steps):
+        for step in tree.transformers:
             columns = _columns(step, columns)
-        return _score(last, columns)
-    if is_stack(model):
-        return combined((weight, _score(each, columns)) for weight, each in members_of(model))
-    part = part_of(model) if is_ranker(model) else None
-    return _linear(model, columns) if part is None else _score(part, columns)
+        return _score(tree.score, columns)
+    if isinstance(tree, Sum):
+        return combined((weight, _score(term, columns)) for weight, term in tree.terms)
+    if isinstance(tree, Linear):
+        return _linear(tree.model, columns)
+    if isinstance(tree, Trees):
+        return _trees(tree, columns)
+    raise ValueError(
+        f"{type(tree.model).__name__} is not linear in its features (no coef_): {_OTHERWISE}, "
+        "and to_json and to_elasticsearch take the trees of BoostedRanker, "
+        "HistGradientBoostingRegressor, LightGBM and XGBoost."
+    )
 
 
 def _linear(model, columns) -> Additive:
     """Return the score of a model with coefficients."""
-    coef = getattr(model, "coef_", None)
-    if coef is None:
-        return _trees(model, columns)
-    coef = np.asarray(coef, dtype=float)
+    coef = np.asarray(model.coef_, dtype=float)
     if coef.size != len(columns):
         raise ValueError(
             f"{type(model).__name__} has {len(coef)} scores for each row, the label-ranking form, "
@@ -88,23 +94,17 @@ def _linear(model, columns) -> Additive:
     return combined(zip(coef.ravel().tolist(), columns), intercept)
 
 
-def _trees(model, columns) -> Additive:
+def _trees(tree: Trees, columns) -> Additive:
     """Return the score of boosted trees, and of the rankers that they begin at."""
-    found = ensemble_of(model)
-    if found is None:
-        raise ValueError(
-            f"{type(model).__name__} is not linear in its features (no coef_): {_OTHERWISE}, "
-            "and to_json and to_elasticsearch take the trees of BoostedRanker, "
-            "HistGradientBoostingRegressor, LightGBM and XGBoost."
-        )
-    split = {each.feature for each in splits_of(found.trees) if isinstance(each, Kinds)}
+    ensemble = ensemble_of(tree.model)
+    split = {s.feature for s in splits_of(ensemble.trees) if isinstance(s, Kinds)}
     names = {
-        feature: tuple(plain(name) for name in found.categories[feature] if not is_missing(name))
+        feature: tuple(plain(name) for name in ensemble.categories[feature] if not is_missing(name))
         for feature in split
     }
-    trees = tuple((1.0, _named(tree, columns, names)) for tree in found.trees)
-    starts = [(weight, _score(start, columns)) for weight, start in found.starts]
-    return combined([(1.0, Additive(found.constant, {}, {}, trees=trees)), *starts])
+    trees = tuple((1.0, _named(root, columns, names)) for root in ensemble.trees)
+    starts = [(weight, _score(start, columns)) for weight, start in tree.starts]
+    return combined([(1.0, Additive(ensemble.constant, {}, {}, trees=trees)), *starts])
 
 
 def _named(tree, columns, categories):
@@ -118,7 +118,8 @@ def _named(tree, columns, categories):
             "Boosted trees split columns that the steps before them make: fit the trees without "
             f"these steps, or {_OTHERWISE}."
         )
-    below, above = (_named(each, columns, categories) for each in (tree.below, tree.above))
+    below = _named(tree.below, columns, categories)
+    above = _named(tree.above, columns, categories)
     if isinstance(tree, Kinds):
         known = categories[tree.feature]
         tree = tree._replace(categories=[known[number] for number in tree.categories], known=known)
@@ -131,9 +132,9 @@ def _check_linear(model, coef, intercept):
     with warnings.catch_warnings():
         # A model that was fitted to a data frame warns of rows without names.
         warnings.simplefilter("ignore")
-        found = np.ravel(model.predict(points))
+        predicted = np.ravel(model.predict(points))
     expected = points @ coef + intercept
-    if not np.allclose(found, expected, rtol=0.0, atol=_TOLERANCE * np.abs(expected).max()):
+    if not np.allclose(predicted, expected, rtol=0.0, atol=_TOLERANCE * np.abs(expected).max()):
         raise ValueError(
             f"{type(model).__name__} predicts a function of a sum that is linear in the features: "
             f"{_OTHERWISE}."
@@ -156,8 +157,8 @@ def _columns(step, columns) -> list[Additive]:
 
 def _of_parts(step, columns):
     """Return the columns of a pipeline of transformers."""
-    for part in steps_of(step):
-        columns = _columns(part, columns)
+    for transformer in steps_of(step):
+        columns = _columns(transformer, columns)
     return columns
 
 
@@ -165,8 +166,7 @@ def _beside(step, columns):
     """Return the columns of a FeatureUnion."""
     if step.transformer_weights:
         raise ValueError("FeatureUnion has transformer_weights: scale the columns in its parts.")
-    parts = [part for _, part in step.transformer_list if part != "drop"]
-    return [c for part in parts for c in _part_columns(part, columns)]
+    return [c for _, beside in step.transformer_list for c in _part_columns(beside, columns)]
 
 
 def _by_columns(step, columns):
@@ -175,14 +175,14 @@ def _by_columns(step, columns):
         raise ValueError(
             "ColumnTransformer has transformer_weights: scale the columns in its parts."
         )
-    found = []
     names = list(getattr(step, "feature_names_in_", range(len(columns))))
-    for _, part, chosen in step.transformers_:
-        if part != "drop":
-            numbers = _numbers(chosen, names)
-            # Parts without columns were not fitted.
-            found += _part_columns(part, [columns[n] for n in numbers]) if len(numbers) else []
-    return found
+    out = []
+    for _, transformer, chosen in step.transformers_:
+        if transformer != "drop":
+            picked = [columns[number] for number in _numbers(chosen, names)]
+            # Transformers without columns were not fitted.
+            out += _part_columns(transformer, picked) if picked else []
+    return out
 
 
 def _numbers(chosen, names):
@@ -195,12 +195,14 @@ def _numbers(chosen, names):
         chosen = slice(start, stop, chosen.step)
     if isinstance(chosen, slice) or np.asarray(chosen).dtype == bool:
         return np.arange(len(names))[chosen]
-    each = np.atleast_1d(np.asarray(chosen, dtype=object))
-    return [names.index(one) if isinstance(one, str) else int(one) for one in each]
+    chosen = np.atleast_1d(np.asarray(chosen, dtype=object))
+    return [names.index(column) if isinstance(column, str) else int(column) for column in chosen]
 
 
-def _part_columns(part, columns):
-    return columns if part == "passthrough" else _columns(part, columns)
+def _part_columns(transformer, columns):
+    if transformer == "drop":
+        return []
+    return columns if transformer == "passthrough" else _columns(transformer, columns)
 
 
 def _standard(step, columns):
@@ -227,13 +229,13 @@ def _min_max(step, columns):
 
 
 def _clipped(step, columns, low, high, ends):
-    hinges = [_hinge(step, column, *each) for column, *each in zip(columns, low, high)]
+    hinges = [_hinge(step, *column) for column in zip(columns, low, high)]
     return _affine(hinges, ends[1] - ends[0], ends[0])
 
 
 def _affine(columns, scale, shift):
-    each = np.broadcast_to(scale, len(columns)), np.broadcast_to(shift, len(columns))
-    return [column.affine(float(a), float(b)) for column, a, b in zip(columns, *each)]
+    scales, shifts = np.broadcast_to(scale, len(columns)), np.broadcast_to(shift, len(columns))
+    return [column.affine(float(a), float(b)) for column, a, b in zip(columns, scales, shifts)]
 
 
 def _hinges(step, columns):
@@ -242,23 +244,23 @@ def _hinges(step, columns):
 
 
 def _hinge(step, column, start, end) -> Additive:
-    found = column.hinge(float(start), float(end))
-    if found is None:
+    hinge = column.hinge(float(start), float(end))
+    if hinge is None:
         raise ValueError(
             f"{type(step).__name__} bends columns that are not straight lines of single features: "
             f"{_OTHERWISE}, or put it before the other steps."
         )
-    return found
+    return hinge
 
 
 def _splines(step, columns):
     """Return the columns of a SplineTransformer, curves that are straight between the knots."""
-    found = []
+    out = []
     for column, knots in zip(columns, knots_of(step)):
         pieces = [_hinge(step, column, *ends) for ends in pairwise(knots)]
         for number, rise in enumerate(rises_of(step, knots)):
-            found.append(combined(zip(rise.tolist(), pieces), float(number == 0)))
-    return found
+            out.append(combined(zip(rise.tolist(), pieces), float(number == 0)))
+    return out
 
 
 def knots_of(step: SplineTransformer) -> list[Any]:
@@ -269,13 +271,13 @@ def knots_of(step: SplineTransformer) -> list[Any]:
             "straight pieces between flat ends: set degree=1 and extrapolation='constant', or use "
             "QuantileHinges."
         )
-    found = [spline.t[1:-1] for spline in step.bsplines_]
-    if any((np.diff(knots) <= 0).any() for knots in found):
+    knots = [spline.t[1:-1] for spline in step.bsplines_]
+    if any((np.diff(of_feature) <= 0).any() for of_feature in knots):
         raise ValueError(
             "SplineTransformer has equal knots, as features with many equal values give: its "
             "curves jump there, and hinges do not. Use QuantileHinges, which keeps one of them."
         )
-    return found
+    return knots
 
 
 def rises_of(step: SplineTransformer, knots: Any) -> Any:

@@ -99,11 +99,11 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
 
 def _known_categories(trees) -> dict[str, dict[Any, None]]:
     """Return the categories of each feature that trees split by categories."""
-    found: dict[str, dict[Any, None]] = {}
+    known: dict[str, dict[Any, None]] = {}
     for split in splits_of(trees):
         if isinstance(split, Kinds):
-            found.setdefault(str(split.feature), {}).update(dict.fromkeys(split.known))
-    return found
+            known.setdefault(str(split.feature), {}).update(dict.fromkeys(split.known))
+    return known
 
 
 def _node(tree, known) -> dict[str, Any]:
@@ -172,15 +172,15 @@ def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
     for feature, weights in _by_feature(score.categories).items():
         terms.setdefault(feature, []).append(_cases(feature, weights, quote))
     features = dict.fromkeys([*terms, *score.missing])
-    parts = [_part(_name(f, quote), terms.get(f, []), score.missing.get(f)) for f in features]
-    return " + ".join([_number(score.constant), *parts])
+    summands = [_summand(_name(f, quote), terms.get(f, []), score.missing.get(f)) for f in features]
+    return " + ".join([_number(score.constant), *summands])
 
 
 def _by_feature(categories) -> dict[str, dict[Any, float]]:
-    found: dict[str, dict[Any, float]] = {}
+    weights: dict[str, dict[Any, float]] = {}
     for category, weight in categories.items():
-        found.setdefault(category.feature, {})[category.value] = weight
-    return found
+        weights.setdefault(category.feature, {})[category.value] = weight
+    return weights
 
 
 def _cases(feature, weights, quote) -> str:
@@ -192,12 +192,12 @@ def _cases(feature, weights, quote) -> str:
     return f"(CASE WHEN {column} IS NULL THEN NULL ELSE {cases} END)"
 
 
-def _part(column, terms, missing) -> str:
+def _summand(column, terms, missing) -> str:
     """Return what a column adds to the score."""
-    found = " + ".join(terms) or "0.0e0"
+    added = " + ".join(terms) or "0.0e0"
     if missing is None:
-        return found
-    return f"(CASE WHEN {column} IS NULL THEN {_number(missing)} ELSE {found} END)"
+        return added
+    return f"(CASE WHEN {column} IS NULL THEN {_number(missing)} ELSE {added} END)"
 
 
 def _literal(value, quote) -> str:
@@ -233,7 +233,7 @@ def _hinge(hinge, weight, value) -> str:
     start, end = _number(hinge.start), _number(hinge.end)
     rise = f"({value} - {start}) / {_number(hinge.end - hinge.start)}"
     # A comparison with NULL is not true, and the last branch is NULL then.
-    part = (
+    height = (
         f"CASE WHEN {value} <= {start} THEN 0.0e0 WHEN {value} >= {end} THEN 1.0e0 ELSE {rise} END"
     )
-    return f"{_number(weight)} * ({part})"
+    return f"{_number(weight)} * ({height})"

@@ -18,11 +18,8 @@ from ..preprocessing import QuantileHinges, signed_log1p
 from ..rankers import RANKERS, MultiLabelRanker, is_ranker
 from ..stacking import StackingRanker
 from ._folding import knots_of, rises_of
-from ._reasons import check_exportable, is_stack, members_of, part_of, unwrapped
-from ._trees import Ensemble, Split, ensemble_of, refuse_categories
-
-# The knots where pieces start, and those where they end.
-_NEIGHBORS = (slice(None, -1), slice(1, None))
+from ._score_tree import Score, Steps, Sum, Trees, score_tree, unwrapped
+from ._trees import Ensemble, Split, trees_of_numbers
 
 
 def to_onnx(ranker: Any, *, initial_types: Any = None, target_opset: Any = None) -> Any:
@@ -61,7 +58,8 @@ def to_onnx(ranker: Any, *, initial_types: Any = None, target_opset: Any = None)
     register_converters : Lets ``skl2onnx.to_onnx`` itself convert rankers.
     """
     skl2onnx = _required()
-    model = check_exportable(ranker)
+    score_tree(ranker)
+    model = unwrapped(ranker)
     register_converters()
     floats = skl2onnx.common.data_types.FloatTensorType
     if initial_types is None:
@@ -156,9 +154,8 @@ def _same_shape(operator):
 
 def _convert_ranker(scope, operator, container):
     ops, version = _ops(), container.target_opset
-    check_exportable(operator.raw_operator)
     rows = Rows(operator.inputs[0], operator.outputs[0].type.shape[1], version)
-    scores = _scores(operator.raw_operator, rows)
+    scores = _scores(score_tree(operator.raw_operator), rows)
     kept = ops.OnnxIdentity(scores, op_version=version, output_names=operator.outputs[:1])
     kept.add_to(scope, container)
 
@@ -188,42 +185,42 @@ def _dtype(X) -> Any:
     return np.float64 if type(X.type).__name__.startswith("Double") else np.float32
 
 
-def _scores(model, rows: Rows):
-    """Return the operator that computes the scores of a model."""
-    ops, model, version = _ops(), unwrapped(model), rows.version
-    if is_stack(model):
-        scores = [_weighted(*member, rows) for member in members_of(model)]
-        return scores[0] if len(scores) == 1 else ops.OnnxSum(*scores, op_version=version)
-    trees = ensemble_of(model)
-    if trees is not None:
-        refuse_categories(model, trees)
-        scores = [_of_trees(trees, rows), *(_weighted(*start, rows) for start in trees.starts)]
-        return scores[0] if len(scores) == 1 else ops.OnnxSum(*scores, op_version=version)
-    part = part_of(model) if is_ranker(model) else None
-    if part is not None:
-        return _scores(part, rows)
-    if is_ranker(model) or isinstance(model, GramRidge):
-        model = _linear(model)
-    elif isinstance(model, Pipeline):
+def _scores(score: Score, rows: Rows):
+    """Return the operator that computes a score."""
+    if isinstance(score, Sum):
+        return _sum([_weighted(*term, rows) for term in score.terms], rows)
+    if isinstance(score, Trees):
+        trees = _of_trees(trees_of_numbers(score.model), rows)
+        return _sum([trees, *(_weighted(*start, rows) for start in score.starts)], rows)
+    if isinstance(score, Steps):
         # skl2onnx knows this class, but none of its subclasses.
-        model = Pipeline(model.steps)
+        model = Pipeline(score.pipeline.steps)
+    elif is_ranker(score.model) or isinstance(score.model, GramRidge):
+        model = _linear(score.model)
+    else:
+        model = score.model
+    ops, version = _ops(), rows.version
     sub = import_module("skl2onnx.algebra.onnx_operator").OnnxSubEstimator
     shape = np.array([-1, rows.n_scores], dtype=np.int64)
     return ops.OnnxReshape(sub(model, rows.X, op_version=version), shape, op_version=version)
 
 
-def _weighted(weight, model, rows: Rows):
+def _sum(scores, rows: Rows):
+    return scores[0] if len(scores) == 1 else _ops().OnnxSum(*scores, op_version=rows.version)
+
+
+def _weighted(weight, score: Score, rows: Rows):
     factor = np.array([weight], _dtype(rows.X))
-    return _ops().OnnxMul(_scores(model, rows), factor, op_version=rows.version)
+    return _ops().OnnxMul(_scores(score, rows), factor, op_version=rows.version)
 
 
 def _linear(model) -> LinearRegression:
     """Return a regressor of scikit-learn with the coefficients of another."""
-    found = LinearRegression()
-    found.coef_ = np.asarray(model.coef_, dtype=float)
-    found.intercept_ = np.asarray(model.intercept_, dtype=float)
-    found.n_features_in_ = found.coef_.shape[-1]
-    return found
+    regressor = LinearRegression()
+    regressor.coef_ = np.asarray(model.coef_, dtype=float)
+    regressor.intercept_ = np.asarray(model.intercept_, dtype=float)
+    regressor.n_features_in_ = regressor.coef_.shape[-1]
+    return regressor
 
 
 def _of_trees(trees: Ensemble, rows: Rows):
@@ -281,11 +278,12 @@ def _convert_hinges(scope, operator, container):
 def _convert_splines(scope, operator, container):
     ops, step, version = _ops(), operator.raw_operator, container.target_opset
     X, knots = operator.inputs[0], knots_of(step)
-    features = np.repeat(np.arange(len(knots)), [len(each) - 1 for each in knots])
-    starts, ends = (np.concatenate([each[part] for each in knots]) for part in _NEIGHBORS)
+    features = np.repeat(np.arange(len(knots)), [len(of_feature) - 1 for of_feature in knots])
+    starts = np.concatenate([of_feature[:-1] for of_feature in knots])
+    ends = np.concatenate([of_feature[1:] for of_feature in knots])
     clip = _clipped(X, features, starts, ends, version)
-    rises = [rises_of(step, each) for each in knots]
-    first = np.concatenate([np.arange(len(each)) == 0 for each in rises]).astype(_dtype(X))
+    rises = [rises_of(step, of_feature) for of_feature in knots]
+    first = np.concatenate([np.arange(len(rise)) == 0 for rise in rises]).astype(_dtype(X))
     weights = block_diag(*(rise.T for rise in rises)).astype(_dtype(X))
     product = ops.OnnxMatMul(clip, weights, op_version=version)
     kept = ops.OnnxAdd(product, first, op_version=version, output_names=operator.outputs[:1])
@@ -307,5 +305,5 @@ def _convert_logs(scope, operator, container):
     size = ops.OnnxAdd(ops.OnnxAbs(X, op_version=version), one, op_version=version)
     logs = ops.OnnxLog(size, op_version=version)
     sign = ops.OnnxSign(X, op_version=version)
-    found = ops.OnnxMul(sign, logs, op_version=version, output_names=operator.outputs[:1])
-    found.add_to(scope, container)
+    signed = ops.OnnxMul(sign, logs, op_version=version, output_names=operator.outputs[:1])
+    signed.add_to(scope, container)

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from sklearn.pipeline import Pipeline
-
-from ._folding import folded
-from ._reasons import check_exportable, names_of_features, steps_of, unwrapped
-from ._trees import Split, Tree, trees_alone
+from ._folding import additive_score
+from ._score_tree import Score, Steps, Trees, names_of_features, score_tree, unwrapped
+from ._trees import Split, Tree, splits_of, trees_of_numbers
 
 
 def to_elasticsearch(
@@ -63,15 +61,15 @@ def to_elasticsearch(
     >>> body["model"]["model"]["type"]
     'model/linear'
     """
-    check_exportable(ranker)
+    score = score_tree(ranker)
     names = names_of_features(ranker, feature_names)
-    found = _trees_of(ranker)
-    if found is None:
-        kind, definition = "model/linear", _weights(ranker, names)
+    trees = _trees_of(score)
+    if trees is None:
+        kind, definition = "model/linear", _weights(score, names)
         used = set(definition)
     else:
-        kind, definition = "model/xgboost+json", [_tree(tree, names) for tree in found.trees]
-        used = {names[feature] for tree in found.trees for feature in _features(tree)}
+        kind, definition = "model/xgboost+json", [_tree(tree, names) for tree in trees]
+        used = {names[split.feature] for split in splits_of(trees)}
     if feature_set is not None and (unknown := used - set(feature_set)):
         raise ValueError(
             f"feature_set must hold every feature of the ranker, got none named "
@@ -106,21 +104,30 @@ def to_opensearch(
     return to_elasticsearch(ranker, name, feature_names=feature_names, feature_set=feature_set)
 
 
-def _trees_of(ranker):
-    """Return the trees of a ranker, or of a pipeline without other steps."""
-    model = unwrapped(ranker)
-    while isinstance(model, Pipeline):
-        *before, model = steps_of(model)
-        if before and trees_alone(model) is not None:
-            raise ValueError(
-                "Boosted trees split the columns that the steps before them make, and the plugin "
-                "has the features alone: fit the trees without these steps, or use to_onnx."
-            )
-    return trees_alone(model)
+def _trees_of(score: Score) -> list[Tree] | None:
+    """Return trees that split numbers and nothing else; None of other scores."""
+    transformers: list[Any] = []
+    while isinstance(score, Steps):
+        transformers += score.transformers
+        score = score.score
+    if not isinstance(score, Trees):
+        return None
+    trees, name = trees_of_numbers(score.model).trees, type(score.model).__name__
+    if score.starts:
+        raise ValueError(
+            f"{name} begins at the scores of a start, which are not trees: fit "
+            "with start=None, or use to_json or to_onnx."
+        )
+    if transformers:
+        raise ValueError(
+            "Boosted trees split the columns that the steps before them make, and the plugin has "
+            "the features alone: fit the trees without these steps, or use to_onnx."
+        )
+    return trees
 
 
-def _weights(ranker, names) -> dict[str, float]:
-    score = folded(ranker, names)
+def _weights(tree: Score, names: list[str]) -> dict[str, float]:
+    score = additive_score(tree, names)
     if score.trees:
         raise ValueError(
             "The ranker adds trees to other scores, and a model of the plugin holds one kind: "
@@ -155,20 +162,14 @@ def _check_plain(score) -> None:
         )
 
 
-def _features(tree: Tree):
-    if isinstance(tree, Split):
-        yield tree.feature
-        yield from _features(tree.below)
-        yield from _features(tree.above)
-
-
 def _tree(tree: Tree, names: list[str], numbers: Any = None, depth: int = 0) -> dict[str, Any]:
     """Return a tree as XGBoost writes it."""
     numbers = count() if numbers is None else numbers
     number = next(numbers)
     if not isinstance(tree, Split):
         return {"nodeid": number, "leaf": tree}
-    below, above = (_tree(each, names, numbers, depth + 1) for each in (tree.below, tree.above))
+    below = _tree(tree.below, names, numbers, depth + 1)
+    above = _tree(tree.above, names, numbers, depth + 1)
     return {
         "nodeid": number,
         "depth": depth,
@@ -209,7 +210,8 @@ def to_engine(ranker: Any) -> str:
     >>> len(to_engine(ranker)) > 100
     True
     """
-    model = unwrapped(check_exportable(ranker))
+    score_tree(ranker)
+    model = unwrapped(ranker)
     if not hasattr(model, "model_weights_"):
         raise ValueError(
             f"{type(model).__name__} holds no trees of a library: pass a BoostedRanker, or use "

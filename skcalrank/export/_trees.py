@@ -9,10 +9,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.pipeline import Pipeline
-
-from ..rankers import is_ranker
-from ._reasons import check_exportable, part_of, starts_of, unwrapped
 
 # Tolerance of the check that trees add up to the scores of the library, relative to the largest.
 _TOLERANCE = 1e-5
@@ -69,48 +65,42 @@ Tree: TypeAlias = "Split | Kinds | float"
 
 
 class Ensemble(NamedTuple):
-    """Trees whose leaves are summed, with a constant and the scores that they begin at.
+    """Trees whose leaves are summed, with a constant.
 
     Attributes
     ----------
     trees : list of Split, Kinds or float
     constant : float
-    n_features : int
-    starts : list of (float, ranker)
-        Rankers whose scores are added, and their weights.
     categories : dict of list
         Categories by the number of their feature.
     """
 
     trees: list[Tree]
     constant: float
-    n_features: int
-    starts: list[tuple[float, Any]]
     categories: dict[int, list[Any]]
 
 
-def ensemble_of(model: Any) -> Ensemble | None:
-    """Return the trees of a fitted ranker or regressor; None where it has none.
+def has_trees(model: Any) -> bool:
+    """Return whether a fitted ranker or regressor adds up boosted trees."""
+    return next(_boosters(model), None) is not None
+
+
+def ensemble_of(model: Any) -> Ensemble:
+    """Return the trees of a fitted ranker or regressor that has some.
 
     Raises
     ------
     ValueError
         If the trees cannot be written as splits of numbers and known categories.
     """
-    model = unwrapped(model)
-    if is_ranker(model) and part_of(model) is not None:
-        return ensemble_of(part_of(model))
-    found = list(_boosters(model))
-    if not found:
-        return None
-    kinds = _categories(model)
+    boosters, kinds = list(_boosters(model)), _categories(model)
     trees = [
         scaled(tree, weight)
-        for booster, weight in found
+        for booster, weight in boosters
         for tree in _trees_of_booster(booster, kinds)
     ]
-    constant = _constant(found, trees, int(model.n_features_in_), kinds)
-    return Ensemble(trees, constant, int(model.n_features_in_), starts_of(model), kinds)
+    constant = _constant(boosters, trees, int(model.n_features_in_), kinds)
+    return Ensemble(trees, constant, kinds)
 
 
 def _categories(model) -> dict[int, list[Any]]:
@@ -118,19 +108,19 @@ def _categories(model) -> dict[int, list[Any]]:
     return dict(zip(columns, map(list, model.encoder_.categories_))) if columns else {}
 
 
-def refuse_categories(model: Any, trees: Ensemble) -> None:
-    """Raise for trees that split categories."""
+def trees_of_numbers(model: Any) -> Ensemble:
+    """Return the trees of a model; raise if they split categories."""
+    trees = ensemble_of(model)
     if trees.categories:
         raise ValueError(
             f"{type(model).__name__} splits columns of categories, and this format reads numbers "
             "alone: encode them before, by numbers or indicators, or use to_json."
         )
+    return trees
 
 
 def _boosters(model) -> Iterator[tuple[Any, float]]:
-    """Yield the parts of a model that are trees, and their weights."""
-    if isinstance(model, Pipeline) or not hasattr(model, "predict"):
-        return
+    """Yield the fitted boosters of a model, and their weights."""
     if hasattr(model, "model_weights_"):
         many = len(model.model_weights_) > 1
         boosters = model.booster_ if many else [model.booster_]
@@ -185,7 +175,7 @@ def _of_xgboost(node, numbers, kinds) -> Tree:
     if "leaf" in node:
         return float(node["leaf"])
     feature, threshold = numbers[node["split"]], node["split_condition"]
-    child = {each["nodeid"]: each for each in node["children"]}
+    child = {below["nodeid"]: below for below in node["children"]}
     below, above = (_of_xgboost(child[node[branch]], numbers, kinds) for branch in ("yes", "no"))
     missing_below = node["missing"] == node["yes"]
     if isinstance(threshold, (int, float)):
@@ -266,14 +256,14 @@ def value_of(tree: Tree, row: Any) -> float:
     return tree
 
 
-def _constant(found, trees, n_features, kinds) -> float:
+def _constant(boosters, trees, n_features, kinds) -> float:
     """Return the constant that the library adds to the trees; raise unless it adds up the trees."""
     n_rows = max(4, *map(len, kinds.values())) if kinds else 4
     rows = np.random.default_rng(0).normal(size=(n_rows, n_features)).astype(np.float32)
     rows[1:] *= _sizes(trees, n_features)
     for feature, categories in kinds.items():
         rows[:, feature] = np.arange(n_rows) % len(categories)
-    expected = np.sum([weight * _predicted(booster, rows) for booster, weight in found], axis=0)
+    expected = np.sum([weight * _predicted(booster, rows) for booster, weight in boosters], axis=0)
     sums = np.array([sum(value_of(tree, row) for tree in trees) for row in rows])
     rest = expected - sums
     if np.ptp(rest) > _TOLERANCE * max(1e-30, np.abs(expected).max(), np.abs(sums).max()):
@@ -297,25 +287,11 @@ def _sizes(trees, n_features):
 
 def _predicted(booster, rows):
     if hasattr(booster, "get_dump"):
-        found = booster.inplace_predict(rows, predict_type="margin", validate_features=False)
-        return found.astype(float)
+        margin = booster.inplace_predict(rows, predict_type="margin", validate_features=False)
+        return margin.astype(float)
     if isinstance(booster, HistGradientBoostingRegressor):
         with warnings.catch_warnings():
             # A model that was fitted to a data frame warns of rows without names.
             warnings.simplefilter("ignore")
             return booster.predict(rows)
     return booster.predict(rows, raw_score=True)
-
-
-def trees_alone(model: Any) -> Ensemble | None:
-    """Return the trees of a model, or None; raise unless they are splits of numbers alone."""
-    model = check_exportable(model)
-    found = ensemble_of(model)
-    if found is not None:
-        refuse_categories(model, found)
-    if found is not None and found.starts:
-        raise ValueError(
-            f"{type(model).__name__} begins at the scores of a start, which are not trees: fit "
-            "with start=None, or use to_json or to_onnx."
-        )
-    return found

@@ -1,8 +1,8 @@
-"""Parts of a fitted estimator, and reasons why some cannot be exported."""
+"""The score of a fitted model as a tree of sums, steps, linear parts and boosted trees."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -10,17 +10,78 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..pipeline import handed_to
 from ..rankers import is_ranker
+from ._trees import has_trees
+
+
+class Sum(NamedTuple):
+    """Scores of the rankers of a stack, with their weights."""
+
+    terms: list[tuple[float, Score]]
+
+
+class Steps(NamedTuple):
+    """A score of the columns that the steps of a pipeline make."""
+
+    pipeline: Pipeline
+    transformers: list[Any]
+    score: Score
+
+
+class Linear(NamedTuple):
+    """Predictions of a model with coefficients."""
+
+    model: Any
+
+
+class Trees(NamedTuple):
+    """Boosted trees, and the weighted scores that they begin at."""
+
+    model: Any
+    starts: list[tuple[float, Score]]
+
+
+class Other(NamedTuple):
+    """Predictions of any other regressor."""
+
+    model: Any
+
+
+Score: TypeAlias = "Sum | Steps | Linear | Trees | Other"
+
+
+def score_tree(model: Any) -> Score:
+    """Return the score of a fitted model, or raise an error that says why it has none."""
+    check_is_fitted(model)
+    model = unwrapped(model)
+    if isinstance(model, Pipeline):
+        *transformers, last = steps_of(model)
+        for step in transformers:
+            refuse_queries(step)
+        return Steps(model, transformers, score_tree(last))
+    if hasattr(model, "expected_loss"):
+        raise ValueError(
+            f"{type(model).__name__} predicts classes, and not scores of documents: export "
+            "estimator_, its regressor."
+        )
+    if is_ranker(model):
+        _refuse_map_of_pairs(model)
+        if hasattr(model, "named_rankers_"):
+            return Sum(_weighted(_members_of(model)))
+        inner = getattr(model, "estimator_", getattr(model, "ranker_", None))
+        if inner is not None:
+            return score_tree(inner)
+    if getattr(model, "coef_", None) is not None:
+        return Linear(model)
+    return Trees(model, _weighted(_starts_of(model))) if has_trees(model) else Other(model)
+
+
+def _weighted(models):
+    return [(float(weight), score_tree(model)) for weight, model in models]
 
 
 def unwrapped(model: Any) -> Any:
     """Return the estimator that a search found, or the estimator itself."""
     return unwrapped(model.best_estimator_) if hasattr(model, "best_estimator_") else model
-
-
-def part_of(ranker: Any) -> Any:
-    """Return the fitted estimator or ranker whose predictions are those of a ranker, or None."""
-    held = vars(ranker)
-    return held.get("estimator_", held.get("ranker_"))
 
 
 def steps_of(model: Any) -> list[Any]:
@@ -29,7 +90,7 @@ def steps_of(model: Any) -> list[Any]:
     return [step for step in before if step not in (None, "passthrough")] + [last]
 
 
-def refuse_map_of_pairs(ranker: Any) -> None:
+def _refuse_map_of_pairs(ranker: Any) -> None:
     """Raise for a ranker that has no score for each document."""
     if getattr(ranker, "surrogate_", "score") == "pairwise":
         raise ValueError(
@@ -58,74 +119,46 @@ def _reader(step):
     return step
 
 
-def is_stack(model: Any) -> bool:
-    """Return whether a model adds up the scores of others."""
-    return is_ranker(model) and hasattr(model, "named_rankers_")
-
-
-def members_of(stack: Any) -> list[tuple[float, Any]]:
+def _members_of(stack):
     """Return the weight and the ranker of each score that a stack adds up."""
     if stack.normalize == "query":
         raise ValueError(
             f"{type(stack).__name__} was fitted with normalize='query', which divides scores by "
             "their spread in the query, and what is exported sees one document at a time: "
-            f"{_exportable_part(stack)}fit a StackingRanker with normalize='pooled'."
+            f"{_exportable_members(stack)}fit a StackingRanker with normalize='pooled'."
         )
     weights = stack.weights_ / stack.spreads_
-    return [(float(w), each) for w, each in zip(weights, stack.rankers_) if w > 0]
+    return [(weight, ranker) for weight, ranker in zip(weights, stack.rankers_) if weight > 0]
 
 
-def _exportable_part(stack) -> str:
+def _exportable_members(stack) -> str:
     """Return the advice to export a ranker of a stack, if there are any that see one document."""
-    names = [repr(name) for name, each in stack.named_rankers_.items() if _is_exportable(each)]
+    names = [repr(name) for name, ranker in stack.named_rankers_.items() if _is_exportable(ranker)]
     rankers = ", ".join(f"named_rankers_[{name}]" for name in names)
     return f"export one of its rankers, {rankers}, or " if names else ""
 
 
 def _is_exportable(model) -> bool:
     try:
-        check_exportable(model)
+        score_tree(model)
     except ValueError:
         return False
     return True
 
 
-def starts_of(model) -> list[tuple[float, Any]]:
+def _starts_of(model):
     """Return the rankers at whose scores the trees begin, and their weights."""
     if not hasattr(model, "model_weights_"):
         return []
     scales, starts = np.atleast_1d(model.start_scale_), model.start_
     starts = starts if len(scales) > 1 else [starts]
-    each = zip(scales * model.model_weights_, starts)
-    return [(float(weight), start) for weight, start in each if start is not None and weight]
+    weighted = zip(scales * model.model_weights_, starts)
+    return [(weight, start) for weight, start in weighted if start is not None and weight]
 
 
-def check_exportable(model: Any) -> Any:
-    """Return the part of a fitted model that is exported, or raise an error with the reason."""
-    check_is_fitted(model)
-    model = unwrapped(model)
-    if isinstance(model, Pipeline):
-        *before, last = steps_of(model)
-        for step in before:
-            refuse_queries(step)
-        check_exportable(last)
-    elif hasattr(model, "expected_loss"):
-        raise ValueError(
-            f"{type(model).__name__} predicts classes, and not scores of documents: export "
-            "estimator_, its regressor."
-        )
-    elif is_ranker(model):
-        refuse_map_of_pairs(model)
-        parts = members_of(model) if is_stack(model) else starts_of(model)
-        for part in [*(each for _, each in parts), part_of(model)]:
-            if part is not None:
-                check_exportable(part)
-    return model
-
-
-def names_of_features(model: Any, given: Any) -> list[str]:
-    """Return the names that are given, or the names of the features of a fitted model."""
-    names = getattr(model, "feature_names_in_", None) if given is None else given
+def names_of_features(model: Any, names: Any = None) -> list[str]:
+    """Return the names of the features: `names`, or if None those of a fitted model."""
+    names = getattr(model, "feature_names_in_", None) if names is None else names
     if names is None:
         raise ValueError(
             f"{type(model).__name__} was not fitted to named columns: pass feature_names=[...], "
