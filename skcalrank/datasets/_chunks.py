@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-# Rows of a part: the qid of the part, the part, and the slice of its rows.
+# A block of rows with its qid, and the slice of those that are in a chunk.
 Cut = tuple[np.ndarray, Any, slice]
 
 
-def whole_queries(parts: Iterable[tuple[np.ndarray, Any]], n_rows: int) -> Iterator[list[Cut]]:
-    """Cut parts, each behind the qid of its rows, into chunks of whole queries.
+def whole_queries(blocks: Iterable[tuple[np.ndarray, Any]], n_rows: int) -> Iterator[list[Cut]]:
+    """Cut blocks of rows, each behind its qid, into chunks of whole queries.
 
     A chunk has `n_rows` rows, and more up to where a query ends.
     """
     chunk: list[Cut] = []
     n_chunk, last = 0, None
-    for qid, part in parts:
+    for qid, block in blocks:
         if not len(qid):
             continue
         if n_chunk >= n_rows and qid[0] != last:
@@ -27,9 +27,9 @@ def whole_queries(parts: Iterable[tuple[np.ndarray, Any]], n_rows: int) -> Itera
         start, last = 0, qid[-1]
         for begin in (np.flatnonzero(qid[1:] != qid[:-1]) + 1).tolist():
             if n_chunk + begin - start >= n_rows:
-                yield [*chunk, (qid, part, slice(start, begin))]
+                yield [*chunk, (qid, block, slice(start, begin))]
                 chunk, n_chunk, start = [], 0, begin
-        chunk.append((qid, part, slice(start, len(qid))))
+        chunk.append((qid, block, slice(start, len(qid))))
         n_chunk += len(qid) - start
     if chunk:
         yield chunk

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data import check_count, is_frame, warn
 from ._container import RankingData
-from ._tabular import (
+from ._table_files import (
     Columns,
     Place,
     checked_frames,

@@ -170,12 +170,13 @@ def _orders(scores, queries, query, n_shown, rng):
     taken = sizes if n_shown is None else np.minimum(sizes, n_shown)
     ptr = np.append(0, np.cumsum(taken))
     shown = np.empty(ptr[-1], dtype=np.intp)
-    for ids, _, part in Queries(np.append(0, np.cumsum(sizes))).parts(CHUNK_ROWS):
+    for ids, _, sessions in Queries(np.append(0, np.cumsum(sizes))).parts(CHUNK_ROWS):
         start = queries.ptr[query[ids]]
-        document = np.arange(part.n_rows) + part.repeat(start - part.ptr[:-1])
+        document = np.arange(sessions.n_rows) + sessions.repeat(start - sessions.ptr[:-1])
         # Sorting scores with Gumbel noise draws from the Plackett-Luce model.
-        keys = part.extend(scores[document] + rng.gumbel(size=part.n_rows), np.negative)
-        for bucket in part.buckets():
+        noisy = scores[document] + rng.gumbel(size=sessions.n_rows)
+        keys = sessions.extend(noisy, np.negative)
+        for bucket in sessions.buckets():
             count, to = taken[ids][bucket.ids, None], ptr[:-1][ids][bucket.ids, None]
             order = np.argsort(bucket.pad(keys, np.inf), axis=1)[:, : count.max()]
             position = np.arange(order.shape[1])

@@ -10,7 +10,7 @@ import numpy as np
 from ..data import warn
 from ._container import LabelRankingData
 from ._files import LARGE_BYTES, read_text, without_packing
-from ._orders import check_groups, positions_of_orders
+from ._label_ranking import check_groups, positions_of_orders
 
 _TYPES = ("soc", "soi", "toc", "toi")
 _OTHER_TYPES = ("cat", "mjg", "pwg", "tog", "wmd", "wmg")

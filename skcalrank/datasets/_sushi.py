@@ -9,8 +9,7 @@ import numpy as np
 
 from ._container import LabelRankingData
 from ._files import plain_or_compressed
-from ._orders import positions_of_orders
-from ._tables import numbers_of, order_of, read_cells
+from ._label_ranking import numbers_of, order_of, positions_of_orders, read_cells
 
 _SUSHI_FILE = "sushi3a_users_rankings.csv"
 
@@ -115,10 +114,10 @@ def load_sushi(path: str | Path, *, prefectures: bool = False) -> LabelRankingDa
 def _sushi_file(path):
     if not path.is_dir():
         return path
-    found = plain_or_compressed(path / _SUSHI_FILE)
-    if found is None:
+    file = plain_or_compressed(path / _SUSHI_FILE)
+    if file is None:
         raise FileNotFoundError(f"{_SUSHI_FILE} (plain, .gz or .xz) is not in {path}.")
-    return found
+    return file
 
 
 def _sushi_positions(table):

@@ -13,8 +13,7 @@ from ...data import check_count
 from .._container import RankingData
 from .._files import read_bytes
 from ._chunks import read_chunks
-from ._groups import group_file as group_file
-from ._groups import group_sizes
+from ._groups import group_file, group_sizes
 from ._lines import Form, check_dtype, line_numbers, matrix, parse_whole
 
 

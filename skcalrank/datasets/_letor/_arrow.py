@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -11,14 +11,6 @@ from scipy.sparse import csr_matrix
 _DECIMALS = b"0123456789.-+eE"
 _ROWS = bytes.maketrans(b": ", b",\n")
 _LARGEST = 1 << 30
-
-
-class _Rows(NamedTuple):
-    """Texts of rows: their labels, names of queries, and features."""
-
-    labels: list[bytes]
-    queries: list[bytes]
-    features: list[bytes]
 
 
 def _arrow() -> Any:
@@ -39,30 +31,28 @@ def parse_plain(content: bytes, form: Any) -> Any:
     """
     if _arrow() is None:
         return None
-    rows = _split(content)
+    labels, queries, features = _split(content)
     try:
-        y, qid = _labels(rows), _queries(rows)
-        numbers = _numbers(b"\n".join(filter(None, rows.features)))
+        y, qid = _labels(labels), _queries(queries, len(labels))
+        numbers = _numbers(b"\n".join(filter(None, features)))
     except ValueError:
         return None
     if qid is None or numbers is None or (form.labelled and not np.isfinite(y).all()):
         return None
     index, values = numbers
     with np.errstate(over="ignore"):
-        values = values.astype(np.float32, copy=False) if _single(form) else values
+        if np.dtype(form.dtype) == np.float32:
+            values = values.astype(np.float32)
     if not np.isfinite(values).all():
         return None
-    X = _array_of(index, values, rows.features, form)
-    X = _csr_of(index, values, rows.features, form) if X is None else X
+    X = _array_of(index, values, features, form)
+    X = _csr_of(index, values, features, form) if X is None else X
     return None if X is None else (X, y, qid)
 
 
-def _single(form):
-    return np.dtype(form.dtype) == np.float32
-
-
-def _split(content: bytes) -> _Rows:
-    rows = _Rows([], [], [])
+def _split(content: bytes) -> tuple[list[bytes], list[bytes], list[bytes]]:
+    """Return the labels of rows, the queries of those that name one, and the features."""
+    labels, queries, features = [], [], []
     lines = content.split(b"\n")
     if b"#" in content:
         lines = [line.partition(b"#")[0] for line in lines]
@@ -72,27 +62,26 @@ def _split(content: bytes) -> _Rows:
             continue
         label, query, rest = (*text.split(b" ", 2), b"", b"")[:3]
         if query.startswith(b"qid:"):
-            rows.queries.append(query[4:])
+            queries.append(query[4:])
         else:
             rest = text[len(label) + 1 :]
-        rows.labels.append(label)
-        rows.features.append(rest)
-    return rows
+        labels.append(label)
+        features.append(rest)
+    return labels, queries, features
 
 
-def _labels(rows: _Rows) -> np.ndarray:
-    if b"".join(rows.labels).translate(None, _DECIMALS):
+def _labels(labels: list[bytes]) -> np.ndarray:
+    if b"".join(labels).translate(None, _DECIMALS):
         raise ValueError
-    return np.array([float(label) for label in rows.labels])
+    return np.array([float(label) for label in labels])
 
 
-def _queries(rows: _Rows) -> np.ndarray | None:
+def _queries(queries: list[bytes], n_rows: int) -> np.ndarray | None:
     """Return the queries if all rows name one or none does, in plain numbers; None otherwise."""
-    if len(rows.queries) not in (0, len(rows.labels)):
+    plain = all(query.isdigit() and len(query) <= 18 for query in queries)
+    if not plain or len(queries) not in (0, n_rows):
         return None
-    if not all(query.isdigit() and len(query) <= 18 for query in rows.queries):
-        return None
-    return np.array([int(query) for query in rows.queries], dtype=np.int64)
+    return np.array([int(query) for query in queries], dtype=np.int64)
 
 
 def _numbers(words: bytes) -> tuple[np.ndarray, np.ndarray] | None:

@@ -142,7 +142,7 @@ def _chunks(path, blocks, form, wide, chunk_rows, sizes):
             where = f"{path}, lines {lines.numbers[0]} to {lines.numbers[-1]}"
             X, y, names = zip(*((p.X[rows], p.y[rows], p.qid[rows]) for _, p, rows in chunk))
             _check_names(where, np.concatenate(names), sizes)
-            qid = np.concatenate([of_part[rows] for of_part, _, rows in chunk])
+            qid = np.concatenate([of_block[rows] for of_block, _, rows in chunk])
             refuse_cut_queries(qid, seen, where)
             X = matrix(path, stacked(X, wide), form, lines.numbers)
             yield (

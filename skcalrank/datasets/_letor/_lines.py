@@ -164,17 +164,17 @@ def line_numbers(source: Path | bytes) -> Iterator[int]:
     return (number for block in line_blocks(source) for number, _ in rows_of(block))
 
 
-def stacked(parts, form: Form):
+def stacked(blocks, form: Form):
     """Return one matrix of all rows: an array if all are, with the same features."""
-    X = parts[0] if len(parts) == 1 else _stacked(parts)
+    X = blocks[0] if len(blocks) == 1 else _stacked(blocks)
     return _as_scikit_learn_has_it(X, form) if form.sparse else X
 
 
-def _stacked(parts):
-    width = max(part.shape[1] for part in parts)
-    if all(isinstance(part, np.ndarray) and part.shape[1] == width for part in parts):
-        return np.concatenate(parts)
-    return vstack([_as_csr(part, width) for part in parts], format="csr")
+def _stacked(blocks):
+    width = max(block.shape[1] for block in blocks)
+    if all(isinstance(block, np.ndarray) and block.shape[1] == width for block in blocks):
+        return np.concatenate(blocks)
+    return vstack([_as_csr(block, width) for block in blocks], format="csr")
 
 
 def _as_scikit_learn_has_it(X, form):
@@ -186,15 +186,15 @@ def _as_scikit_learn_has_it(X, form):
     return X
 
 
-def _as_csr(part, width):
+def _as_csr(X, width):
     """Return rows as a CSR matrix, which holds all values of an array, zeros too."""
-    n_rows, n_features = part.shape
-    if isinstance(part, np.ndarray):
+    n_rows, n_features = X.shape
+    if isinstance(X, np.ndarray):
         indices = np.tile(np.arange(n_features), n_rows)
         ends = np.arange(n_rows + 1) * n_features
-        return csr_matrix((part.ravel(), indices, ends), shape=(n_rows, width))
-    part.resize((n_rows, width))
-    return part
+        return csr_matrix((X.ravel(), indices, ends), shape=(n_rows, width))
+    X.resize((n_rows, width))
+    return X
 
 
 def matrix(path: Path, X, form: Form, numbers: Iterable[int]):

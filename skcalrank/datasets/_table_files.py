@@ -57,8 +57,8 @@ def read_table(path, columns: Columns, *, chunk_rows=None, dtype=np.float64):
     if first is None or not len(first):
         raise ValueError(f"{path} has no rows.")
     names = feature_names(path, first, columns)
-    parts = _parts(path, first, frames, names, columns, dtype)
-    return names, parts if chunk_rows is None else _whole_queries(path, parts, chunk_rows)
+    blocks = _blocks(path, chain([first], frames), names, columns, dtype)
+    return names, blocks if chunk_rows is None else _whole_queries(path, blocks, chunk_rows)
 
 
 def _refuse_shared(columns: Columns):
@@ -288,9 +288,9 @@ def refuse_commas(path, name, values):
         )
 
 
-def _parts(path, first, frames, names, columns, dtype) -> Iterator[TableRows]:
+def _blocks(path, frames, names, columns, dtype) -> Iterator[TableRows]:
     n_rows = 0
-    for frame in chain([first], frames):
+    for frame in frames:
         with reading(path):
             rows = rows_of(frame, names, columns, dtype, Place(path, n_rows))
         yield rows
@@ -364,10 +364,10 @@ def _check_texts(column, name, place):
             place.refuse(np.arange(len(column)) == row, name, f"is not a number: {error}")
 
 
-def _whole_queries(path, parts, chunk_rows) -> Iterator[TableRows]:
+def _whole_queries(path, blocks, chunk_rows) -> Iterator[TableRows]:
     seen: set = set()
-    for chunk in whole_queries(((part.qid, part) for part in parts), chunk_rows):
-        cuts = [[None if c is None else c[rows] for c in part] for _, part, rows in chunk]
+    for chunk in whole_queries(((block.qid, block) for block in blocks), chunk_rows):
+        cuts = [[None if c is None else c[rows] for c in block] for _, block, rows in chunk]
         columns: Any = (None if c[0] is None else np.concatenate(c) for c in zip(*cuts))
         joined = TableRows(*columns)
         refuse_cut_queries(joined.qid, seen, f"{path}, after its first chunk")

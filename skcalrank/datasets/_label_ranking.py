@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,8 +13,7 @@ import numpy as np
 
 from ._container import LabelRankingData
 from ._files import read_text, reading, to_float
-from ._orders import check_groups, positions_of_orders
-from ._tabular import COMMAS, needs
+from ._table_files import COMMAS, needs
 
 # Cells that hold no value.
 _MISSING = ("", "?", "NA")
@@ -111,10 +111,10 @@ def load_label_ranking(
     path = Path(path)
     table = read_cells(path, needed=[ranking])
     orders = [order_of(where, cell) for where, cell in table.column(ranking)]
-    found = {item for groups in orders for group in groups for item in group}
     if item_names is None:
         _check_items(table.column(ranking))
-    names = _sorted_names(found) if item_names is None else list(item_names)
+        item_names = _sorted_names({item for order in orders for group in order for item in group})
+    names = list(item_names)
     if len(set(names)) < len(names):
         raise ValueError(f"item_names={names!r} holds a name twice.")
     for (where, _), groups in zip(table.column(ranking), orders):
@@ -148,13 +148,13 @@ def _features(table, columns, categorical):
             f"categorical names {unknown[0]!r}, which is not a feature of {table.name}: its "
             f"features are {', '.join(map(repr, columns[:20]))}."
         )
-    found = {}
+    values = {}
     for name in columns:
         cells = [cell for _, cell in table.column(name)]
         is_text = name in (categorical or ()) or _is_text(cells)
         text = [None if cell in _MISSING else cell for cell in cells]
-        found[name] = text if is_text else numbers_of(table, [name])[:, 0]
-    return found
+        values[name] = text if is_text else numbers_of(table, [name])[:, 0]
+    return values
 
 
 def _is_text(cells):
@@ -277,3 +277,28 @@ def _number(where, cell):
     if np.isinf(number):
         raise ValueError(f"{where}: {cell!r} is not a finite number.")
     return number
+
+
+def check_groups(groups, where):
+    """Raise if an order has an empty item or one item twice, and name its place in the file."""
+    counts = Counter(item for group in groups for item in group)
+    if "" in counts:
+        raise ValueError(f"{where}: the order names an empty item.")
+    twice = next((item for item, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(f"{where}: the order ranks {twice!r} {counts[twice]} times.")
+
+
+def positions_of_orders(orders, column_of):
+    """Return positions from 1, one row per order; tied items share the mean, NaN is unranked.
+
+    An order is a list of groups of tied items, the best first. With mean positions the net
+    preference of a complete order is ``r + 1 - 2 * position``, ties or not.
+    """
+    positions = np.full((len(orders), len(column_of)), np.nan)
+    for row, groups in zip(positions, orders):
+        before = 0
+        for group in groups:
+            row[[column_of[item] for item in group]] = before + (len(group) + 1) / 2
+            before += len(group)
+    return positions
