@@ -108,8 +108,8 @@ def get_measure(
     AveragePrecision(k=10, relevance_level=1, divisor='attainable')
     """
     if convention is not None:
-        given = None if isinstance(measure, Measure) else options
-        return get_convention(convention).apply(get_measure(measure, **options), given)
+        chosen = None if isinstance(measure, Measure) else options
+        return get_convention(convention).apply(get_measure(measure, **options), chosen)
     if isinstance(measure, Measure):
         if options:
             raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from ..data import Block, Bools, Floats, Ints, Queries, Ranked, check_cutoff
 from ._families import shown
-from ._labels import binary_labels, check_level
 
 
 class Measure(ABC):
@@ -106,6 +105,9 @@ class Measure(ABC):
     reads_orders: ClassVar[bool] = False
     reads_preferences: ClassVar[bool] = False
     top_only: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_cutoff(self.cutoff)
 
     def __repr__(self) -> str:
         # Used by dataclasses with repr=False: functions are shown by their names, and fields with
@@ -364,24 +366,6 @@ class Measure(ABC):
         return partial(self.evaluate, y)
 
 
-@dataclass(frozen=True)
-class BinaryMeasure(Measure):
-    """Base class of measures that count relevant documents up to a cutoff."""
-
-    is_binary: ClassVar[bool] = True
-    top_only: ClassVar[bool] = True
-    has_cutoff: ClassVar[bool] = True
-    k: int | None = None
-    relevance_level: float | None = None
-
-    def __post_init__(self) -> None:
-        check_cutoff(self.k)
-        check_level(self.relevance_level)
-
-    def labels(self, y: Floats) -> Floats:
-        return binary_labels(y, self.relevance_level)
-
-
 class PositionalMeasure(Measure):
     r"""A generalized positional performance measure (CUG13, Definition 2.1).
 
@@ -535,8 +519,7 @@ def _mean_of_runs(discount: Floats, block: Block) -> Floats:
     np.cumsum(discount, axis=1, out=summed[:, 1:])
     row = 0 if len(summed) == 1 else block.run_row
     start, length = block.run_start, block.run_length
-    means: Floats = (summed[row, start + length] - summed[row, start]) / length
-    return means
+    return (summed[row, start + length] - summed[row, start]) / length
 
 
 class PairMeasure(Measure):

@@ -34,10 +34,10 @@ class Convention:
         """Values of the parameters ``ties`` and ``empty`` of metrics."""
         return {"ties": self.ties, "empty": self.empty}
 
-    def apply(self, measure: Measure, given: Container[str] | None) -> Measure:
-        """Return the measure with options that are not in `given` set as in the library.
+    def apply(self, measure: Measure, chosen: Container[str] | None) -> Measure:
+        """Return the measure with options that are not in `chosen` set as in the library.
 
-        If `given` is None, the measure was passed as an object, and it is unknown which of its
+        If `chosen` is None, the measure was passed as an object, and it is unknown which of its
         options the user set. Then raise ValueError if an option has its default and the library
         uses another value.
         """
@@ -47,12 +47,12 @@ class Convention:
                 f"convention={self.name!r}, got {measure.name}. Choose another measure, or leave "
                 "convention out."
             )
-        own = self.options[measure.name]
-        if given is not None:
-            left = {name: value for name, value in own.items() if name not in given}
+        options = self.options[measure.name]
+        if chosen is not None:
+            left = {name: value for name, value in options.items() if name not in chosen}
             return replace(measure, **left)  # type: ignore[type-var]
         defaults = {field.name: field.default for field in fields(measure)}  # type: ignore[arg-type]
-        missing = [f"{k}={v!r}" for k, v in own.items() if getattr(measure, k) == defaults[k]]
+        missing = [f"{k}={v!r}" for k, v in options.items() if getattr(measure, k) == defaults[k]]
         if missing:
             raise ValueError(
                 f"The measure must have {' and '.join(missing)} with convention={self.name!r}, got "
@@ -67,8 +67,8 @@ _LINEAR = {"gain": "linear"}
 
 #: Conventions by the name of the library.
 CONVENTIONS = {
-    each.name: each
-    for each in (
+    convention.name: convention
+    for convention in (
         Convention(
             "trec_eval",
             "reversed",

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Bools, Floats, Ints, Queries, Ranked, safe_divide
-from ._base import BinaryMeasure, Measure, PositionalMeasure
-from ._labels import binary_labels, check_level
+from ..data import Floats, Ints, Queries, Ranked, safe_divide
+from ._base import Measure, PositionalMeasure
+from ._options import BinaryMeasure, CutoffMeasure, RelativeMeasure
 from ._positional import Precision, Recall
 
 
 @dataclass(frozen=True)
-class RBP(BinaryMeasure, PositionalMeasure):
+class RBP(BinaryMeasure, CutoffMeasure, PositionalMeasure):
     r"""Rank-biased precision: :math:`\phi(i) = (1-p) p^{i-1}`, :math:`u_i = y_i`.
 
     A user reads from the top, and continues from each document to the next with probability p
@@ -75,12 +75,11 @@ class RBP(BinaryMeasure, PositionalMeasure):
         return y
 
     def basis(self, positions: Ints, sizes: Ints) -> Floats:
-        discount: Floats = (1.0 - self.p) * np.power(float(self.p), positions - 1.0)
-        return discount if self.k is None else discount * (positions <= self.k)
+        return self._up_to_k((1.0 - self.p) * np.power(float(self.p), positions - 1.0), positions)
 
 
 @dataclass(frozen=True)
-class F1(BinaryMeasure, PositionalMeasure):
+class F1(BinaryMeasure, CutoffMeasure, PositionalMeasure):
     r"""F1 at k: the harmonic mean of precision and recall at k.
 
     It equals 2 (relevant documents among the first k) / (k + relevant documents), so that
@@ -117,8 +116,7 @@ class F1(BinaryMeasure, PositionalMeasure):
     name: ClassVar[str] = "f1"
 
     def targets(self, y: Floats, queries: Queries) -> Floats:
-        k = queries.sizes if self.k is None else self.k
-        return y * queries.repeat(2.0 / (k + queries.sum(y)))
+        return y * queries.repeat(2.0 / (self._last_position(queries.sizes) + queries.sum(y)))
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         # The targets do not depend on how many documents of a query a run retrieved.
@@ -130,11 +128,11 @@ class F1(BinaryMeasure, PositionalMeasure):
         return y
 
     def basis(self, positions: Ints, sizes: Ints) -> Floats:
-        return (positions <= (sizes if self.k is None else self.k)) * 1.0
+        return (positions <= self._last_position(sizes)) * 1.0
 
 
 @dataclass(frozen=True)
-class RPrecision(Measure):
+class RPrecision(RelativeMeasure):
     r"""R-precision: the precision at the number of relevant documents of the query.
 
     Undefined (0/0) for a query without a relevant document. It is not a positional measure,
@@ -170,28 +168,13 @@ class RPrecision(Measure):
     name: ClassVar[str] = "r_precision"
     calibration: ClassVar[str | None] = "independence"
     separable: ClassVar[bool] = True
-    is_binary: ClassVar[bool] = True
     top_only: ClassVar[bool] = True
-    relevance_level: float | None = None
-
-    def __post_init__(self) -> None:
-        check_level(self.relevance_level)
-
-    def labels(self, y: Floats) -> Floats:
-        return binary_labels(y, self.relevance_level)
-
-    def undefined(self, y: Floats, queries: Queries) -> Bools:
-        without: Bools = queries.sum(y) == 0
-        return without
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
         """Return the relevances.
 
         Sorting by their means is best if relevances are independent given the query.
         """
-        return y
-
-    def separable_targets(self, y: Floats) -> Floats:
         return y
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:

@@ -30,8 +30,7 @@ def disagreement(y: Floats, ranked: Ranked, weights: str) -> tuple[Floats, Float
     count = _pairs if weights == "unit" else _differences
     for block in ranked.blocks():
         out[:, block.ids] = count(block.gather(y), block)
-    total, lost = out
-    return total, lost
+    return out[0], out[1]
 
 
 # -- weighted by the difference ------------------------------------------------------------
@@ -79,8 +78,7 @@ def _pairs(labels: Floats, block: Block) -> tuple[Floats, Floats]:
 
 def _n_pairs(n: Array) -> Floats:
     """Return the number of pairs among n documents."""
-    pairs: Floats = n * (n - 1.0) / 2
-    return pairs
+    return n * (n - 1.0) / 2
 
 
 def _ranks(labels: Floats, block: Block) -> Ints:
@@ -152,7 +150,7 @@ def _ascents(ranks: Ints) -> tuple[Ints, Floats]:
     """
     n, width = ranks.shape
     keys, size, n_bits = _distinct(ranks)
-    found = _within_chunks(keys)
+    ascents = _within_chunks(keys)
     keys.sort(axis=1)
     while len(keys) > n:
         halves = keys.reshape(-1, 2, size)
@@ -161,9 +159,10 @@ def _ascents(ranks: Ints) -> tuple[Ints, Floats]:
         keys = keys.reshape(-1, 2 * size)
         keys.sort(axis=1)
         places = np.einsum("ij,j->i", keys & 1, np.arange(2 * size, dtype=keys.dtype))
-        found = found.reshape(-1, 2).sum(axis=1, dtype=np.int64) + places - size * (size - 1) // 2
+        ascents = ascents.reshape(-1, 2).sum(axis=1, dtype=np.int64)
+        ascents += places - size * (size - 1) // 2
         size *= 2
-    return found, _n_equal(keys[:, -width:] >> n_bits)
+    return ascents, _n_equal(keys[:, -width:] >> n_bits)
 
 
 def _distinct(ranks: Ints) -> tuple[Ints, int, int]:
@@ -189,9 +188,9 @@ def _distinct(ranks: Ints) -> tuple[Ints, int, int]:
 
 def _within_chunks(chunks: Ints) -> Ints:
     """Return the number of pairs per row whose later entry is larger, by comparing all pairs."""
-    found = np.zeros(len(chunks), dtype=np.int64)
+    ascents = np.zeros(len(chunks), dtype=np.int64)
     columns = np.ascontiguousarray(chunks.T)
     for lag in range(1, len(columns)):
         larger = columns[lag:] > columns[:-lag]
-        found += np.add.reduce(larger.view(np.uint8), axis=0, dtype=np.uint8)
-    return found
+        ascents += np.add.reduce(larger.view(np.uint8), axis=0, dtype=np.uint8)
+    return ascents

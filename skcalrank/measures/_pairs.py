@@ -159,8 +159,7 @@ class Kendall(PairMeasure):
 
     def pair_targets(self, y: Floats) -> Floats:
         r = y.shape[-1]
-        targets: Floats = (y[..., :, None] > y[..., None, :]) / max(r * (r - 1) / 2, 1)
-        return targets
+        return (y[..., :, None] > y[..., None, :]) / max(r * (r - 1) / 2, 1)
 
     def pair_basis(self, positions: Ints) -> Floats:
         return 1.0 - 2.0 * (positions[..., :, None] > positions[..., None, :])

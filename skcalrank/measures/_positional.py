@@ -14,19 +14,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import (
-    Bools,
-    Floats,
-    Ints,
-    Queries,
-    Ranked,
-    check_cutoff,
-    safe_divide,
-    scale_of,
-)
-from ._base import BinaryMeasure, PositionalMeasure
-from ._families import Discount, Gain, as_places, discounts, gains, own_discount, own_gain
-from ._labels import binary_labels, check_level, non_negative_labels
+from ..data import Bools, Floats, Ints, Queries, Ranked, safe_divide, scale_of
+from ._base import PositionalMeasure
+from ._families import Discount, Gain, discounts, gains
+from ._options import BinaryMeasure, CutoffMeasure, GainMeasure, RelativeMeasure
 
 
 def _share(values: Floats, total: Floats, queries: Queries) -> Floats:
@@ -37,7 +28,7 @@ def _share(values: Floats, total: Floats, queries: Queries) -> Floats:
 
 
 @dataclass(frozen=True)
-class Precision(BinaryMeasure, PositionalMeasure):
+class Precision(BinaryMeasure, CutoffMeasure, PositionalMeasure):
     r"""Precision at k: :math:`\phi(i) = 1(i \le k)/k`, :math:`u_i = y_i` (RAT13, section 4).
 
     The precision of a query with fewer than k documents is still divided by k. With k = 1 the
@@ -80,12 +71,12 @@ class Precision(BinaryMeasure, PositionalMeasure):
         return y
 
     def basis(self, positions: Ints, sizes: Ints) -> Floats:
-        k = sizes if self.k is None else self.k
+        k = self._last_position(sizes)
         return (positions <= k) / k
 
 
 @dataclass(frozen=True)
-class Recall(BinaryMeasure, PositionalMeasure):
+class Recall(RelativeMeasure, CutoffMeasure, PositionalMeasure):
     r"""Recall at k: :math:`\phi(i) = 1(i \le k)`, :math:`u_i = y_i/|y|_1` (CUG13, Table 1).
 
     The share of the relevant documents of a query that are at the first k positions. Undefined
@@ -121,22 +112,15 @@ class Recall(BinaryMeasure, PositionalMeasure):
     name: ClassVar[str] = "recall"
     basis_fields: ClassVar[frozenset[str]] = frozenset({"k"})
 
-    def undefined(self, y: Floats, queries: Queries) -> Bools:
-        without: Bools = queries.sum(y) == 0
-        return without
-
     def targets(self, y: Floats, queries: Queries) -> Floats:
         return _share(y, queries.sum(y), queries)
 
-    def separable_targets(self, y: Floats) -> Floats:
-        return y
-
     def basis(self, positions: Ints, sizes: Ints) -> Floats:
-        return (positions <= (sizes if self.k is None else self.k)) * 1.0
+        return (positions <= self._last_position(sizes)) * 1.0
 
 
 @dataclass(frozen=True, repr=False)
-class DCG(PositionalMeasure):
+class DCG(GainMeasure, PositionalMeasure):
     r"""Discounted cumulative gain: :math:`\phi(i) = 1(i \le k)/\log_2(1+i)`, :math:`u_i = G(y_i)`.
 
     The gain is :math:`G(y) = 2^y - 1` ("exponential", as in CUG13, Table 1) or :math:`y`
@@ -185,34 +169,17 @@ class DCG(PositionalMeasure):
     name: ClassVar[str] = "dcg"
     basis_fields: ClassVar[frozenset[str]] = frozenset({"k", "discount"})
     has_gain: ClassVar[bool] = True
-    top_only: ClassVar[bool] = True
-    has_cutoff: ClassVar[bool] = True
-    separable: ClassVar[bool] = True
-    positive_only: ClassVar[bool] = True
-    k: int | None = None
+    _gain_names: ClassVar[tuple[str, ...]] = ("exponential", "linear")
     gain: Gain = "exponential"
     discount: Discount | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        check_cutoff(self.k)
-        object.__setattr__(self, "gain", own_gain(self.gain, ("exponential", "linear")))
-        own_discount(self.discount)
-
-    def labels(self, y: Floats) -> Floats:
-        y = non_negative_labels(y, self.name)
-        if isinstance(self.gain, tuple):
-            as_places(y, len(self.gain))
-        return y
 
     def targets(self, y: Floats, queries: Queries) -> Floats:
         return gains(y, self.gain)
 
     def basis(self, positions: Ints, sizes: Ints) -> Floats:
-        if self.discount is not None:
-            discount = discounts(positions, self.discount)
-        else:
-            discount = 1.0 / np.log2(1.0 + positions)
-        return discount if self.k is None else discount * (positions <= self.k)
+        if self.discount is None:
+            return self._up_to_k(1.0 / np.log2(1.0 + positions), positions)
+        return self._up_to_k(discounts(positions, self.discount), positions)
 
 
 @dataclass(frozen=True, repr=False)
@@ -266,8 +233,7 @@ class NDCG(DCG):
     def undefined(self, y: Floats, queries: Queries) -> Bools:
         # Exponential and linear gains are 0 for grade 0 only.
         gain = y if isinstance(self.gain, str) else gains(y, self.gain)
-        without: Bools = queries.max(gain) == 0
-        return without
+        return queries.max(gain) == 0
 
     def targets(self, y: Floats, queries: Queries) -> Floats:
         highest = int(y.max(initial=0.0))
@@ -310,13 +276,13 @@ class NDCG(DCG):
         discount = self.basis(np.arange(1, queries.sizes.max() + 1), queries.sizes)
         summed = np.append(0.0, discount.cumsum())
         # Summation by parts over the grades; every document has at least the gain of grade 0.
-        ideal: Floats = summed[filled] @ np.diff(gain)[::-1]
+        ideal = summed[filled] @ np.diff(gain)[::-1]
         ideal += gain[0] * summed[queries.sizes]
         return ideal
 
 
 @dataclass(frozen=True)
-class ERU(PositionalMeasure):
+class ERU(CutoffMeasure, PositionalMeasure):
     r"""Expected rank utility (RAT13, section 5).
 
     :math:`\phi(i) = 2^{(1-i)/(w-1)}` with viewing half-life w > 1, and
@@ -353,15 +319,12 @@ class ERU(PositionalMeasure):
 
     name: ClassVar[str] = "eru"
     basis_fields: ClassVar[frozenset[str]] = frozenset({"k", "half_life"})
-    top_only: ClassVar[bool] = True
-    has_cutoff: ClassVar[bool] = True
     separable: ClassVar[bool] = True
-    k: int | None = None
     neutral: float = 0.0
     half_life: float = 5.0
 
     def __post_init__(self) -> None:
-        check_cutoff(self.k)
+        super().__post_init__()
         if not isinstance(self.half_life, Real) or not 1 < self.half_life < np.inf:
             raise ValueError(
                 f"half_life must be a finite number > 1, a position beyond the first, got "
@@ -371,16 +334,14 @@ class ERU(PositionalMeasure):
             raise ValueError(f"neutral must be a finite number, got {self.neutral!r}.")
 
     def targets(self, y: Floats, queries: Queries) -> Floats:
-        above: Floats = np.maximum(y - self.neutral, 0.0)
-        return above
+        return np.maximum(y - self.neutral, 0.0)
 
     def basis(self, positions: Ints, sizes: Ints) -> Floats:
-        discount: Floats = np.exp2((1.0 - positions) / (self.half_life - 1.0))
-        return discount if self.k is None else discount * (positions <= self.k)
+        return self._up_to_k(np.exp2((1.0 - positions) / (self.half_life - 1.0)), positions)
 
 
 @dataclass(frozen=True)
-class AUC(PositionalMeasure):
+class AUC(RelativeMeasure, PositionalMeasure):
     r"""Area under the ROC curve: :math:`\phi(i) = r-i`, :math:`u_i = y_i/(|y|_1(r-|y|_1))`.
 
     ``b = -(|y|_1 - 1)/(2(r - |y|_1))`` (CUG13, Table 1 and appendix B.1). Undefined (0/0) for a
@@ -414,19 +375,10 @@ class AUC(PositionalMeasure):
     """
 
     name: ClassVar[str] = "auc"
-    is_binary: ClassVar[bool] = True
-    relevance_level: float | None = None
-
-    def __post_init__(self) -> None:
-        check_level(self.relevance_level)
-
-    def labels(self, y: Floats) -> Floats:
-        return binary_labels(y, self.relevance_level)
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
         relevant = queries.sum(y)
-        one_class: Bools = (relevant == 0) | (relevant == queries.sizes)
-        return one_class
+        return (relevant == 0) | (relevant == queries.sizes)
 
     def targets(self, y: Floats, queries: Queries) -> Floats:
         relevant = queries.sum(y)
@@ -437,12 +389,8 @@ class AUC(PositionalMeasure):
         negative = (1.0 - relevant) * ~self.undefined(y, queries)
         return safe_divide(negative, 2.0 * (queries.sizes - relevant))
 
-    def separable_targets(self, y: Floats) -> Floats:
-        return y
-
     def basis(self, positions: Ints, sizes: Ints) -> Floats:
-        below: Floats = np.maximum(sizes - positions, 0.0)
-        return below
+        return np.maximum(sizes - positions, 0.0)
 
 
 @dataclass(frozen=True)
@@ -499,8 +447,5 @@ def mid_ranks(y: Floats, queries: Queries) -> Floats:
     """Return the position of each document by decreasing label, averaged over equal labels."""
     out = np.empty(queries.n_rows + 1)
     for block in Ranked(y, queries).blocks():
-        if not block.tied:
-            out[block.rows] = block.positions
-        else:
-            out[block.rows] = block.mean_position
+        out[block.rows] = block.mean_position if block.tied else block.positions
     return out[:-1]

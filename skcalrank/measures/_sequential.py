@@ -9,31 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import (
-    Block,
-    Bools,
-    Floats,
-    Ints,
-    Queries,
-    Ranked,
-    check_cutoff,
-    check_option,
-    safe_divide,
-)
-from ._base import BinaryMeasure, Measure, PairMeasure
-from ._families import Discount, Gain, as_places, discounts, gains, own_discount, own_gain
-from ._labels import non_negative_labels
+from ..data import Block, Floats, Ints, Queries, Ranked, check_option, safe_divide
+from ._base import PairMeasure
+from ._families import Discount, Gain, discounts, gains
+from ._options import BinaryMeasure, CutoffMeasure, GainMeasure, RelativeMeasure
 
 # Largest grade whose power of two is in the range of double precision, rounded.
 _HIGHEST = 1000
-
-
-def _within(contributions: Floats, positions: Ints, k: int | None) -> Floats:
-    """Return the sum of contributions over the positions up to k."""
-    if k is not None:
-        contributions = contributions * (positions <= k)
-    sums: Floats = contributions.sum(axis=1)
-    return sums
 
 
 def _shared_counts(relevant: Floats, block: Block) -> tuple[Floats, Floats]:
@@ -45,7 +27,7 @@ def _shared_counts(relevant: Floats, block: Block) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class AveragePrecision(BinaryMeasure, PairMeasure):
+class AveragePrecision(RelativeMeasure, CutoffMeasure, PairMeasure):
     r"""Average precision (RAT13, section 6).
 
     .. math:: \frac{1}{|y|_1} \sum_{i \ge j} \frac{y_i y_j}{\max(\sigma(i), \sigma(j))}
@@ -101,10 +83,6 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
             return relevant
         return np.minimum(relevant, float(self.k))
 
-    def undefined(self, y: Floats, queries: Queries) -> Bools:
-        without: Bools = queries.sum(y) == 0
-        return without
-
     def pair_targets(self, y: Floats) -> Floats:
         relevant = self._divisors(y.sum(axis=-1))[..., None, None]
         products = np.tril(y[..., :, None] * y[..., None, :])
@@ -112,15 +90,12 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
 
     def pair_basis(self, positions: Ints) -> Floats:
         last = np.maximum(positions[..., :, None], positions[..., None, :])
-        return np.tril(1.0 / last if self.k is None else (last <= self.k) / last)
+        return np.tril(self._up_to_k(1.0 / last, last))
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
         """Return ``y_i/|y|_1``, the diagonal of the pair targets (RAT13, Corollary 5)."""
         relevant = queries.repeat(self._divisors(queries.sum(y)))
         return safe_divide(y, relevant)
-
-    def separable_targets(self, y: Floats) -> Floats:
-        return y
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         queries = ranked.queries
@@ -129,14 +104,14 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
             relevant = block.gather(y)
             if block.tied:
                 precision = self._precision(relevant, block)
-                out[block.ids] = _within(precision, block.positions, self.k)
+                out[block.ids] = self._up_to_k(precision, block.positions).sum(axis=1)
                 continue
             share = 1.0 / block.positions[0]
             if self.k is not None:
                 share[self.k :] = 0.0
-            found = relevant.cumsum(axis=1)
-            found *= relevant
-            out[block.ids] = found @ share
+            hits = relevant.cumsum(axis=1)
+            hits *= relevant
+            out[block.ids] = hits @ share
         return safe_divide(out, self._divisors(queries.sum(y)))
 
     @staticmethod
@@ -150,12 +125,11 @@ class AveragePrecision(BinaryMeasure, PairMeasure):
         before, among = _shared_counts(relevant, block)
         n = block.stop - block.start
         earlier = (positions - block.start - 1) * (among - 1) / np.maximum(n - 1, 1)
-        precision: Floats = among / n * (before + 1 + earlier) / positions
-        return precision
+        return among / n * (before + 1 + earlier) / positions
 
 
 @dataclass(frozen=True)
-class _FirstRelevant(BinaryMeasure):
+class _FirstRelevant(BinaryMeasure, CutoffMeasure):
     """Base class of measures that depend only on the position of the first relevant document.
 
     With the probability p of relevance as the stop probability of a document, in place of 0 or 1,
@@ -177,7 +151,7 @@ class _FirstRelevant(BinaryMeasure):
         return y
 
     @staticmethod
-    def _found_at(relevant: Floats, block: Block) -> Floats:
+    def _hit_at(relevant: Floats, block: Block) -> Floats:
         """Return the probability that a position is relevant, given that no earlier shared one is.
 
         For the i-th of n shared positions with m relevant documents, it is ``m/(n-i+1)``.
@@ -185,8 +159,7 @@ class _FirstRelevant(BinaryMeasure):
         _, among = _shared_counts(relevant, block)
         # At the last position that the first relevant document can have, this is 1; values at
         # later positions have no effect.
-        found: Floats = among / (block.stop - block.positions + 1)
-        return found
+        return among / (block.stop - block.positions + 1)
 
 
 @dataclass(frozen=True)
@@ -230,15 +203,15 @@ class ReciprocalRank(_FirstRelevant):
             relevant = block.gather(y)
             if not block.tied:
                 first = (relevant > 0).argmax(axis=1)
-                found = relevant[np.arange(len(first)), first] > 0
-                found &= first < (self.k or np.inf)
-                out[block.ids] = found / (first + 1.0)
+                hit = relevant[np.arange(len(first)), first] > 0
+                hit &= first < (self.k or np.inf)
+                out[block.ids] = hit / (first + 1.0)
                 continue
-            found = self._found_at(relevant, block)
-            missed = np.ones((len(found), found.shape[1] + 1))
-            np.cumprod(1.0 - found, axis=1, out=missed[:, 1:])
-            first = found * missed[:, :-1]
-            out[block.ids] = _within(first / block.positions, block.positions, self.k)
+            hit = self._hit_at(relevant, block)
+            missed = np.ones((len(hit), hit.shape[1] + 1))
+            np.cumprod(1.0 - hit, axis=1, out=missed[:, 1:])
+            gained = hit * missed[:, :-1] / block.positions
+            out[block.ids] = self._up_to_k(gained, block.positions).sum(axis=1)
         return out
 
 
@@ -282,13 +255,13 @@ class HitRate(_FirstRelevant):
         out = np.zeros(ranked.queries.n_queries)
         for block in ranked.blocks(self.k):
             relevant = block.gather(y)
-            found = self._found_at(relevant, block) if block.tied else relevant
-            out[block.ids] = 1.0 - np.prod(1.0 - found[:, : self.k], axis=1)
+            hit = self._hit_at(relevant, block) if block.tied else relevant
+            out[block.ids] = 1.0 - np.prod(1.0 - hit[:, : self.k], axis=1)
         return out
 
 
 @dataclass(frozen=True, repr=False)
-class ERR(Measure):
+class ERR(GainMeasure):
     r"""Expected reciprocal rank: the expected 1 / position at which a user stops reading.
 
     .. math:: \sum_p \frac{1}{p} R_p \prod_{q<p} (1 - R_q), \quad
@@ -342,19 +315,14 @@ class ERR(Measure):
     name: ClassVar[str] = "err"
     calibration: ClassVar[str | None] = "independence"
     basis_fields: ClassVar[frozenset[str]] = frozenset({"k", "max_grade", "discount"})
-    top_only: ClassVar[bool] = True
-    has_cutoff: ClassVar[bool] = True
-    separable: ClassVar[bool] = True
-    positive_only: ClassVar[bool] = True
-    k: int | None = None
+    _gain_names: ClassVar[tuple[str, ...]] = ("exponential",)
+    _largest_gain: ClassVar[float] = 1.0
     max_grade: float | None = None
     gain: Gain = field(default="exponential", repr=False)
     discount: Discount | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        check_cutoff(self.k)
-        object.__setattr__(self, "gain", own_gain(self.gain, ("exponential",), 1.0))
-        own_discount(self.discount)
+        super().__post_init__()
         number = self.max_grade is None or isinstance(self.max_grade, Real)
         if not number or not 0 <= (self.max_grade or 0) <= _HIGHEST:
             raise ValueError(
@@ -362,14 +330,12 @@ class ERR(Measure):
             )
 
     def labels(self, y: Floats) -> Floats:
-        y = non_negative_labels(y, self.name)
+        y = super().labels(y)
         if self.max_grade is not None and y.size and y.max() > self.max_grade:
             raise ValueError(
                 f"y must be at most max_grade={self.max_grade:g}, got {y.max():g}. Set max_grade "
                 "to the highest grade of the scale."
             )
-        if isinstance(self.gain, tuple):
-            as_places(y, len(self.gain))
         return y
 
     @property
@@ -407,8 +373,7 @@ class ERR(Measure):
         if self.gain != "exponential":
             return gains(y, self.gain, 1.0)
         highest: Any = self.scaled_to(y).max_grade
-        stop: Floats = gains(y, "exponential") * np.exp2(-highest)
-        return stop
+        return gains(y, "exponential") * np.exp2(-highest)
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
         """Return the stop probabilities.
@@ -429,12 +394,10 @@ class ERR(Measure):
             stopped = goes_on[:, :-1] * stops
             if block.tied:
                 _average_over_ties(stopped, goes_on, stops, block, self.k)
-            stopped *= self._discounts(block.positions)
-            out[block.ids] = _within(stopped, block.positions, self.k)
+            p = block.positions
+            stopped *= 1.0 / p if self.discount is None else discounts(p, self.discount)
+            out[block.ids] = self._up_to_k(stopped, block.positions).sum(axis=1)
         return out
-
-    def _discounts(self, positions: Ints) -> Floats:
-        return 1.0 / positions if self.discount is None else discounts(positions, self.discount)
 
 
 def _average_over_ties(
@@ -452,8 +415,8 @@ def _average_over_ties(
     begins = (block.start == block.positions - 1) & (block.stop > block.positions) & inside
     query, first = np.nonzero(begins)
     length = block.stop[query, first] - first
-    for part in _chunks(length):
-        q, f, n = query[part], first[part], length[part]
+    for runs in _chunks(length):
+        q, f, n = query[runs], first[runs], length[runs]
         longest = int(n.max())
         # Positions beyond k do not count.
         wanted = longest if k is None else min(longest, k)
