@@ -6,72 +6,66 @@ leads to the best possible value of the measure. It does not mean that scores ar
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ._dask import set_backend
-from ._show_versions import show_versions
 from ._version import __version__
-from .boosting import BoostedRanker
-from .data import (
-    ClickSessions,
-    CutQueriesWarning,
-    MissingQidError,
-    MultiLabelTarget,
-    NotAMeanWarning,
-    OneQueryWarning,
-    PreferenceTarget,
-    RankingTarget,
-)
-from .datasets import (
-    load_digits_queries,
-    load_label_ranking,
-    load_letor,
-    load_movielens,
-    load_preflib,
-    load_sushi,
-    load_table,
-    make_label_ranking,
-    make_subset_ranking,
-    sample_comparisons,
-    sample_sessions,
-)
-from .metrics import get_scorer, get_scorer_names
-from .model_selection import QueryKFold, QueryShuffleSplit, train_test_query_split
-from .rankers import (
-    AggregatedRanker,
-    AUCRanker,
-    AveragePrecisionRanker,
-    DCGRanker,
-    DifferenceGraphRanker,
-    ERRRanker,
-    ExpectedRankUtilityRanker,
-    LeastSquaresRanker,
-    LeastSquaresRankerCV,
-    LowRankLossClassifier,
-    MultiLabelRanker,
-    NDCGRanker,
-    OrderPreservingRanker,
-    PairwiseDisagreementRanker,
-    PairwiseHingeRanker,
-    PairwiseLogisticRanker,
-    PrecisionRanker,
-    RBPRanker,
-    RecallRanker,
-    SpearmanRanker,
-    StochasticAggregatedRanker,
-    ValueRegularizedRanker,
-)
-from .stacking import StackingRanker, tabular_ranker
 
-
-def _load_dask() -> ModuleType:
-    """Import the room of dask collections, below which nobody can."""
-    from . import dask
-
-    return dask
-
-
-set_backend(_load_dask)
+if TYPE_CHECKING:
+    from ._show_versions import show_versions
+    from .boosting import BoostedRanker
+    from .data import (
+        ClickSessions,
+        CutQueriesWarning,
+        MissingQidError,
+        MultiLabelTarget,
+        NotAMeanWarning,
+        OneQueryWarning,
+        PreferenceTarget,
+        RankingTarget,
+    )
+    from .datasets import (
+        load_digits_queries,
+        load_label_ranking,
+        load_letor,
+        load_movielens,
+        load_preflib,
+        load_sushi,
+        load_table,
+        make_label_ranking,
+        make_subset_ranking,
+        sample_comparisons,
+        sample_sessions,
+    )
+    from .metrics import get_scorer, get_scorer_names
+    from .model_selection import QueryKFold, QueryShuffleSplit, train_test_query_split
+    from .rankers import (
+        AggregatedRanker,
+        AUCRanker,
+        AveragePrecisionRanker,
+        DCGRanker,
+        DifferenceGraphRanker,
+        ERRRanker,
+        ExpectedRankUtilityRanker,
+        LeastSquaresRanker,
+        LeastSquaresRankerCV,
+        LowRankLossClassifier,
+        MultiLabelRanker,
+        NDCGRanker,
+        OrderPreservingRanker,
+        PairwiseDisagreementRanker,
+        PairwiseHingeRanker,
+        PairwiseLogisticRanker,
+        PrecisionRanker,
+        RBPRanker,
+        RecallRanker,
+        SpearmanRanker,
+        StochasticAggregatedRanker,
+        ValueRegularizedRanker,
+    )
+    from .stacking import StackingRanker, tabular_ranker
 
 __all__ = [
     "AUCRanker",
@@ -126,3 +120,51 @@ __all__ = [
     "tabular_ranker",
     "train_test_query_split",
 ]
+
+# Rooms are imported when they or one of their names are asked for, since most programs need few.
+_ROOMS = {
+    *("aggregation", "boosting", "calibration", "dask", "data", "datasets", "displays"),
+    *("evaluation", "export", "inspection", "linear_model", "losses", "measures", "metrics"),
+    *("model_selection", "persistence", "pipeline", "preds", "preprocessing", "rankers"),
+    *("stacking", "testing"),
+}
+# The other public names are those of rankers.
+_NAMES = {
+    "_show_versions": "show_versions",
+    "boosting": "BoostedRanker",
+    "data": (
+        "ClickSessions CutQueriesWarning MissingQidError MultiLabelTarget NotAMeanWarning "
+        "OneQueryWarning PreferenceTarget RankingTarget"
+    ),
+    "datasets": (
+        "load_digits_queries load_label_ranking load_letor load_movielens load_preflib load_sushi "
+        "load_table make_label_ranking make_subset_ranking sample_comparisons sample_sessions"
+    ),
+    "metrics": "get_scorer get_scorer_names",
+    "model_selection": "QueryKFold QueryShuffleSplit train_test_query_split",
+    "stacking": "StackingRanker tabular_ranker",
+}
+
+
+def _load_dask() -> ModuleType:
+    """Import the room of dask collections, below which nobody can."""
+    from . import dask
+
+    return dask
+
+
+set_backend(_load_dask)
+
+if not TYPE_CHECKING:  # A type checker would believe that every name exists.
+
+    def __getattr__(name):
+        if name in _ROOMS:
+            return import_module(f".{name}", __name__)
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        room = next((r for r, names in _NAMES.items() if name in names.split()), "rankers")
+        value = globals()[name] = getattr(import_module(f".{room}", __name__), name)
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *__all__, *_ROOMS})

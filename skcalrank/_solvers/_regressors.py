@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
@@ -131,6 +130,8 @@ def _validation_share(regressor: Any, n_rows: int) -> float | int | None:
 
 
 def _takes_validation_rows(regressor: Any) -> bool:
+    from sklearn.ensemble import HistGradientBoostingRegressor  # late, since all trees come with it
+
     return type(regressor) is HistGradientBoostingRegressor and has_fit_parameter(
         regressor, "X_val"
     )

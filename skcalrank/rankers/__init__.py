@@ -2,41 +2,44 @@
 
 from __future__ import annotations
 
-from inspect import isabstract
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from ._access import check_partitions as check_partitions
-from ._access import is_ranker as is_ranker
-from ._access import measure_of as measure_of
-from ._access import reads_diagonal as reads_diagonal
-from ._access import require_qid as require_qid
-from ._access import scored_by as scored_by
-from ._access import why_weights_do_not_repeat as why_weights_do_not_repeat
-from ._aggregated import AggregatedRanker
-from ._base import BaseRanker
-from ._baselines import PairwiseHingeRanker, PairwiseLogisticRanker
-from ._binary import AUCRanker, PrecisionRanker, RBPRanker, RecallRanker
-from ._cv import LeastSquaresRankerCV
-from ._difference_graph import DifferenceGraphRanker
-from ._err import ERRRanker
-from ._folds import make_splits as make_splits
-from ._front import Front
-from ._linear import LinearScorer
-from ._low_rank import LowRankLossClassifier
-from ._multilabel import MultiLabelRanker
-from ._order_preserving import OrderPreservingRanker
-from ._pair_base import PairRanker
-from ._pairs import AveragePrecisionRanker, PairwiseDisagreementRanker
-from ._positional import (
-    DCGRanker,
-    ExpectedRankUtilityRanker,
-    LeastSquaresRanker,
-    NDCGRanker,
-    SpearmanRanker,
-)
-from ._record import FitRecord as FitRecord
-from ._score import ScoreRanker
-from ._stochastic import StochasticAggregatedRanker
-from ._value import ValueRegularizedRanker
+if TYPE_CHECKING:
+    from ._access import check_partitions as check_partitions
+    from ._access import is_ranker as is_ranker
+    from ._access import measure_of as measure_of
+    from ._access import reads_diagonal as reads_diagonal
+    from ._access import require_qid as require_qid
+    from ._access import scored_by as scored_by
+    from ._access import why_weights_do_not_repeat as why_weights_do_not_repeat
+    from ._aggregated import AggregatedRanker
+    from ._all import RANKERS as RANKERS
+    from ._base import BaseRanker
+    from ._baselines import PairwiseHingeRanker, PairwiseLogisticRanker
+    from ._binary import AUCRanker, PrecisionRanker, RBPRanker, RecallRanker
+    from ._cv import LeastSquaresRankerCV
+    from ._difference_graph import DifferenceGraphRanker
+    from ._err import ERRRanker
+    from ._folds import make_splits as make_splits
+    from ._front import Front
+    from ._linear import LinearScorer
+    from ._low_rank import LowRankLossClassifier
+    from ._multilabel import MultiLabelRanker
+    from ._order_preserving import OrderPreservingRanker
+    from ._pair_base import PairRanker
+    from ._pairs import AveragePrecisionRanker, PairwiseDisagreementRanker
+    from ._positional import (
+        DCGRanker,
+        ExpectedRankUtilityRanker,
+        LeastSquaresRanker,
+        NDCGRanker,
+        SpearmanRanker,
+    )
+    from ._record import FitRecord as FitRecord
+    from ._score import ScoreRanker
+    from ._stochastic import StochasticAggregatedRanker
+    from ._value import ValueRegularizedRanker
 
 __all__ = [
     "AUCRanker",
@@ -68,9 +71,45 @@ __all__ = [
     "ValueRegularizedRanker",
 ]
 
-#: Ranker classes by name, for one label per document or for judgments of a query.
-RANKERS: dict[str, type[BaseRanker]] = {
-    name: cls
-    for name, cls in ((name, globals()[name]) for name in __all__)
-    if issubclass(cls, BaseRanker) and not isabstract(cls) and cls is not MultiLabelRanker
+# Modules are imported when one of their names is asked for, since most programs need few.
+_NAMES = {
+    "_access": (
+        "check_partitions is_ranker measure_of reads_diagonal require_qid scored_by "
+        "why_weights_do_not_repeat"
+    ),
+    "_aggregated": "AggregatedRanker",
+    "_all": "RANKERS",
+    "_base": "BaseRanker",
+    "_baselines": "PairwiseHingeRanker PairwiseLogisticRanker",
+    "_binary": "AUCRanker PrecisionRanker RBPRanker RecallRanker",
+    "_cv": "LeastSquaresRankerCV",
+    "_difference_graph": "DifferenceGraphRanker",
+    "_err": "ERRRanker",
+    "_folds": "make_splits",
+    "_front": "Front",
+    "_linear": "LinearScorer",
+    "_low_rank": "LowRankLossClassifier",
+    "_multilabel": "MultiLabelRanker",
+    "_order_preserving": "OrderPreservingRanker",
+    "_pair_base": "PairRanker",
+    "_pairs": "AveragePrecisionRanker PairwiseDisagreementRanker",
+    "_positional": (
+        "DCGRanker ExpectedRankUtilityRanker LeastSquaresRanker NDCGRanker SpearmanRanker"
+    ),
+    "_record": "FitRecord",
+    "_score": "ScoreRanker",
+    "_stochastic": "StochasticAggregatedRanker",
+    "_value": "ValueRegularizedRanker",
 }
+
+if not TYPE_CHECKING:  # A type checker would believe that every name exists.
+
+    def __getattr__(name):
+        module = next((m for m, names in _NAMES.items() if name in names.split()), None)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *" ".join(_NAMES.values()).split()})

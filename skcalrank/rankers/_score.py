@@ -11,7 +11,6 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.neural_network import MLPRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import (
@@ -69,6 +68,8 @@ def _updated(fitted, given, ignored=()):
         )
     old, new = before.get_params(), given.get_params()
     changed = {k: v for k, v in new.items() if k not in ignored and not _same(old.get(k), v)}
+    from sklearn.neural_network import MLPRegressor  # late, since few programs have one
+
     # A neural network does not rebuild its layers and its optimizer.
     keeps = wrapped or isinstance(before, MLPRegressor) or any("__" in name for name in changed)
     if changed and (keeps or old.keys() != new.keys()):

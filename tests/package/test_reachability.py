@@ -79,7 +79,7 @@ def test_help_names_what_is_registered(capsys, command, names):
 def test_import_leaves_optional_libraries_alone():
     # scikit-learn may import pandas for itself.
     code = (
-        "import sys, sklearn; before = set(sys.modules); import skcalrank, skcalrank.displays; "
+        f"import sys, sklearn; before = set(sys.modules); import {', '.join(MODULES)}; "
         f"print(sorted({OPTIONAL} & (set(sys.modules) - before)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -32,7 +32,8 @@ def upgrades():
 @pytest.mark.parametrize(("old", "new"), upgrades())
 def test_upgrade_notes(old, new):
     X, y, qid = skcalrank.make_subset_ranking(5, 4, 2, n_grades=2, random_state=0)
-    names = {**vars(losses), **vars(skcalrank), "Ridge": Ridge, "function": "net_preference"}
+    public = {name: getattr(skcalrank, name) for name in skcalrank.__all__}
+    names = {**vars(losses), **public, "Ridge": Ridge, "function": "net_preference"}
     assert eval(new, names)
     with pytest.raises((TypeError, ValueError)):
         eval(old, names).fit(X, y, qid)

@@ -1,0 +1,18 @@
+"""All rankers, for those who ask for one by its name."""
+
+from __future__ import annotations
+
+from inspect import isabstract
+
+from .. import rankers
+
+_CLASSES = {name: getattr(rankers, name) for name in rankers.__all__}
+
+#: Ranker classes by name, for one label per document or for judgments of a query.
+RANKERS: dict[str, type[rankers.BaseRanker]] = {
+    name: cls
+    for name, cls in _CLASSES.items()
+    if issubclass(cls, rankers.BaseRanker)
+    and not isabstract(cls)
+    and cls is not rankers.MultiLabelRanker
+}
