@@ -39,16 +39,19 @@ def drawn(
     """
 
     def decorate(make):
-        own = signature(make).parameters
+        made_of = signature(make).parameters
         public = _public_signature(make, options_of, plot, without)
-        to_plot = signature(plot).parameters.keys() - own.keys()
+        to_plot = signature(plot).parameters.keys() - made_of.keys()
 
         @functools.wraps(make)
-        def make_and_plot(cls, *args, **given):
-            public.bind(cls, *args, **given)
+        def make_and_plot(cls, *args, **options):
+            public.bind(cls, *args, **options)
             check_matplotlib_support(f"{cls.__name__}.{make.__name__}")
-            style = {name: given.pop(name) for name in to_plot & given.keys()}
-            return make(cls, *args, **given).plot(**style)
+            style = {name: options.pop(name) for name in to_plot & options.keys()}
+            display = make(cls, *args, **options)
+            if style.get("name") is not None and hasattr(display, "name"):
+                display.name = style.pop("name")
+            return display.plot(**style)
 
         make_and_plot.__signature__ = public
         return make_and_plot
@@ -58,14 +61,12 @@ def drawn(
 
 def _public_signature(make, options_of, plot, without):
     """Return the signature of a constructor with the parameters of `options_of` and `plot`."""
-    own, options = signature(make), signature(options_of).parameters if options_of else {}
+    whole, options = signature(make), signature(options_of).parameters if options_of else {}
     style = {name: p.replace(kind=p.KEYWORD_ONLY) for name, p in signature(plot).parameters.items()}
-    named = {name: p for name, p in own.parameters.items() if p.kind is not p.VAR_KEYWORD}
-    named |= {name: p for name, p in options.items() if p.kind is p.KEYWORD_ONLY}
-    # Keeps the parameters of plot together, including its `name`.
-    kept = {name: p for name, p in named.items() if name != "name"}
-    kept |= {name: p for name, p in style.items() if name not in ("self", *without)}
-    return own.replace(parameters=list(kept.values()))
+    public = {name: p for name, p in whole.parameters.items() if p.kind is not p.VAR_KEYWORD}
+    public |= {name: p for name, p in options.items() if p.kind is p.KEYWORD_ONLY}
+    public |= {name: p for name, p in style.items() if name not in ("self", *without)}
+    return whole.replace(parameters=list(public.values()))
 
 
 class Display:
@@ -85,26 +86,26 @@ class Display:
         return ax
 
 
-def styled(artist: type, given: dict | None, **defaults) -> dict:
-    """Return the style of an artist: the given one, with aliases resolved, over the defaults."""
+def styled(artist: type, style: dict | None, **defaults) -> dict:
+    """Return a style of an artist, with aliases resolved, over the defaults."""
     from matplotlib.cbook import normalize_kwargs
 
-    return defaults | normalize_kwargs(given or {}, artist)
+    return defaults | normalize_kwargs(style or {}, artist)
 
 
-def draw_line(ax, x, y, given, **defaults):
+def draw_line(ax, x, y, style, **defaults):
     """Return a new line through the points."""
     from matplotlib.lines import Line2D
 
-    (line,) = ax.plot(x, y, **styled(Line2D, given, **defaults))
+    (line,) = ax.plot(x, y, **styled(Line2D, style, **defaults))
     return line
 
 
-def draw_band(line, low, high, given, **defaults):
+def draw_band(line, low, high, style, **defaults):
     """Return a new shaded band between two edges, in the color of a line."""
     from matplotlib.collections import PolyCollection
 
-    style = styled(PolyCollection, given, color=line.get_color(), linewidth=0, **defaults)
+    style = styled(PolyCollection, style, color=line.get_color(), linewidth=0, **defaults)
     return line.axes.fill_between(line.get_xdata(), low, high, **style)
 
 
@@ -127,3 +128,15 @@ def check_regret(values, name: str, rounding: float = 1e-12) -> np.ndarray:
     if values.min() < -1e-9 * scale:
         raise ValueError(f"{name} must be non-negative regrets, got {values.min():g}.")
     return np.where(values > rounding * scale, values, 0.0)
+
+
+def paired_regrets(rounding: float = 1e-12, **values) -> dict[str, np.ndarray]:
+    """Return valid regrets of the same points, by name; `rounding` is that of the first."""
+    (first, a), (second, b) = values.items()
+    a, b = check_regret(a, first, rounding).ravel(), check_regret(b, second).ravel()
+    if len(a) != len(b):
+        raise ValueError(
+            f"{first} and {second} must have one value each for every point, got {len(a)} and "
+            f"{len(b)} values."
+        )
+    return {first: a, second: b}

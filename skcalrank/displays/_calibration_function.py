@@ -13,7 +13,7 @@ from ..data import ArrayLike, Floats, check_count
 from ..losses import Loss
 from ..measures import Measure, get_measure
 from ..preds import Pred
-from ._base import Display, check_regret, draw_line, drawn, measure_label
+from ._base import Display, draw_line, drawn, measure_label, paired_regrets
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -97,7 +97,7 @@ class CalibrationFunctionDisplay(Display):
     @classmethod
     @drawn(plot)
     def from_values(
-        cls, target_regret: ArrayLike, surrogate_regret: ArrayLike, *, name: str | None = None
+        cls, target_regret: ArrayLike, surrogate_regret: ArrayLike
     ) -> CalibrationFunctionDisplay:
         """Plot given values.
 
@@ -117,7 +117,7 @@ class CalibrationFunctionDisplay(Display):
         ValueError
             If the arrays differ in length, hold negative or infinite values, or are empty.
         """
-        return cls(**_values(target_regret, surrogate_regret), name=name)
+        return cls(**_sorted(target_regret, surrogate_regret))
 
     @classmethod
     @drawn(plot)
@@ -130,7 +130,6 @@ class CalibrationFunctionDisplay(Display):
         r: int = 3,
         largest: float | None = None,
         n_points: int = 41,
-        name: str | None = None,
     ) -> CalibrationFunctionDisplay:
         """Plot the calibration function of a surrogate with a prediction map.
 
@@ -171,10 +170,9 @@ class CalibrationFunctionDisplay(Display):
         eps = np.linspace(0, top, n_points)
         h: Any = calibration_function(surrogate, pred, measure, r, eps)
         possible = np.isfinite(h)
-        if name is None:
-            given = surrogate if isinstance(surrogate, str) else surrogate.name
-            name = f"{given}, {getattr(pred, 'name', pred)}, {measure_label(measure)}"
-        return cls(**_values(eps[possible], h[possible]), name=name)
+        of_loss = surrogate if isinstance(surrogate, str) else surrogate.name
+        name = f"{of_loss}, {getattr(pred, 'name', pred)}, {measure_label(measure)}"
+        return cls(**_sorted(eps[possible], h[possible]), name=name)
 
 
 def _largest(measure, r):
@@ -183,14 +181,8 @@ def _largest(measure, r):
     return max(np.ptp(LabelDistribution([y]).order_values(measure)) for y in labels)
 
 
-def _values(target, surrogate):
-    """Return validated values, sorted, as parameters of a display."""
-    target = check_regret(target, "target_regret").ravel()
-    surrogate = check_regret(surrogate, "surrogate_regret").ravel()
-    if len(surrogate) != len(target):
-        raise ValueError(
-            "target_regret and surrogate_regret must have one value each for every point, got "
-            f"{len(target)} and {len(surrogate)} values."
-        )
-    order = np.argsort(target)
-    return {"target_regret": target[order], "surrogate_regret": surrogate[order]}
+def _sorted(target, surrogate):
+    """Return valid regrets, sorted by the first, as parameters of a display."""
+    regrets = paired_regrets(target_regret=target, surrogate_regret=surrogate)
+    order = np.argsort(regrets["target_regret"])
+    return {name: values[order] for name, values in regrets.items()}

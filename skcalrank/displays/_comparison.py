@@ -125,7 +125,6 @@ class ComparisonDisplay(Display):
         *,
         measure: str | None = None,
         kind: str = "differences",
-        name: str | None = None,
     ) -> ComparisonDisplay:
         """Plot means or mean differences of a comparison.
 
@@ -153,29 +152,27 @@ class ComparisonDisplay(Display):
         """
         check_option("kind", kind, ("differences", "means"))
         measure = _measure_of(comparison, measure)
-        baseline = comparison.baseline if kind == "differences" else None
-        if baseline is None:
-            rows = [(e.system, e.mean, e.low, e.high) for e in _of(comparison.estimates, measure)]
-        else:
-            found = [d for d in _of(comparison.differences, measure) if d.other == baseline]
-            rows = [(d.system, d.difference, d.low, d.high) for d in found]
+        means = kind == "means"
+        baseline = None if means else comparison.baseline
+        rows = [
+            (row.system, row.mean if means else row.difference, row.low, row.high)
+            for row in (comparison.estimates if means else comparison.differences)
+            if row.measure == measure and (means or row.other == baseline)
+        ]
         if not rows:
             raise ValueError(
                 "kind must be 'means' for a comparison of one system, got 'differences'."
             )
         systems, *ends = zip(*rows)
-        ends = [np.array(values) for values in ends]
+        value, low, high = map(np.array, ends)
         return cls(
             systems=list(systems),
-            **dict(zip(("value", "low", "high"), ends)),
+            value=value,
+            low=low,
+            high=high,
             measure_name=measure,
             baseline=baseline,
-            name=name,
         )
-
-
-def _of(rows, measure):
-    return [row for row in rows if row.measure == measure]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -285,7 +282,6 @@ class QueryDifferenceDisplay(Display):
         system: str | None = None,
         other: str | None = None,
         measure: str | None = None,
-        name: str | None = None,
     ) -> QueryDifferenceDisplay:
         """Plot the differences of two systems of a comparison.
 
@@ -317,7 +313,7 @@ class QueryDifferenceDisplay(Display):
         other = comparison.baseline if other is None else other
         check_option("other", other, systems)
         if system is None:
-            system = next((each for each in systems if each != other), None)
+            system = next((first for first in systems if first != other), None)
         if system is None:
             raise ValueError(
                 "comparison must have two systems for their differences, got one. Plot its means "
@@ -332,5 +328,4 @@ class QueryDifferenceDisplay(Display):
             system=system,
             other=other,
             measure_name=measure,
-            name=name,
         )

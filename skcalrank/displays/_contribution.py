@@ -88,22 +88,21 @@ class ContributionDisplay(Display):
         self.bars_ = ax.barh(places, widths, **style)
         ax.set_yticks(places, labels)
         ax.axvline(0.0, color="black", linewidth=0.8)
-        found = self.explanation
-        title = f"{found.first} against {found.second}: {found.total:+.3g}"
-        given = self.name if name is None else name
-        ax.set(xlabel="contribution to the difference of scores", title=given or title)
+        order = self.explanation
+        title = f"{order.first} against {order.second}: {order.total:+.3g}"
+        name = self.name if name is None else name
+        ax.set(xlabel="contribution to the difference of scores", title=name or title)
         return self
 
     def _bars(self, n_features):
         """Return labels and lengths of the bars, from top to bottom."""
-        found, by_size = self.explanation, self.explanation.order()
-        parts = found.contributions
-        bars = [(str(found.feature_names[k]), parts[k]) for k in by_size[:n_features]]
-        left = by_size[n_features:]
-        if len(left):
-            bars.append((f"{len(left)} others", parts[left].sum()))
-        if found.constant:
-            bars.append(("constant", found.constant))
+        explanation, by_size = self.explanation, self.explanation.order()
+        widths, others = explanation.contributions, by_size[n_features:]
+        bars = [(str(explanation.feature_names[k]), widths[k]) for k in by_size[:n_features]]
+        if len(others):
+            bars.append((f"{len(others)} others", widths[others].sum()))
+        if explanation.constant:
+            bars.append(("constant", explanation.constant))
         return zip(*bars)
 
     @classmethod
@@ -114,8 +113,6 @@ class ContributionDisplay(Display):
         X: Matrix,
         first: int,
         second: int | None = None,
-        *,
-        name: str | None = None,
         **options: Any,
     ) -> ContributionDisplay:
         """Explain the order of two documents by a fitted ranker, and plot it.
@@ -131,13 +128,11 @@ class ContributionDisplay(Display):
         -------
         display : ContributionDisplay
         """
-        return cls(explanation=explain_order(estimator, X, first, second, **options), name=name)
+        return cls(explanation=explain_order(estimator, X, first, second, **options))
 
     @classmethod
     @drawn(plot)
-    def from_explanation(
-        cls, explanation: Explanation, *, name: str | None = None
-    ) -> ContributionDisplay:
+    def from_explanation(cls, explanation: Explanation) -> ContributionDisplay:
         """Plot an explanation.
 
         Parameters
@@ -151,4 +146,4 @@ class ContributionDisplay(Display):
         -------
         display : ContributionDisplay
         """
-        return cls(explanation=explanation, name=name)
+        return cls(explanation=explanation)

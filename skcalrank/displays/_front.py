@@ -82,7 +82,7 @@ class FrontDisplay(Display):
         display : FrontDisplay
         """
         ax = self._open(ax)
-        places = [self.front.axes.index(each) for each in (self.x, self.y)]
+        places = [self.front.axes.index(axis) for axis in (self.x, self.y)]
         points = self.front.values[:, places]
         best = points[self.front.efficient]
         best = best[np.argsort(best[:, 0], kind="stable")]
@@ -123,7 +123,7 @@ class FrontDisplay(Display):
         if len(front.axes) < 2:
             raise ValueError(f"front must have at least two measures, got {front.axes[0]!r} only.")
         x, y = front.axes[0] if x is None else x, front.axes[1] if y is None else y
-        for each in (x, y):
-            if each not in front.axes:
-                raise ValueError(f"x and y must be among {', '.join(front.axes)}, got {each!r}.")
+        for axis in (x, y):
+            if axis not in front.axes:
+                raise ValueError(f"x and y must be among {', '.join(front.axes)}, got {axis!r}.")
         return cls(front=front, x=x, y=y)

@@ -17,13 +17,10 @@ from ..data import (
     PreferenceTarget,
     carried_qid,
     check_cutoff,
-    check_sample_weight,
-    check_target,
-    query_weights,
     warn_of_one_query,
 )
 from ..measures import MEASURES, Measure, get_measure
-from ..metrics import evaluate, predict_with_queries
+from ..metrics import CheckedTarget, Policies, predict_with_queries
 from ._base import Display, draw_band, draw_line, drawn
 
 
@@ -43,16 +40,15 @@ def _curve(
     check_cutoff(k)
     if isinstance(y, PreferenceTarget):
         raise ValueError(f"{measure.name} needs relevances, got a PreferenceTarget.")
-    _, queries = check_target(y, qid, name="y_true")
-    last = int(queries.sizes.max())
+    target, policies = CheckedTarget.of(y, qid), Policies(ties, empty)
+    last = int(target.queries.sizes.max())
     cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
     # Evaluating the measure without cutoff first makes all cutoffs share one sort.
     measures = {None: measure} | {at: replace(measure, k=int(at)) for at in cutoffs}
-    policies: dict[str, Any] = {"ties": ties, "empty": empty, "sample_weight": sample_weight}
-    values = evaluate(y, scores, measures, qid=qid, average=False, **policies)
-    del values[None]
-    weight = _weight_of_queries(sample_weight, queries, np.shape(y))
-    value, error = _mean_and_error(np.column_stack(list(values.values())), weight, empty)
+    scores, weight = target.scores(scores), target.query_weight(sample_weight)
+    ((_, *values),) = (of.values() for of in target.values(measures, [scores], policies))
+    weight = np.ones(target.queries.n_queries) if weight is None else weight
+    value, error = _mean_and_error(np.column_stack(values), weight, empty)
     return {"k": cutoffs, "value": value, "standard_error": error, "measure_name": measure.name}
 
 
@@ -171,7 +167,6 @@ class MeasureAtKDisplay(Display):
         y: Labels,
         *,
         qid: ArrayLike | None = None,
-        name: str | None = None,
         **options: Any,
     ) -> MeasureAtKDisplay:
         """Plot a measure of a fitted estimator against its cutoff.
@@ -197,8 +192,7 @@ class MeasureAtKDisplay(Display):
         qid = carried_qid(y, qid)
         warn_of_one_query(y, qid, "MeasureAtKDisplay")
         scores = predict_with_queries(estimator, X, qid)
-        name = type(estimator).__name__ if name is None else name
-        return cls(**_curve(y, scores, qid=qid, **options), name=name)
+        return cls(**_curve(y, scores, qid=qid, **options), name=type(estimator).__name__)
 
     @classmethod
     @drawn(plot, options_of=_curve)
@@ -206,8 +200,6 @@ class MeasureAtKDisplay(Display):
         cls,
         y_true: Labels,
         y_score: ArrayLike,
-        *,
-        name: str | None = None,
         **options: Any,
     ) -> MeasureAtKDisplay:
         """Plot a measure of given scores against its cutoff.
@@ -250,7 +242,7 @@ class MeasureAtKDisplay(Display):
         >>> MeasureAtKDisplay.from_predictions(y_true, y_score, measure="recall").value
         array([0.25, 1.  , 1.  ])
         """
-        return cls(**_curve(y_true, y_score, **options), name=name)
+        return cls(**_curve(y_true, y_score, **options))
 
 
 def _open_measure(measure):
@@ -265,13 +257,6 @@ def _open_measure(measure):
             "Pass the largest cutoff as k."
         )
     return measure
-
-
-def _weight_of_queries(sample_weight, queries, shape):
-    label_form = len(shape) == 2 and shape[1] > 1
-    n_rows = shape[0] if label_form else queries.n_rows
-    weight = query_weights(check_sample_weight(sample_weight, n_rows), queries, label_form)
-    return np.ones(queries.n_queries) if weight is None else weight
 
 
 def _mean_and_error(values, weight, empty):

@@ -170,7 +170,6 @@ class PairMatrixDisplay(Display):
         query: Any = None,
         difference: bool = False,
         item_names: ArrayLike | None = None,
-        name: str | None = None,
     ) -> PairMatrixDisplay:
         """Plot the values of a fitted pairwise ranker for one query, in predicted order.
 
@@ -218,9 +217,13 @@ class PairMatrixDisplay(Display):
         for step in steps:
             X = step.transform(X)
         matrix, positions = _values_and_positions(ranker, X, qid)
-        name = type(ranker).__name__ if name is None else name
-        shown: dict[str, Any] = {"item_names": names, "difference": difference, "name": name}
-        return cls(matrix=matrix, positions=positions, **shown)
+        return cls(
+            matrix=matrix,
+            positions=positions,
+            item_names=names,
+            difference=difference,
+            name=type(ranker).__name__,
+        )
 
     @classmethod
     @drawn(plot)
@@ -231,7 +234,6 @@ class PairMatrixDisplay(Display):
         *,
         difference: bool = False,
         item_names: ArrayLike | None = None,
-        name: str | None = None,
     ) -> PairMatrixDisplay:
         """Plot a matrix of predicted values.
 
@@ -279,8 +281,8 @@ class PairMatrixDisplay(Display):
                 f"positions must be the positions 1 to {r} of the documents, got {positions!r}."
             )
         names = None if item_names is None else _names(item_names, r)
-        shown: dict[str, Any] = {"item_names": names, "difference": difference, "name": name}
-        return cls(matrix=u, positions=positions.astype(int).ravel(), **shown)
+        positions = positions.astype(int).ravel()
+        return cls(matrix=u, positions=positions, item_names=names, difference=difference)
 
 
 def _check_pairwise(ranker):
@@ -304,7 +306,7 @@ def _values_and_positions(ranker, X, qid):
 def _rows_of(query, qid, n_rows):
     """Return the rows of a query."""
     queries = check_queries(qid, n_rows)
-    found = 0
+    number = 0
     if query is not None:
         names = [] if queries.names is None else [plain(name) for name in queries.names]
         if query not in names:
@@ -312,9 +314,9 @@ def _rows_of(query, qid, n_rows):
             raise ValueError(
                 f"query must be one of {known or 'qid, which is None'}, got {query!r}."
             )
-        found = names.index(query)
+        number = names.index(query)
     rows = np.arange(n_rows) if queries.order is None else queries.order
-    return rows[queries.ptr[found] : queries.ptr[found + 1]]
+    return rows[queries.ptr[number] : queries.ptr[number + 1]]
 
 
 def _row_of(query, n_rows):

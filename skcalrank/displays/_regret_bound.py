@@ -16,7 +16,7 @@ from ..data import ArrayLike, Floats, Queries, Seed, check_count, check_option, 
 from ..losses import Loss, get_loss
 from ..measures import Measure, get_measure
 from ..preds import get_pred
-from ._base import Display, check_regret, draw_line, draw_zeros, drawn, measure_label, styled
+from ._base import Display, draw_line, draw_zeros, drawn, measure_label, paired_regrets, styled
 
 # Score vectors for each random distribution, and distance of infinite scores from finite ones.
 _SCORES = 10
@@ -164,7 +164,6 @@ class RegretBoundDisplay(Display):
         target_regret: ArrayLike,
         *,
         bound: Callable[..., Any] | None = None,
-        name: str | None = None,
     ) -> RegretBoundDisplay:
         """Plot given regrets.
 
@@ -186,7 +185,7 @@ class RegretBoundDisplay(Display):
         ValueError
             If the arrays differ in length, hold negative or infinite values, or are empty.
         """
-        return cls(**_regrets(surrogate_regret, target_regret), bound=bound, name=name)
+        return cls(**_regrets(surrogate_regret, target_regret), bound=bound)
 
     @classmethod
     @drawn(plot)
@@ -201,7 +200,6 @@ class RegretBoundDisplay(Display):
         threshold: float | None = None,
         smoothing: float | None = None,
         random_state: Seed = None,
-        name: str | None = None,
     ) -> RegretBoundDisplay:
         """Plot the regrets of random scores for random label distributions, and the bound.
 
@@ -266,21 +264,14 @@ class RegretBoundDisplay(Display):
         bound = partial(regret_bound, measure, loss, r=r, max_target=max_target)
         bound([0.0])  # raises if no bound is known
         points = [_points(measure, loss, law, rng) for law in laws]
-        name = f"{measure_label(measure)}, {loss.name}" if name is None else name
+        name = f"{measure_label(measure)}, {loss.name}"
         return cls(**_regrets(*np.concatenate(points, axis=1)), bound=bound, name=name)
 
 
 def _regrets(surrogate, target):
     """Return validated regrets, as parameters of a display."""
     # Surrogate risks have no natural scale, so rounding errors cannot be recognized.
-    surrogate = check_regret(surrogate, "surrogate_regret", rounding=0.0).ravel()
-    target = check_regret(target, "target_regret").ravel()
-    if len(surrogate) != len(target):
-        raise ValueError(
-            "surrogate_regret and target_regret must have one value each for every point, got "
-            f"{len(surrogate)} and {len(target)} values."
-        )
-    return {"surrogate_regret": surrogate, "target_regret": target}
+    return paired_regrets(0.0, surrogate_regret=surrogate, target_regret=target)
 
 
 def _random_law(measure, r, rng):

@@ -297,12 +297,12 @@ def _check_values(name, values, n_sizes, quantity):
     return check_regret(values, name) if quantity == "regret" else values
 
 
-def _one_each(what, given, values):
-    if isinstance(given, str) or len(given) != len(values):
+def _one_each(what, entries, values):
+    if isinstance(entries, str) or len(entries) != len(values):
         raise ValueError(
-            f"{what} must be a list of {len(values)}, one for each curve, got {given!r}."
+            f"{what} must be a list of {len(values)}, one for each curve, got {entries!r}."
         )
-    return given
+    return entries
 
 
 def _curve(values, band, log):
