@@ -71,8 +71,8 @@ class Additive(NamedTuple):
     """
 
     constant: float
-    slopes: dict[Value, float]
-    hinges: dict[Hinge, float]
+    slopes: Mapping[Value, float] = MappingProxyType({})
+    hinges: Mapping[Hinge, float] = MappingProxyType({})
     categories: Mapping[Category, float] = MappingProxyType({})
     missing: Mapping[str, Any] = MappingProxyType({})
     trees: tuple[tuple[float, Any], ...] = ()
@@ -110,13 +110,11 @@ class Additive(NamedTuple):
 
     def log(self) -> Additive | None:
         """Return the signed logarithm; None where it is not a sum of this kind."""
-        if self.line() is None or self.constant != 0:
-            return None
-        [(value, slope)] = self.slopes.items()
-        if value.log or slope != 1:
+        line = self.line()
+        if line is None or self.constant != 0 or line[0].log or line[1] != 1:
             return None
         missing = {name: float(signed_log1p(fill)) for name, fill in self.missing.items()}
-        return Additive(0.0, {Value(value.feature, True): 1.0}, {}, missing=missing)
+        return Additive(0.0, {Value(line[0].feature, True): 1.0}, missing=missing)
 
     def hinge(self, start: float, end: float) -> Additive | None:
         """Return a hinge of the sum; None where it is not a sum of this kind."""
@@ -125,24 +123,18 @@ class Additive(NamedTuple):
             return None
         value, slope = line
         ends = [(place - self.constant) / slope for place in (start, end)]
-        heights = {
-            name: (self.constant + fill - start) / (end - start)
+        falls = float(slope < 0)
+        missing = {
+            name: min(max((self.constant + fill - start) / (end - start), 0.0), 1.0) - falls
             for name, fill in self.missing.items()
         }
-        missing = {name: min(max(height, 0.0), 1.0) for name, height in heights.items()}
-        if slope > 0:
-            return Additive(0.0, {}, {Hinge(value, *ends): 1.0}, missing=missing)
-        missing = {name: height - 1.0 for name, height in missing.items()}
-        return Additive(1.0, {}, {Hinge(value, *ends[::-1]): -1.0}, missing=missing)
+        hinge = Hinge(value, *ends[::-1]) if falls else Hinge(value, *ends)
+        return Additive(falls, {}, {hinge: 1.0 - 2 * falls}, missing=missing)
 
 
 def combined(summands: Iterable[tuple[float, Additive]], constant: float = 0.0) -> Additive:
     """Return a constant plus numbers times sums."""
-    slopes: dict[Value, float] = {}
-    hinges: dict[Hinge, float] = {}
-    categories: dict[Category, float] = {}
-    missing: dict[str, float] = {}
-    terms: Any = (slopes, hinges, categories, missing)
+    terms: list[dict[Any, float]] = [{}, {}, {}, {}]
     trees: list[tuple[float, Any]] = []
     for weight, score in summands:
         constant += weight * score.constant
@@ -150,7 +142,7 @@ def combined(summands: Iterable[tuple[float, Additive]], constant: float = 0.0) 
             for term, number in added.items():
                 sums[term] = sums.get(term, 0.0) + weight * number
         trees += [(weight * height, tree) for height, tree in score.trees]
-    return Additive(float(constant), slopes, hinges, categories, missing, tuple(trees))
+    return Additive(float(constant), *terms, trees=tuple(trees))
 
 
 def check_finite(score: Additive) -> None:

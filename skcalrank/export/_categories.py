@@ -32,7 +32,7 @@ def filled(step: SimpleImputer, columns: list[Additive]) -> list[Additive]:
         for column, feature, value in zip(columns, features, step.statistics_)
         if keeps_all or not is_missing(value)
     ]
-    return filled_in + [Additive(0.0, {}, {}, {}, {features[number]: 1.0}) for number in flagged]
+    return filled_in + [Additive(0.0, missing={features[number]: 1.0}) for number in flagged]
 
 
 def _refuse_unfilled(feature) -> NoReturn:

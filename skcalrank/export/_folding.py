@@ -8,18 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn import preprocessing
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    RobustScaler,
-    SplineTransformer,
-    StandardScaler,
-)
 
 from ..data import is_missing
 from ..preprocessing import QuantileHinges, signed_log1p
@@ -57,7 +49,7 @@ def folded(model: Any, feature_names: Any = None) -> Additive:
 
 def additive_score(tree: Score, names: list[str]) -> Additive:
     """Return a score as a function of its features."""
-    score = _score(tree, [Additive(0.0, {Value(name): 1.0}, {}) for name in names])
+    score = _score(tree, [Additive(0.0, {Value(name): 1.0}) for name in names])
     check_finite(score)
     return score
 
@@ -104,7 +96,7 @@ def _trees(tree: Trees, columns) -> Additive:
     }
     trees = tuple((1.0, _named(root, columns, names)) for root in ensemble.trees)
     starts = [(weight, _score(start, columns)) for weight, start in tree.starts]
-    return combined([(1.0, Additive(ensemble.constant, {}, {}, trees=trees)), *starts])
+    return combined([(1.0, Additive(ensemble.constant, trees=trees)), *starts])
 
 
 def _named(tree, columns, categories):
@@ -263,7 +255,7 @@ def _splines(step, columns):
     return out
 
 
-def knots_of(step: SplineTransformer) -> list[Any]:
+def knots_of(step: preprocessing.SplineTransformer) -> list[Any]:
     """Return the knots of each feature, or raise for curves that are not straight between them."""
     if step.degree != 1 or step.extrapolation != "constant":
         raise ValueError(
@@ -280,7 +272,7 @@ def knots_of(step: SplineTransformer) -> list[Any]:
     return knots
 
 
-def rises_of(step: SplineTransformer, knots: Any) -> Any:
+def rises_of(step: preprocessing.SplineTransformer, knots: Any) -> Any:
     """Return by how much each function of a feature rises from each knot to the next.
 
     A function is 1 at its knot, and 0 at the others.
@@ -305,13 +297,13 @@ _FOLDS: dict[Any, Callable] = {
     Pipeline: _of_parts,
     FeatureUnion: _beside,
     ColumnTransformer: _by_columns,
-    StandardScaler: _standard,
-    RobustScaler: _robust,
-    MaxAbsScaler: _largest,
-    MinMaxScaler: _min_max,
+    preprocessing.StandardScaler: _standard,
+    preprocessing.RobustScaler: _robust,
+    preprocessing.MaxAbsScaler: _largest,
+    preprocessing.MinMaxScaler: _min_max,
     QuantileHinges: _hinges,
-    SplineTransformer: _splines,
-    FunctionTransformer: _function,
+    preprocessing.SplineTransformer: _splines,
+    preprocessing.FunctionTransformer: _function,
     SimpleImputer: filled,
-    OneHotEncoder: indicators,
+    preprocessing.OneHotEncoder: indicators,
 }

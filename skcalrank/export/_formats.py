@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from typing import Any
 
 from ._folding import folded
@@ -56,6 +57,7 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
     Examples
     --------
     >>> import json
+    from collections import defaultdict
     >>> from skcalrank import PrecisionRanker
     >>> from skcalrank.export import to_json
     >>> ranker = PrecisionRanker(k=1, alpha=0).fit([[0.0], [4.0]], [0, 1], [0, 0])
@@ -99,10 +101,10 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
 
 def _known_categories(trees) -> dict[str, dict[Any, None]]:
     """Return the categories of each feature that trees split by categories."""
-    known: dict[str, dict[Any, None]] = {}
+    known: defaultdict[str, dict[Any, None]] = defaultdict(dict)
     for split in splits_of(trees):
         if isinstance(split, Kinds):
-            known.setdefault(str(split.feature), {}).update(dict.fromkeys(split.known))
+            known[str(split.feature)].update(dict.fromkeys(split.known))
     return known
 
 
@@ -162,25 +164,19 @@ def to_sql(ranker: Any, *, feature_names: Any = None, quote: str = '"') -> str:
     score = folded(ranker, feature_names)
     if score.trees:
         raise ValueError("Boosted trees have no form in to_sql: use to_json or to_onnx.")
-    terms: dict[str, list[str]] = {}
+    terms: defaultdict[str, list[str]] = defaultdict(list)
     for value, weight in score.slopes.items():
-        term = f"{_number(weight)} * {_value(value, quote)}"
-        terms.setdefault(value.feature, []).append(term)
+        terms[value.feature].append(f"{_number(weight)} * {_value(value, quote)}")
     for hinge, weight in score.hinges.items():
-        term = _hinge(hinge, weight, _value(hinge.value, quote))
-        terms.setdefault(hinge.value.feature, []).append(term)
-    for feature, weights in _by_feature(score.categories).items():
-        terms.setdefault(feature, []).append(_cases(feature, weights, quote))
+        terms[hinge.value.feature].append(_hinge(hinge, weight, _value(hinge.value, quote)))
+    cases: defaultdict[str, dict[Any, float]] = defaultdict(dict)
+    for category, weight in score.categories.items():
+        cases[category.feature][category.value] = weight
+    for feature, weights in cases.items():
+        terms[feature].append(_cases(feature, weights, quote))
     features = dict.fromkeys([*terms, *score.missing])
-    summands = [_summand(_name(f, quote), terms.get(f, []), score.missing.get(f)) for f in features]
+    summands = [_summand(_name(f, quote), terms[f], score.missing.get(f)) for f in features]
     return " + ".join([_number(score.constant), *summands])
-
-
-def _by_feature(categories) -> dict[str, dict[Any, float]]:
-    weights: dict[str, dict[Any, float]] = {}
-    for category, weight in categories.items():
-        weights.setdefault(category.feature, {})[category.value] = weight
-    return weights
 
 
 def _cases(feature, weights, quote) -> str:

@@ -132,6 +132,10 @@ def _put_shape(operator, n_columns):
     operator.outputs[0].type = kind([X.get_first_dimension(), n_columns])
 
 
+def _dtype(X) -> Any:
+    return np.float64 if type(X.type).__name__.startswith("Double") else np.float32
+
+
 def _shape_of_scores(operator):
     model = operator.raw_operator
     n_items = getattr(model, "n_items_", None) if is_ranker(model) else None
@@ -152,46 +156,41 @@ def _same_shape(operator):
 # -- converters ------------------------------------------------------------------------
 
 
-def _convert_ranker(scope, operator, container):
-    ops, version = _ops(), container.target_opset
-    rows = Rows(operator.inputs[0], operator.outputs[0].type.shape[1], version)
-    scores = _scores(score_tree(operator.raw_operator), rows)
-    kept = ops.OnnxIdentity(scores, op_version=version, output_names=operator.outputs[:1])
-    kept.add_to(scope, container)
-
-
-class Rows(NamedTuple):
-    """The input of a graph.
-
-    Attributes
-    ----------
-    X : variable of skl2onnx
-    n_scores : int
-        Number of scores of each row.
-    version : int
-        Version of ONNX.
-    """
+class Graph(NamedTuple):
+    """The input of a graph, and what makes operators of it."""
 
     X: Any
     n_scores: int
     version: int
 
+    @classmethod
+    def of(cls, operator, container) -> Graph:
+        """Return the input of an operator."""
+        return cls(operator.inputs[0], operator.outputs[0].type.shape[1], container.target_opset)
 
-def _ops() -> Any:
-    return import_module("skl2onnx.algebra.onnx_ops")
+    def op(self, kind: str, *inputs, **attributes) -> Any:
+        """Return an operator of ONNX."""
+        make = getattr(import_module("skl2onnx.algebra.onnx_ops"), f"Onnx{kind}")
+        return make(*inputs, **{"op_version": self.version, **attributes})
+
+    def numbers(self, values) -> np.ndarray:
+        """Return constants in the precision of the input."""
+        return np.array(values, dtype=_dtype(self.X))
 
 
-def _dtype(X) -> Any:
-    return np.float64 if type(X.type).__name__.startswith("Double") else np.float32
+def _convert_ranker(scope, operator, container):
+    graph = Graph.of(operator, container)
+    scores = _scores(score_tree(operator.raw_operator), graph)
+    graph.op("Identity", scores, output_names=operator.outputs[:1]).add_to(scope, container)
 
 
-def _scores(score: Score, rows: Rows):
+def _scores(score: Score, graph: Graph):
     """Return the operator that computes a score."""
     if isinstance(score, Sum):
-        return _sum([_weighted(*term, rows) for term in score.terms], rows)
+        return _sum([_weighted(*term, graph) for term in score.terms], graph)
     if isinstance(score, Trees):
-        trees = _of_trees(trees_of_numbers(score.model), rows)
-        return _sum([trees, *(_weighted(*start, rows) for start in score.starts)], rows)
+        trees = _of_trees(trees_of_numbers(score.model), graph)
+        return _sum([trees, *(_weighted(*start, graph) for start in score.starts)], graph)
     if isinstance(score, Steps):
         # skl2onnx knows this class, but none of its subclasses.
         model = Pipeline(score.pipeline.steps)
@@ -199,19 +198,17 @@ def _scores(score: Score, rows: Rows):
         model = _linear(score.model)
     else:
         model = score.model
-    ops, version = _ops(), rows.version
     sub = import_module("skl2onnx.algebra.onnx_operator").OnnxSubEstimator
-    shape = np.array([-1, rows.n_scores], dtype=np.int64)
-    return ops.OnnxReshape(sub(model, rows.X, op_version=version), shape, op_version=version)
+    shape = np.array([-1, graph.n_scores], dtype=np.int64)
+    return graph.op("Reshape", sub(model, graph.X, op_version=graph.version), shape)
 
 
-def _sum(scores, rows: Rows):
-    return scores[0] if len(scores) == 1 else _ops().OnnxSum(*scores, op_version=rows.version)
+def _sum(scores, graph: Graph):
+    return scores[0] if len(scores) == 1 else graph.op("Sum", *scores)
 
 
-def _weighted(weight, score: Score, rows: Rows):
-    factor = np.array([weight], _dtype(rows.X))
-    return _ops().OnnxMul(_scores(score, rows), factor, op_version=rows.version)
+def _weighted(weight, score: Score, graph: Graph):
+    return graph.op("Mul", _scores(score, graph), graph.numbers([weight]))
 
 
 def _linear(model) -> LinearRegression:
@@ -223,12 +220,12 @@ def _linear(model) -> LinearRegression:
     return regressor
 
 
-def _of_trees(trees: Ensemble, rows: Rows):
-    ops, X, version = _ops(), rows.X, rows.version
+def _of_trees(trees: Ensemble, graph: Graph):
     proto = import_module("onnx").TensorProto
-    double = _dtype(X) is np.float64
-    scores = ops.OnnxTreeEnsembleRegressor_1(
-        ops.OnnxCast(X, to=proto.FLOAT, op_version=version) if double else X,
+    double = _dtype(graph.X) is np.float64
+    scores = graph.op(
+        "TreeEnsembleRegressor_1",
+        graph.op("Cast", graph.X, to=proto.FLOAT) if double else graph.X,
         op_version=1,
         n_targets=1,
         aggregate_function="SUM",
@@ -236,15 +233,13 @@ def _of_trees(trees: Ensemble, rows: Rows):
         base_values=[trees.constant],
         **_nodes(trees),
     )
-    return ops.OnnxCast(scores, to=proto.DOUBLE, op_version=version) if double else scores
+    return graph.op("Cast", scores, to=proto.DOUBLE) if double else scores
 
 
 def _nodes(trees: Ensemble) -> dict[str, list]:
     """Return the attributes that describe the nodes of trees."""
-    names = (
-        *("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids"),
-        "missing_value_tracks_true",
-    )
+    fields = "treeids nodeids featureids values modes truenodeids falsenodeids"
+    names = [*fields.split(), "missing_value_tracks_true"]
     rows: list[tuple] = []
     leaves: list[tuple] = []
 
@@ -269,41 +264,35 @@ def _nodes(trees: Ensemble) -> dict[str, list]:
 
 
 def _convert_hinges(scope, operator, container):
-    step, version = operator.raw_operator, container.target_opset
-    clip = _clipped(operator.inputs[0], step.features_, step.starts_, step.ends_, version)
-    kept = _ops().OnnxIdentity(clip, op_version=version, output_names=operator.outputs[:1])
-    kept.add_to(scope, container)
+    step, graph = operator.raw_operator, Graph.of(operator, container)
+    clip = _clipped(graph, step.features_, step.starts_, step.ends_)
+    graph.op("Identity", clip, output_names=operator.outputs[:1]).add_to(scope, container)
 
 
 def _convert_splines(scope, operator, container):
-    ops, step, version = _ops(), operator.raw_operator, container.target_opset
-    X, knots = operator.inputs[0], knots_of(step)
+    step, graph = operator.raw_operator, Graph.of(operator, container)
+    knots = knots_of(step)
     features = np.repeat(np.arange(len(knots)), [len(of_feature) - 1 for of_feature in knots])
     starts = np.concatenate([of_feature[:-1] for of_feature in knots])
     ends = np.concatenate([of_feature[1:] for of_feature in knots])
-    clip = _clipped(X, features, starts, ends, version)
     rises = [rises_of(step, of_feature) for of_feature in knots]
-    first = np.concatenate([np.arange(len(rise)) == 0 for rise in rises]).astype(_dtype(X))
-    weights = block_diag(*(rise.T for rise in rises)).astype(_dtype(X))
-    product = ops.OnnxMatMul(clip, weights, op_version=version)
-    kept = ops.OnnxAdd(product, first, op_version=version, output_names=operator.outputs[:1])
-    kept.add_to(scope, container)
+    first = np.concatenate([np.arange(len(rise)) == 0 for rise in rises])
+    weights = graph.numbers(block_diag(*(rise.T for rise in rises)))
+    product = graph.op("MatMul", _clipped(graph, features, starts, ends), weights)
+    curves = graph.op("Add", product, graph.numbers(first), output_names=operator.outputs[:1])
+    curves.add_to(scope, container)
 
 
-def _clipped(X, features, starts, ends, version):
+def _clipped(graph: Graph, features, starts, ends):
     """Return hinges of columns: 0 up to a start, 1 from an end."""
-    ops, dtype = _ops(), _dtype(X)
-    picked = ops.OnnxGather(X, features.astype(np.int64), axis=1, op_version=version)
-    away = ops.OnnxSub(picked, starts.astype(dtype), op_version=version)
-    rise = ops.OnnxDiv(away, (ends - starts).astype(dtype), op_version=version)
-    return ops.OnnxClip(rise, *(np.array(end, dtype) for end in (0, 1)), op_version=version)
+    picked = graph.op("Gather", graph.X, features.astype(np.int64), axis=1)
+    away = graph.op("Sub", picked, graph.numbers(starts))
+    rise = graph.op("Div", away, graph.numbers(ends - starts))
+    return graph.op("Clip", rise, graph.numbers(0), graph.numbers(1))
 
 
 def _convert_logs(scope, operator, container):
-    ops, version, X = _ops(), container.target_opset, operator.inputs[0]
-    one = np.array([1], dtype=_dtype(X))
-    size = ops.OnnxAdd(ops.OnnxAbs(X, op_version=version), one, op_version=version)
-    logs = ops.OnnxLog(size, op_version=version)
-    sign = ops.OnnxSign(X, op_version=version)
-    signed = ops.OnnxMul(sign, logs, op_version=version, output_names=operator.outputs[:1])
-    signed.add_to(scope, container)
+    graph = Graph.of(operator, container)
+    logs = graph.op("Log", graph.op("Add", graph.op("Abs", graph.X), graph.numbers([1])))
+    sign = graph.op("Sign", graph.X)
+    graph.op("Mul", sign, logs, output_names=operator.outputs[:1]).add_to(scope, container)
