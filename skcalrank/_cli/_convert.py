@@ -12,15 +12,28 @@ import numpy as np
 
 from ..datasets import OPENERS, needs, table_format
 from ..persistence import complete_file
-from ._readers import Part, Reader
-from ._shared import refuse_overwriting
-from ._terminal import paragraphs, say
+from ._files import Chunk, Reader, refuse_overwriting
+from ._options import ABOUT_CHUNKS, ABOUT_FILES, add_n_features, add_reading
+from ._text import paragraphs, say
 
 # Rows that become lines at a time.
 _ROWS = 1000
 
 
-def convert(args) -> str:
+def add_options(parser):
+    parser.epilog = (
+        f"{ABOUT_FILES}LETOR lines number queries, and their features become columns f1, f2, ...\n"
+        f"\n{ABOUT_CHUNKS}\n"
+        "examples:\n  skcalrank convert train.txt.gz train.parquet\n"
+        "  skcalrank convert train.csv train.txt --qid-column query\n"
+    )
+    parser.add_argument("file", metavar="FILE", help="file to read")
+    parser.add_argument("output", metavar="OUTPUT", help="file to write")
+    add_reading(parser)
+    add_n_features(parser)
+
+
+def run(args) -> str:
     """Write the rows of a file to another, in the format of its suffix."""
     pyarrow, path = needs("pyarrow"), Path(args.output)
     refuse_overwriting(args.output, args.file)
@@ -29,13 +42,14 @@ def convert(args) -> str:
     to_table = table_format(path) is not None
     start, queries, n_rows, n_features, named = time.perf_counter(), set(), 0, 0, False
     with _written(path) as write:
-        for part in Reader(args.file, args, documents=True, n_features=args.n_features):
+        for chunk in Reader(args.file, args, documents=True, n_features=args.n_features):
+            X, _, qid = chunk.data
             if not n_rows:
-                named = part.documents != [str(n) for n in range(1, len(part.documents) + 1)]
-            columns = _columns(part, args, named)
-            write(pyarrow.table(columns) if to_table else _lines(pyarrow, columns, part, named))
-            queries.update(np.unique(part.qid).tolist())
-            n_rows, n_features = n_rows + len(part.qid), part.X.shape[1]
+                named = chunk.documents != [str(n) for n in range(1, len(qid) + 1)]
+            columns = _columns(chunk, args, named)
+            write(pyarrow.table(columns) if to_table else _lines(pyarrow, columns, chunk, named))
+            queries.update(np.unique(qid).tolist())
+            n_rows, n_features = n_rows + len(qid), X.shape[1]
     seconds = time.perf_counter() - start
     say("")
     return paragraphs(
@@ -45,27 +59,27 @@ def convert(args) -> str:
     )
 
 
-def _columns(part: Part, args, named) -> dict[str, Any]:
+def _columns(chunk: Chunk, args, named) -> dict[str, Any]:
     """Return the columns of a table: query, label, names of documents, features."""
-    X = part.X
+    X, y, qid = chunk.data
     names = [f"f{j + 1}" for j in range(X.shape[1])]
     if hasattr(X, "columns"):
         names, X = list(X.columns), X.to_numpy()
-    columns: dict[str, Any] = {args.qid_column: part.qid, args.label_column: part.y}
+    columns: dict[str, Any] = {args.qid_column: qid, args.label_column: y}
     if named:
-        columns[args.doc_column] = part.documents
+        columns[args.doc_column] = chunk.documents
     return {**columns, **{name: X[:, j] for j, name in enumerate(names)}}
 
 
 # -- lines -------------------------------------------------------------------------
 
 
-def _lines(pyarrow, columns, part, named) -> Iterator[bytes]:
+def _lines(pyarrow, columns, chunk, named) -> Iterator[bytes]:
     """Yield LETOR lines, with the shortest decimals that are the same numbers."""
-    _check_names(part, named)
+    _check_names(chunk, named)
     compute = needs("pyarrow.compute")
     table = pyarrow.table(list(columns.values()), [str(n) for n in range(len(columns))])
-    for start in range(0, len(part.qid), _ROWS):
+    for start in range(0, len(chunk.data.qid), _ROWS):
         texts = [column.cast("string") for column in table.slice(start, _ROWS).columns]
         query, label, *rest = (text.combine_chunks() for text in texts)
         document = rest.pop(0) if named else None
@@ -79,14 +93,14 @@ def _lines(pyarrow, columns, part, named) -> Iterator[bytes]:
         yield "".join(f"{line}\n" for line in lines).encode()
 
 
-def _check_names(part, named):
-    for query in np.unique(part.qid).tolist():
+def _check_names(chunk, named):
+    for query in np.unique(chunk.data.qid).tolist():
         if not (text := str(query)).isdecimal() or len(text) > 18 or str(int(text)) != text:
             raise ValueError(
                 f"queries of LETOR lines must be whole numbers, got {query!r}: write a "
                 "table (.csv, .parquet)"
             )
-    for document in part.documents if named else ():
+    for document in chunk.documents if named else ():
         if len(document.split()) != 1:
             raise ValueError(
                 f"names of documents in LETOR lines must be one word, got {document!r}: write a "
@@ -99,7 +113,7 @@ def _check_names(part, named):
 
 @contextmanager
 def _written(path: Path) -> Iterator[Callable[[Any], None]]:
-    """Write parts to a file, which is replaced only when it is complete."""
+    """Write chunks to a file, which is replaced only when it is complete."""
     kind, packs = table_format(path), path.suffix in OPENERS
     with complete_file(path, "wb") as raw, ExitStack() as stack:
         file = stack.enter_context(OPENERS[path.suffix](raw, "wb")) if packs else raw

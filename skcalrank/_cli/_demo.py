@@ -16,9 +16,9 @@ from ..evaluation import cross_compare
 from ..measures import get_measure
 from ..rankers import NDCGRanker, PairwiseLogisticRanker, PrecisionRanker, SpearmanRanker
 from ..stacking import tabular_ranker
-from ._report import Column, format_table
+from ._options import add_count
 from ._results import references, summary
-from ._terminal import paragraphs, say, width
+from ._text import Column, format_table, paragraphs, say
 
 MEASURES = {
     "P@10": get_measure("precision@10", relevance_level=1),
@@ -74,7 +74,14 @@ _OWN_FILE = (
 )
 
 
-def demo(args) -> str:
+def add_options(parser):
+    parser.epilog = "example:\n  skcalrank demo --seed 1\n"
+    add_count(parser, "--queries", "number of queries", lowest=10, default=300)
+    add_count(parser, "--documents", "number of documents of each query", lowest=2, default=30)
+    add_count(parser, "--seed", "seed that draws queries and documents", lowest=0, default=0)
+
+
+def run(args) -> str:
     """Show what the measure does, and what the model does, on digits of scikit-learn."""
     data = load_digits_queries(args.queries, args.documents, graded=True, random_state=args.seed)
     # On data this small, threads mostly wait for each other.
@@ -100,8 +107,8 @@ def demo(args) -> str:
 def _values(name, ranker, data):
     """Return the values of each held-out query, by the name of the measure."""
     say(f"fitting {name}")
-    found = cross_compare({name: ranker}, data.X, data.y, data.qid, MEASURES, cv=2)
-    return dict(zip(MEASURES, found.values[0]))
+    comparison = cross_compare({name: ranker}, *data, MEASURES, cv=2)
+    return dict(zip(MEASURES, comparison.values[0]))
 
 
 def _timed(name, ranker, data):
@@ -125,7 +132,7 @@ def _table_of_aims(aims, reached) -> str:
             for name, values in rows.items()
         ]
         columns.append(Column(measure + "  ", cells))
-    return format_table(list(rows), columns, width())
+    return format_table(list(rows), columns)
 
 
 def _leads(aims) -> str:
@@ -147,13 +154,13 @@ def _ordered(aims, measure):
 
 def _table_of_models(models) -> str:
     values, seconds = zip(*models.values())
-    differences = [_estimate(*summary(found - values[0])) for found in values[1:]]
+    differences = [_estimate(*summary(others - values[0])) for others in values[1:]]
     columns = [
-        Column("NDCG@10", [_fixed(summary(found)[0]) for found in values]),
+        Column("NDCG@10", [_fixed(summary(of_queries)[0]) for of_queries in values]),
         Column("difference", ["", *differences]),
         Column("seconds", [f"{second:.2f}" for second in seconds]),
     ]
-    return format_table(list(models), columns, width())
+    return format_table(list(models), columns)
 
 
 def _fixed(value) -> str:

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import csv
 import io
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data import check_queries
-from ..datasets import read_text, to_float
-from ..evaluation import JudgedRun, load_qrels, load_run, run_measures
-from ..metrics import evaluate as evaluate_measures
-from ._models import categories_of, load_ranker, output, scores_of
-from ._rankers import make_measure
-from ._readers import Reader, reading
-from ._report import Column, format_table
+from ..metrics import evaluate
+from ._files import output, read_labels, read_scores, refuse_overwriting, score_rows
+from ._options import (
+    ABOUT_CHUNKS,
+    ABOUT_FILES,
+    ABOUT_MEASURES,
+    ABOUT_RUNS,
+    add_names,
+    add_reading,
+    add_relevance_level,
+    add_shared,
+    listed,
+)
+from ._rankers import MEASURES, RUN_MEASURES, TREC_MEASURES, make_measure, without_binary
 from ._results import summary
-from ._shared import MEASURES, TREC_MEASURES, refuse_overwriting, without_binary
-from ._terminal import paragraphs, say, width
+from ._runs import measure_runs, run_note
+from ._text import Column, format_table, paragraphs, say
 
 
-class Values(NamedTuple):
+class _Values(NamedTuple):
     """Values per query by the name of the measure, names of the queries, and a note."""
 
     queries: list
@@ -30,7 +36,38 @@ class Values(NamedTuple):
     note: str = ""
 
 
-def evaluate(args) -> str:
+def add_options(parser):
+    parser.epilog = (
+        f"{ABOUT_MEASURES}measures of runs:\n{listed(RUN_MEASURES)}\n"
+        f"  default: {' '.join(TREC_MEASURES)}\n\n{ABOUT_RUNS} Equal scores of a model "
+        "count the exact mean over\nall their orders.\n\n"
+        f"{ABOUT_FILES}\n{ABOUT_CHUNKS}\n"
+        "examples:\n  skcalrank evaluate ndcg.skops test.txt --measures ndcg@10 spearman\n"
+        "  skcalrank evaluate --scores scores.txt test.txt --relevance-level 1\n"
+        "  skcalrank evaluate --run run.txt --qrels qrels.txt --per-query values.csv\n"
+    )
+    parser.add_argument(
+        "files", nargs="*", metavar="MODEL FILE", help="model file, and labelled rows"
+    )
+    parser.add_argument(
+        "--scores", metavar="SCORES", help="file with one score per line, in place of MODEL"
+    )
+    parser.add_argument("--run", dest="run_file", metavar="RUN", help="TREC run")
+    parser.add_argument("--qrels", metavar="QRELS", help="TREC judgments for the run")
+    add_names(parser, "--measures", MEASURES)
+    add_relevance_level(parser, "default: 1 for runs, else labels must be 0 and 1")
+    add_shared(parser, "--gain", "--empty", "--complete")
+    parser.add_argument(
+        "--per-query",
+        nargs="?",
+        const="-",
+        metavar="FILE",
+        help="write the values of each query as CSV, to FILE or in place of the table",
+    )
+    add_reading(parser)
+
+
+def run(args) -> str:
     """Measure a model, scores or a run against labels."""
     if args.per_query is not None:
         inputs = (*args.files, args.scores, args.run_file, args.qrels)
@@ -47,8 +84,11 @@ def evaluate(args) -> str:
 def _wants_run(args) -> bool:
     """Return whether a run is measured; raise where it is not clear what is."""
     by_run = args.run_file is not None or args.qrels is not None
-    given = (args.scores is not None, by_run, len(args.files))
-    if given not in [(False, False, 2), (True, False, 1), (False, True, 0)]:
+    if (args.scores is not None, by_run, len(args.files)) not in [
+        (False, False, 2),
+        (True, False, 1),
+        (False, True, 0),
+    ]:
         raise ValueError(
             "give MODEL and FILE, or --scores SCORES and FILE, or --run RUN and --qrels QRELS"
         )
@@ -57,110 +97,49 @@ def _wants_run(args) -> bool:
     return by_run
 
 
-# -- runs --------------------------------------------------------------------------
+def _of_run(args) -> _Values:
+    ((judged, values),) = measure_runs([args.run_file], args)
+    return _Values(judged.names, values, run_note(judged, args.complete))
 
 
-def _of_run(args) -> Values:
-    level = 1.0 if args.relevance_level is None else args.relevance_level
-    gain = {"gain": args.gain} if args.gain else {}
-    measures = run_measures(args.measures or TREC_MEASURES, level, **gain)
-    with reading(args.run_file, ""):
-        run = load_run(args.run_file)
-    with reading(args.qrels, ""):
-        qrels = load_qrels(args.qrels)
-    judged = JudgedRun(run, qrels, complete=args.complete, ties="trec")
-    values = {name: of_run(judged, args.empty) for name, of_run in measures.items()}
-    return Values(judged.names, values, run_note(judged, args.complete))
-
-
-def run_note(judged, complete) -> str:
-    """Say which documents and queries count."""
-    note = (
-        "As in trec_eval, documents without a judgment are not relevant. Judged documents that "
-        "were not retrieved count among the relevant ones and in the ideal ranking. "
-    )
-    if judged.n_missing:
-        counted = "count 0" if complete else "are left out (--complete counts them 0)"
-        note += f"{judged.n_missing} judged queries have no line in the run: they {counted}. "
-    if judged.n_unjudged:
-        note += f"{judged.n_unjudged} queries of the run are not judged: they are left out."
-    return note
-
-
-# -- labels of a file --------------------------------------------------------------
-
-
-def _of_file(args) -> Values:
+def _of_file(args) -> _Values:
     level, names = args.relevance_level, args.measures or MEASURES
     measures = {name: make_measure(name, level, args.gain) for name in names}
-    y, qid, scores = _scored(args)
+    if args.scores is None:
+        model, path = args.files
+        _, y, qid, scores = score_rows(model, path, args)
+    else:
+        y, qid = read_labels(args.files[0], args)
+        scores = read_scores(args.scores, len(y), args.files[0])
+    say("")
     kept = without_binary(measures, y, level, args.measures)
     note = ""
     if len(kept) < len(measures):
         note = "Binary measures are left out: add --relevance-level to include them."
     measures = {name: measures[name] for name in kept}
-    values = evaluate_measures(y, scores, measures, qid=qid, empty=args.empty, average=False)
+    values = evaluate(y, scores, measures, qid=qid, empty=args.empty, average=False)
     queries: Any = check_queries(qid, len(y)).names
-    return Values(queries.tolist(), values, note)
-
-
-def _scored(args):
-    """Return labels, queries and scores of all rows."""
-    if args.scores is None:
-        ranker = load_ranker(args.files[0])
-        categories = categories_of(args.files[0])
-        reader = Reader(args.files[1], args, model=ranker, categories=categories)
-        parts = [(part.y, part.qid, scores_of(ranker, part)) for part in reader]
-        y, qid, scores = map(np.concatenate, zip(*parts))
-    else:
-        reader = Reader(args.files[0], args, names=[])
-        y, qid = map(np.concatenate, zip(*((part.y, part.qid) for part in reader)))
-        scores = read_scores(args.scores, len(y), args.files[0])
-    say("")
-    return y, qid, scores
-
-
-def read_scores(path, n_rows, file):
-    """Read the scores of a file, one for each row of another file."""
-    with reading(path, "expected one score per line"):
-        lines = enumerate(read_text(Path(path)).split("\n"), 1)
-        scores = np.array([_score(number, line) for number, line in lines if line.strip()])
-    if len(scores) != n_rows:
-        raise ValueError(
-            f"{path} must hold a score for each of the {n_rows} rows of {file}, got {len(scores)}"
-        )
-    return scores
-
-
-def _score(number, line):
-    try:
-        score = to_float(line.strip())
-    except ValueError as error:
-        raise ValueError(f"line {number}: {error}") from error
-    if not np.isfinite(score):
-        raise ValueError(f"line {number}: scores must be finite, got {score}")
-    return score
+    return _Values(queries.tolist(), values, note)
 
 
 # -- output ------------------------------------------------------------------
 
 
-def _table(values: Values) -> str:
-    results = list(values.by_measure.values())
-    means, errors = zip(*map(summary, results))
+def _table(values: _Values) -> str:
+    means, errors = zip(*map(summary, values.by_measure.values()))
     columns = [
         Column("mean", [_number(mean) for mean in means]),
         Column("std. error", [_number(error) for error in errors]),
-        Column("queries", [str(int((~np.isnan(result)).sum())) for result in results]),
+        Column("queries", [str(np.sum(~np.isnan(v))) for v in values.by_measure.values()]),
     ]
-    return format_table(list(values.by_measure), columns, width())
+    return format_table(list(values.by_measure), columns)
 
 
 def _number(value) -> str:
     return "-" if np.isnan(value) else f"{value:.4f}"
 
 
-def _csv(values: Values) -> str:
+def _csv(values: _Values) -> str:
     """Write one line per query, with no value where the measure is undefined (0/0)."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

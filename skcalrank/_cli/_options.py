@@ -1,17 +1,18 @@
-"""Options and texts that several commands share."""
+"""Options, and texts of help pages, that several commands share."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
 from textwrap import fill
+from typing import Any
 
 from ..data import WHOLE_BYTES
 from ..datasets import TABLES
+from ..evaluation import TESTS
 from ..metrics import EMPTY, get_scorer_names
-from ._rankers import AUTO, PEERS, RANKERS, REGRESSORS
-from ._readers import RATIO
-from ._transforms import TRANSFORMS
+from ._files import RATIO
+from ._rankers import AUTO, PEERS, RANKERS, REGRESSORS, TRANSFORMS
 
 
 def listed(words: Iterable[str]) -> str:
@@ -23,6 +24,11 @@ ABOUT_MEASURES = f"""\
 measures; most of them take a cutoff, as in ndcg@10:
 {listed(get_scorer_names())}
 """
+ABOUT_RUNS = """\
+For runs, documents without a judgment are not relevant. Judged documents that
+were not retrieved count among the relevant ones and in the ideal ranking.
+Documents with equal scores are sorted by name from Z to A, as in trec_eval,
+whose ndcg uses --gain linear."""
 ABOUT_RANKERS = f"""\
 rankers, each named after the measure that it is trained for:
   {" ".join(RANKERS)}
@@ -48,93 +54,102 @@ of a query must be consecutive.
 """
 
 
-def names(text):
-    """Split names at commas."""
-    return [name for name in text.split(",") if name]
+class _Names(argparse.Action):
+    """Collect names, separated by spaces or commas, each once."""
+
+    def __call__(self, _parser, namespace, values, _option=None):
+        names = (name for text in values for name in text.split(",") if name)
+        setattr(namespace, self.dest, list(dict.fromkeys(names)))
 
 
-def count(lowest):
-    """Return a converter of arguments that are integers of at least ``lowest``."""
+#: Options that are the same in several commands.
+_SHARED: dict[str, dict[str, Any]] = {
+    "--gain": {
+        "choices": ["exponential", "linear"],
+        "help": "gain of a label for dcg and ndcg: 2^label - 1, or the label; default: exponential",
+    },
+    "--empty": {
+        "choices": [policy for policy in EMPTY if policy != "nan"],
+        "default": "skip",
+        "metavar": "POLICY",
+        "help": "value of queries for which a measure is undefined (0/0): skip them, zero, one, or "
+        "error; default: skip",
+    },
+    "--complete": {
+        "action": "store_true",
+        "help": "count 0 for judged queries that are missing in a run, as trec_eval -c does",
+    },
+    "--transform": {
+        "choices": TRANSFORMS,
+        "help": "transform the features first: scale them to mean 0 and variance 1 (standard), map "
+        "them to quantiles, take the logarithm of 1 plus the absolute value and keep the sign "
+        "(log1p), or scale them within each query; default: none",
+    },
+    "--baseline": {
+        "metavar": "NAME",
+        "help": "system that all others are compared with; default: the first",
+    },
+    "--test": {
+        "choices": TESTS,
+        "default": "t",
+        "help": "paired test of the differences, corrected by Holm's method; default: t",
+    },
+    "--report": {
+        "nargs": "+",
+        "default": [],
+        "metavar": "FILE",
+        "help": "write the comparison in the format of the suffix: .html, a page with plots (needs "
+        "matplotlib), .csv, .md or .tex",
+    },
+}
 
-    def convert(text):
-        if not text.isdecimal() or int(text) < lowest:
-            raise argparse.ArgumentTypeError(f"{text!r} is not an integer >= {lowest}")
-        return int(text)
 
-    return convert
-
-
-def word(text):
-    """Return an argument that is one word, or raise."""
-    if len(text.split()) != 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not one word")
-    return text
+def add_shared(parser, *options):
+    """Add options that are the same in several commands."""
+    for option in options:
+        parser.add_argument(option, **_SHARED[option])
 
 
-def add_command(commands, run, text, epilog):
-    parser = commands.add_parser(
-        run.__name__,
-        help=text,
-        description=fill(text, 80),
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def add_names(parser, option, default):
+    """Add an option that takes several names."""
+    parser.add_argument(
+        option,
+        nargs="+",
+        action=_Names,
+        metavar="NAME",
+        help=f"names of {option.strip('-')}, separated by spaces or commas; default: "
+        f"{' '.join(default)}",
     )
-    parser.set_defaults(run=run)
-    return parser
 
 
-def add_count(parser, option, text, *, lowest=1, default=None, metavar="N"):
-    """Add an option that is an integer."""
-    if default is not None:
-        text = f"{text}; default: {default}"
-    parser.add_argument(option, type=count(lowest), default=default, metavar=metavar, help=text)
-
-
-def add_names(parser, **defaults):
-    """Add options that take several names."""
-    for option, default in defaults.items():
-        parser.add_argument(
-            f"--{option}",
-            nargs="+",
-            type=names,
-            metavar="NAME",
-            help=f"names of {option}, separated by spaces or commas; default: {' '.join(default)}",
-        )
-
-
-def add_relevance_level(parser, more):
+def add_relevance_level(parser, default):
     parser.add_argument(
         "--relevance-level",
         type=float,
         metavar="L",
-        help=f"label from which a document is relevant, for binary measures and rankers; {more}",
+        help=f"label from which a document is relevant, for binary measures and rankers; {default}",
     )
 
 
-def add_empty(parser):
-    parser.add_argument(
-        "--empty",
-        choices=[policy for policy in EMPTY if policy != "nan"],
-        default="skip",
-        metavar="POLICY",
-        help="value of queries for which a measure is undefined (0/0): skip them, zero, one, or "
-        "error; default: skip",
-    )
+def add_count(parser, option, text, *, lowest=1, default=None, metavar="N"):
+    """Add an option that is an integer of at least ``lowest``."""
+
+    def count(text):
+        if not text.isdecimal() or int(text) < lowest:
+            raise argparse.ArgumentTypeError(f"{text!r} is not an integer >= {lowest}")
+        return int(text)
+
+    if default is not None:
+        text = f"{text}; default: {default}"
+    parser.add_argument(option, type=count, default=default, metavar=metavar, help=text)
 
 
-def add_gain(parser):
-    parser.add_argument(
-        "--gain",
-        choices=["exponential", "linear"],
-        help="gain of a label for dcg and ndcg: 2^label - 1, or the label; default: exponential",
-    )
-
-
-def add_complete(parser):
-    parser.add_argument(
-        "--complete",
-        action="store_true",
-        help="count 0 for judged queries that are missing in a run, as trec_eval -c does",
+def add_n_features(parser):
+    add_count(
+        parser,
+        "--n-features",
+        "number of features of LETOR lines; default: the largest in the file, which is scanned "
+        "first if it is read in chunks",
     )
 
 
@@ -162,23 +177,4 @@ def add_reading(parser):
         choices=["float32", "float64"],
         default="float64",
         help="type of the features: float32 takes half the memory; default: float64",
-    )
-
-
-def add_transform(parser):
-    parser.add_argument(
-        "--transform",
-        choices=TRANSFORMS,
-        help="transform the features first: scale them to mean 0 and variance 1 (standard), map "
-        "them to quantiles, take the logarithm of 1 plus the absolute value and keep the sign "
-        "(log1p), or scale them within each query; default: none",
-    )
-
-
-def add_n_features(parser):
-    add_count(
-        parser,
-        "--n-features",
-        "number of features of LETOR lines; default: the largest in the file, which is scanned "
-        "first if it is read in chunks",
     )

@@ -6,18 +6,32 @@ import argparse
 import os
 import sys
 import warnings
-from itertools import chain
+from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 
 from .._version import __version__
-from ._commands import COMMANDS
-from ._terminal import say
+from ._text import say
+
+#: What each command does. Its options and its work are in the module of its name, which is loaded
+#: only for this command, since scikit-learn takes longer to import than this help to read.
+COMMANDS = {
+    "demo": "Show on embedded data what the measure and the model change.",
+    "compare": "Compare rankers, models and scores, with paired tests corrected for their number.",
+    "compare-runs": "Compare TREC runs against judgments, with the same paired tests.",
+    "fit": "Fit a ranker to a file and write it to a model file.",
+    "predict": "Score the documents of a file with a model.",
+    "evaluate": "Measure a model, scores or a TREC run against labels, with standard errors.",
+    "info": "Describe a model file.",
+    "convert": "Convert a data file: LETOR lines, CSV, TSV or Parquet.",
+}
 
 _EXAMPLES = """\
 examples:
   skcalrank demo
   skcalrank compare all.parquet
   skcalrank compare train.txt test.txt --rankers ndcg auto lightgbm
+  skcalrank compare-runs bm25.run mine.run --qrels qrels.txt
   skcalrank fit train.txt --model ndcg.skops --ranker ndcg@10
   skcalrank predict ndcg.skops test.txt > scores.txt
   skcalrank evaluate ndcg.skops test.txt --measures ndcg@10
@@ -39,7 +53,8 @@ def _line(kind, message) -> str:
     return f"skcalrank: {kind}: {message}\n"
 
 
-def _make_parser():
+def parse(argv) -> argparse.Namespace:
+    """Parse words of the command line; ``run`` is the function of the command."""
     as_module = Path(sys.argv[0]).name == "__main__.py"
     parser = _Parser(
         prog="python -m skcalrank" if as_module else "skcalrank",
@@ -50,9 +65,18 @@ def _make_parser():
     )
     parser.add_argument("--version", action="version", version=f"skcalrank {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in COMMANDS:
-        add(commands)
-    return parser
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=text,
+            description=fill(text, 80),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if name in argv:
+            module = import_module(f"._{name.replace('-', '_')}", __package__)
+            module.add_options(command)
+            command.set_defaults(run=module.run)
+    return parser.parse_args(argv)
 
 
 def main(argv=None) -> int:
@@ -62,16 +86,12 @@ def main(argv=None) -> int:
     gone, and 130 when the user stopped the command.
     """
     try:
-        args = _make_parser().parse_args(argv)
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    for option in {"measures", "rankers"} & vars(args).keys():
-        chosen = chain.from_iterable(getattr(args, option) or [])
-        setattr(args, option, list(dict.fromkeys(chosen)))
-    try:
+        args = parse(sys.argv[1:] if argv is None else argv)
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             _print(args.run(args))
+    except SystemExit as stop:
+        return int(stop.code or 0)
     except BrokenPipeError:
         _drop_output()
         return 1

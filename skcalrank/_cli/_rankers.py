@@ -1,4 +1,4 @@
-"""Rankers by short names, and the measures that each is calibrated for."""
+"""Rankers, regressors, transforms and measures by short names, and what takes which labels."""
 
 from __future__ import annotations
 
@@ -6,23 +6,36 @@ import re
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    QuantileTransformer,
+    StandardScaler,
+)
 
-from ..data import check_target
-from ..measures import MEASURES, get_measure
+from ..data import category_columns, check_target
+from ..evaluation import JUDGED_MEASURES
+from ..measures import MEASURES as ALL_MEASURES
+from ..measures import get_measure
+from ..pipeline import QueryPipeline
+from ..preprocessing import QueryScaler, signed_log1p
 from ..rankers import RANKERS as CLASSES
 from ..rankers import measure_of
-from ..stacking import tabular_ranker
-from ._transforms import ranker_in
+from ..stacking import StackingRanker, tabular_ranker
+
+# -- rankers -----------------------------------------------------------------------
 
 
 def _place(make):
     """Return a key that sorts rankers by measure, those calibrated on conditions last."""
     measure = measure_of(make())
-    return measure.calibration != "always", list(MEASURES).index(measure.name)
+    return measure.calibration != "always", list(ALL_MEASURES).index(measure.name)
 
 
 #: Functions that make a ranker, by its short name.
@@ -59,7 +72,13 @@ PEERS = {
     "xgboost": ("XGBRanker", {"objective": "rank:ndcg"}),
 }
 
-ALWAYS, CONDITIONALLY = "*", "°"
+# Rankers of graded labels, then those of binary ones.
+_FIRST = ("ndcg", "dcg", "eru", "spearman", "err", "pd")
+_FIRST += ("precision", "rbp", "recall", "map", "auc")
+_WITHOUT_OPTIONS = [name for name, make in RANKERS.items() if not make.keywords]
+
+#: Rankers that are compared by default; those that are registered later come last.
+COMPARE_RANKERS = sorted(_WITHOUT_OPTIONS, key=[*_FIRST, *_WITHOUT_OPTIONS].index)
 
 
 def make_ranker(name, relevance_level=None):
@@ -99,26 +118,6 @@ def _are_grades(labels) -> bool:
     return bool((labels == np.floor(labels)).all() and labels.min() >= 0 and labels.max() <= 30)
 
 
-def make_measure(name, relevance_level=None, gain=None):
-    """Return a measure by its scorer name, with the options that the measure has."""
-    measure = get_measure(name)
-    options = {}
-    if relevance_level is not None and measure.is_binary:
-        options["relevance_level"] = relevance_level
-    if gain is not None and measure.has_gain:
-        options["gain"] = gain
-    return get_measure(name, **options)
-
-
-def calibration_mark(ranker, measure) -> str:
-    """Return a mark if a theorem says that the ranker is calibrated for the measure."""
-    last = ranker_in(ranker)
-    own = measure_of(last)
-    if own is None or not last.regresses_targets or not own.same_targets_as(measure):
-        return ""
-    return ALWAYS if own.calibration == "always" else CONDITIONALLY
-
-
 class _Peer(BaseEstimator):
     """A ranker of another package, whose fit takes the queries as our rankers do."""
 
@@ -152,3 +151,124 @@ class _Peer(BaseEstimator):
     def predict(self, X):
         """Score the rows."""
         return self.model.predict(X)
+
+
+# -- transforms --------------------------------------------------------------------
+
+#: Transformers of numbers, by the name of the option.
+TRANSFORMS = {
+    "standard": StandardScaler,
+    "quantile": partial(QuantileTransformer, random_state=0),
+    "log1p": partial(FunctionTransformer, signed_log1p, feature_names_out="one-to-one"),
+    "query": QueryScaler,
+}
+
+# Categories of a column beyond this number are merged, the rarest first.
+_MOST_CATEGORIES = 100
+
+
+def transformed(ranker: Any, name: str | None, X: Any = None) -> Any:
+    """Return a pipeline that transforms numbers, and encodes the columns of text of X, if any.
+
+    Trees and stacked rankers take categories as they are.
+    """
+    columns = TRANSFORMS[name]() if name else "passthrough"
+    if X is not None and category_columns(X):
+        encoder = _encoder(ranker)
+        columns = ColumnTransformer([("categories", encoder, category_columns)], remainder=columns)
+        if encoder == "passthrough":
+            if name is None:
+                return ranker
+            columns.set_output(transform="pandas")
+    elif name is None:
+        return ranker
+    return QueryPipeline([("columns", columns), ("ranker", ranker)])
+
+
+def _encoder(ranker):
+    """Return the encoder of columns of text; trees and stacked rankers take categories."""
+    trees = isinstance(getattr(ranker, "estimator", None), HistGradientBoostingRegressor)
+    if trees or isinstance(ranker, StackingRanker):
+        return "passthrough"
+    return OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False
+    )
+
+
+def steps_of(ranker: Any) -> list[tuple[str, Any]]:
+    """Return the steps of a pipeline by name, or the ranker itself as the only step."""
+    return ranker.steps if isinstance(ranker, QueryPipeline) else [("ranker", ranker)]
+
+
+def ranker_in(ranker: Any) -> Any:
+    """Return the ranker of a pipeline, or the ranker itself."""
+    return steps_of(ranker)[-1][1]
+
+
+# -- measures ----------------------------------------------------------------------
+
+# Measures with the cutoff of most papers. DCG would repeat NDCG on another scale, and the others
+# would repeat precision.
+_AT_10 = ("ndcg", "precision", "recall", "err")
+_LEFT_OUT = ("dcg", "f1", "hit", "r_precision", "rbp")
+
+#: Measures by default.
+MEASURES = [
+    f"{name}@10" if name in _AT_10 else name for name in ALL_MEASURES if name not in _LEFT_OUT
+]
+
+#: Measures of runs, which are truncated, and the default among them.
+RUN_MEASURES = [name for name, measure in ALL_MEASURES.items() if measure.top_only]
+RUN_MEASURES += JUDGED_MEASURES
+TREC_MEASURES = ("ndcg@10", "precision@10", "recall@100", "map", "mrr")
+
+#: Marks of a ranker that is calibrated for a measure.
+ALWAYS, CONDITIONALLY = "*", "°"
+
+
+def make_measure(name, relevance_level=None, gain=None):
+    """Return a measure by its scorer name, with the options that the measure has."""
+    measure = get_measure(name)
+    options = {}
+    if relevance_level is not None and measure.is_binary:
+        options["relevance_level"] = relevance_level
+    if gain is not None and measure.has_gain:
+        options["gain"] = gain
+    return get_measure(name, **options)
+
+
+def calibration_mark(ranker, measure) -> str:
+    """Return a mark if a theorem says that the ranker is calibrated for the measure."""
+    last = ranker_in(ranker)
+    aim = measure_of(last)
+    if aim is None or not last.regresses_targets or not aim.same_targets_as(measure):
+        return ""
+    return ALWAYS if aim.calibration == "always" else CONDITIONALLY
+
+
+def without_binary(choice, labels, relevance_level, named):
+    """Return the names of the measures, in a dict, that take the labels.
+
+    Measures without a relevance level do not take grades. Raise if the user `named` one of them.
+    """
+    grades = np.unique(labels[np.isfinite(labels) & ~np.isin(labels, (0, 1))])
+    if relevance_level is not None or not len(grades):
+        return list(choice)
+    binary = [name for name, m in choice.items() if m is not None and m.needs_binary_labels]
+    if named and binary:
+        raise ValueError(
+            f"{binary[0]} takes labels 0 and 1, got {grades[0]:g}: give --relevance-level L, then "
+            "documents with a label of at least L are relevant"
+        )
+    return [name for name in choice if name not in binary]
+
+
+def check_folds(n_folds, qid, instead):
+    """Raise if there are fewer queries than folds, and name another way for a single query."""
+    n_queries = len(np.unique(qid))
+    if n_queries == 1:
+        raise ValueError(f"one query cannot be divided into folds: {instead}")
+    if n_queries < n_folds:
+        raise ValueError(
+            f"--folds must be at most the number of queries, {n_queries}, got {n_folds}"
+        )

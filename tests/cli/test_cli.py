@@ -24,7 +24,7 @@ from skcalrank import (
 )
 from skcalrank._cli import main
 from skcalrank._cli._rankers import RANKERS, calibration_mark, make_measure, make_ranker
-from skcalrank._cli._report import Column, format_table
+from skcalrank._cli._text import Column, format_table
 from skcalrank.measures import MEASURES as ALL_MEASURES
 from skcalrank.metrics import evaluate, measure_score
 
@@ -263,7 +263,7 @@ def test_terminal_that_knows_ascii_only(monkeypatch, files):
     assert "'" in sys.stdout.text
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["compare"]])
+@pytest.mark.parametrize("command", [[], ["demo"], ["compare"], ["compare-runs"], ["convert"]])
 def test_help(capsys, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")
     out = run(capsys, *command, "--help")

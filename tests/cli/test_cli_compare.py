@@ -1,6 +1,6 @@
-"""Models, scores and runs beside each other on the command line, and reports in files."""
+"""Models and scores beside rankers on the command line, and reports in files."""
 
-import csv
+import gzip
 import re
 import sys
 import xml.dom.minidom as minidom
@@ -12,14 +12,7 @@ import pytest
 from commands import COLUMNS, fail, run, table
 
 from skcalrank import NDCGRanker, SpearmanRanker, load_letor
-from skcalrank.evaluation import (
-    compare,
-    compare_values,
-    cross_compare,
-    evaluate_run,
-    to_qrels,
-    to_run,
-)
+from skcalrank.evaluation import compare, cross_compare
 from skcalrank.persistence import save_model
 
 MEASURES = ["ndcg@10", "spearman"]
@@ -122,56 +115,6 @@ def test_models_read_tables(capsys, path, systems, frames, tmp_path):
     assert table(of_table)[1] == table(of_lines)[1]
 
 
-@pytest.fixture
-def runs(systems, tmp_path):
-    """Two runs and judgments, as files and as dicts."""
-    found, test, _ = systems
-    qrels = to_qrels(test.y, test.qid)
-    made = {name: to_run(found[name], test.qid, k=5) for name in ("a", "other")}
-    for name, scores in made.items():
-        lines = [f"{q} Q0 {d} 0 {s!r} x" for q, docs in scores.items() for d, s in docs.items()]
-        (tmp_path / f"{name}.run").write_text("\n".join(lines))
-    lines = [f"{q} 0 {d} {y}" for q, docs in qrels.items() for d, y in docs.items()]
-    (tmp_path / "qrels").write_text("\n".join(lines))
-    argv = ["--runs", *(str(tmp_path / f"{name}.run") for name in made)]
-    return made, qrels, [*argv, "--qrels", str(tmp_path / "qrels")]
-
-
-def test_runs(capsys, runs, tmp_path):
-    made, qrels, argv = runs
-    names = ["map", "ndcg@5", "bpref"]
-    options = ["--gain", "linear", "--relevance-level", "2", "--empty", "zero"]
-    out = run(capsys, "compare", *argv, "--measures", *names, *options)
-    heads, rows = table(out)
-    assert heads == [["a", "other"]]
-    by_name = {"gain": "linear", "relevance_level": 2, "empty": "zero", "average": False}
-    values = {name: evaluate_run(each, qrels, names, **by_name) for name, each in made.items()}
-    result = compare_values(values)
-    for row in result.estimates:
-        cell = rows[row.measure][list(made).index(row.system)]
-        assert cell.startswith(f"{row.mean:.3f}".replace("0.", "."))
-    assert rows["map"][1].endswith("-")
-    assert "2 runs against" in out
-    report = str(tmp_path / "r.csv")
-    run(capsys, "compare", *argv, "--measures", *names, *options, "--report", report)
-    with open(report) as file:
-        found = list(csv.DictReader(file))
-    assert [float(row["mean"]) for row in found] == [row.mean for row in result.estimates]
-    assert found[0]["p"] == ""
-    assert float(found[-1]["p_adjusted"]) == result.differences[-1].p_adjusted
-
-
-def test_runs_of_different_queries(capsys, runs, tmp_path):
-    _, qrels, argv = runs
-    first = next(iter(qrels))
-    lines = (tmp_path / "a.run").read_text().splitlines()
-    (tmp_path / "a.run").write_text("\n".join(x for x in lines if x.split()[0] != first))
-    message = fail(capsys, "compare", *argv, "--measures", "map")
-    assert "other.run has other queries than" in message
-    assert "add --complete, which counts 0 for judged queries that are missing" in message
-    assert "2 runs" in run(capsys, "compare", *argv, "--measures", "map", "--complete")
-
-
 def test_reports(capsys, path, systems, tmp_path):
     pytest.importorskip("matplotlib")
     found, test, argv = systems
@@ -202,14 +145,13 @@ def test_a_page_needs_matplotlib(capsys, path, systems, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        ([], "or TRAIN and TEST, or TEST and --models or --scores, or --runs and --qrels"),
+        ([], "or TRAIN and TEST, or TEST and --models or --scores; files come before"),
         (["--scores", "SCORES", "TEST"], "files come before the options"),
         (["TEST", "TEST", "TEST"], "give one file to cross-validate rankers"),
         (["TEST", "--scores", "SCORES", "--rankers", "ndcg"], "give TRAIN and TEST"),
         (["TEST", "--test", "permutation"], "--test: cross-validation has a t-test of its own"),
         (["TEST", "--baseline", "x"], "baseline must be"),
-        (["--runs", "SCORES"], "--runs and --qrels must be given together"),
-        (["TEST", "--runs", "SCORES", "--qrels", "SCORES"], "give one file"),
+        (["TEST", "--qrels", "SCORES"], "unrecognized arguments: --qrels"),
         (["TEST", "--scores", "SCORES", "--baseline", "x"], "baseline must be one of 'other'"),
         (["TEST", "--scores", "SCORES", "--report", "r.pdf"], "the suffix must be one of .html"),
         (["TEST", "--scores", "SCORES", "--report", "SCORES.csv"], "which is read"),
@@ -228,6 +170,16 @@ def test_what_cannot_be_compared(capsys, path, systems, tmp_path, argv, words):
     if "which is read" in words:
         argv[2] = names["SCORES.csv"]
     assert words in fail(capsys, "compare", *argv)
+
+
+@pytest.mark.parametrize("suffix", [".run", ".gz"])
+def test_a_run_belongs_to_another_command(capsys, path, tmp_path, suffix):
+    run_file = tmp_path / f"bm25{suffix}"
+    lines = b"7 Q0 a 1 0.5 bm25\n7 Q0 b 2 0.25 bm25\n"
+    run_file.write_bytes(gzip.compress(lines) if suffix == ".gz" else lines)
+    words = f"{run_file} is a TREC run: skcalrank compare-runs compares runs against judgments"
+    for argv in ([str(run_file)], [path("test.txt"), "--scores", str(run_file)]):
+        assert words in fail(capsys, "compare", *argv)
 
 
 def test_files_of_one_name_go_by_their_path(capsys, path, systems, tmp_path):

@@ -266,7 +266,7 @@ def test_models_of_fixed_items(capsys, path, new):
 
 def test_extras_that_are_missing(capsys, path, new, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
-    monkeypatch.setattr("skcalrank._cli._models.Reader", None)  # nothing is read before
+    monkeypatch.setattr("skcalrank._cli._fit.Reader", None)  # nothing is read before
     message = fail(capsys, "fit", path("train.txt"), "--model", new)
     assert "pip install skops" in message
 
@@ -289,7 +289,7 @@ def test_interrupt(capsys, path, new, monkeypatch):
     def stop(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("skcalrank._cli._models.save_model", stop)
+    monkeypatch.setattr("skcalrank._cli._fit.save_model", stop)
     assert main(["fit", path("train.txt"), "--model", new]) == 130
     assert capsys.readouterr() == ("", "")
 

@@ -21,8 +21,8 @@ from skcalrank import (
     load_letor,
 )
 from skcalrank._cli import main
+from skcalrank._cli._files import Reader
 from skcalrank._cli._rankers import REGRESSORS
-from skcalrank._cli._readers import Reader
 from skcalrank.metrics import evaluate
 from skcalrank.persistence import load_model, read_header, save_model
 
@@ -82,8 +82,8 @@ def test_fit_chooses_a_penalty(capsys, path, new):
 
 @pytest.mark.parametrize(("limit", "n_parts"), [(1 << 28, 1), (100, 30)])
 def test_large_files_are_read_in_chunks(path, monkeypatch, limit, n_parts):
-    monkeypatch.setattr("skcalrank._cli._readers.WHOLE_BYTES", limit)
-    monkeypatch.setattr("skcalrank._cli._readers.CHUNK_ROWS", 1)
+    monkeypatch.setattr("skcalrank._cli._files.WHOLE_BYTES", limit)
+    monkeypatch.setattr("skcalrank._cli._files.CHUNK_ROWS", 1)
     args = Namespace(
         chunk_rows=None, dtype="float64", qid_column="", label_column="", doc_column=""
     )

@@ -10,9 +10,14 @@ import pytest
 from sources import MODULES, OPTIONAL
 
 import skcalrank
-from skcalrank._cli._parser import _make_parser
-from skcalrank._cli._rankers import RANKERS, make_measure, make_ranker
-from skcalrank._cli._shared import COMPARE_RANKERS, RUN_MEASURES
+from skcalrank._cli._parser import parse
+from skcalrank._cli._rankers import (
+    COMPARE_RANKERS,
+    RANKERS,
+    RUN_MEASURES,
+    make_measure,
+    make_ranker,
+)
 from skcalrank.boosting import lightgbm_metric, lightgbm_objective
 from skcalrank.calibration import SURROGATES, LabelDistribution
 from skcalrank.losses import LOSSES, PREFERENCE_LOSSES
@@ -23,14 +28,10 @@ from skcalrank.testing import all_rankers
 # -- what is registered ----------------------------------------------------------------------
 
 
-def arguments(*argv):
-    return _make_parser().parse_args(list(argv))
-
-
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_measure_is_reachable(name):
-    args = arguments("evaluate", "--run", "r", "--qrels", "q", "--measures", name)
-    assert args.measures == [[name]]
+    args = parse(["evaluate", "--run", "r", "--qrels", "q", "--measures", name])
+    assert args.measures == [name]
     assert make_measure(name) == MEASURES[name]()
     assert (name in RUN_MEASURES) == MEASURES[name].top_only
     assert lightgbm_metric(name).measure == MEASURES[name]()
@@ -61,7 +62,7 @@ def test_every_ranker_of_one_measure_is_reachable(cls):
     assert bool(cls.short_names) != general
     for short in cls.short_names:
         assert type(make_ranker(short)) is cls
-        assert arguments("fit", "f", "--model", "m", "--ranker", short).ranker == short
+        assert parse(["fit", "f", "--model", "m", "--ranker", short]).ranker == short
         assert short in RANKERS
         assert short in COMPARE_RANKERS or cls.short_names[short]
 
@@ -69,7 +70,7 @@ def test_every_ranker_of_one_measure_is_reachable(cls):
 @pytest.mark.parametrize(("command", "names"), [("evaluate", MEASURES), ("fit", RANKERS)])
 def test_help_names_what_is_registered(capsys, command, names):
     with pytest.raises(SystemExit):
-        arguments(command, "--help")
+        parse([command, "--help"])
     assert set(names) <= set(re.findall(r"\w+", capsys.readouterr().out))
 
 

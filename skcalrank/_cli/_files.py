@@ -1,23 +1,38 @@
-"""Read ranking data from files of several formats, in chunks of whole queries."""
+"""Read data, scores and models from files of several formats, and write files."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import textwrap
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import get_tags
 
 from ..data import CHUNK_ROWS, WHOLE_BYTES
-from ..datasets import OPENERS, Columns, Form, read_chunks, read_frame, read_table, table_format
-from ..pipeline import QueryPipeline
-from ._terminal import say
+from ..datasets import (
+    OPENERS,
+    Columns,
+    Form,
+    RankingData,
+    group_file,
+    read_chunks,
+    read_frame,
+    read_table,
+    read_text,
+    table_format,
+    to_float,
+)
+from ..metrics import predict_with_queries
+from ..persistence import complete_file, load_model, read_header
+from ._rankers import steps_of
+from ._text import say
 
 LETOR = "expected lines 'relevance qid:Q feature:value ...' with features from 1"
 
@@ -27,14 +42,12 @@ RATIO = 8
 _DOCUMENT = re.compile(rb"#.*?\bdocid\s*=\s*(\S+)")
 
 
-class Part(NamedTuple):
+class Chunk(NamedTuple):
     """Rows of whole queries."""
 
-    X: Any  # a DataFrame where features have names
-    y: np.ndarray | None
-    qid: np.ndarray
+    data: RankingData  # X is a DataFrame where features have names
     documents: list[str]  # names, else the numbers of the rows in the file, from 1
-    categories: list[str] = []  # columns of X that hold text
+    categories: list[str]  # columns of X that hold text
 
 
 class Reader:
@@ -42,7 +55,7 @@ class Reader:
 
     The features are those of `model`. Without a model they are the columns `names` of a table, or
     the first `n_features` of LETOR lines. With `labels` a table without labels is an error; with
-    `whole` there is one part of all rows, however large the file. A feature that is missing is an
+    `whole` there is one chunk of all rows, however large the file. A feature that is missing is an
     error unless the model, or all `rankers`, take it. Columns named in `categories` hold text;
     with None these are found in a table that is read whole.
     """
@@ -79,15 +92,15 @@ class Reader:
         self._categories = categories
         self._whole, self._rankers, self._n_bytes = whole, (*rankers, model), 0
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[Chunk]:
         n_rows, start = 0, time.perf_counter()
         with reading(self.path, "" if self.table else LETOR):
-            for part in self._table() if self.table else self._letor():
-                n_rows += len(part.qid)
+            for chunk in self._table() if self.table else self._letor():
+                n_rows += len(chunk.data.qid)
                 seconds = max(time.perf_counter() - start, 1e-9)
                 progress = f"{self._share(n_rows, seconds)}, {n_rows / seconds:,.0f} rows/s"
                 say(f"reading {self.path}: {n_rows:,} rows{progress}")
-                yield part
+                yield chunk
 
     def _share(self, n_rows, seconds) -> str:
         """Say how much of the file has been read, and the time left, if its size is known."""
@@ -109,12 +122,12 @@ class Reader:
     def _letor(self):
         form = Form(self.n_features, self.dtype, labelled=self.columns.labelled)
         first, chunk_rows = 1, self._rows_at_a_time() or sys.maxsize
-        for (X, y, qid), rows in read_chunks(self.path, form, chunk_rows):
+        for data, rows in read_chunks(self.path, form, chunk_rows):
             self._n_bytes += rows.n_bytes
             documents = _documents(rows, first) if self.documents else []
-            check_missing(X, self._rankers, rows.numbers, "line")
-            yield Part(X, y, qid, documents)
-            first += len(y)
+            check_missing(data.X, self._rankers, rows.numbers, "line")
+            yield Chunk(data, documents, [])
+            first += len(data.y)
 
     def _table(self):
         if self._categories or (self._categories is None and self._rows_at_a_time() is None):
@@ -129,20 +142,20 @@ class Reader:
         for X, y, qid, documents in parts:
             if documents is None:
                 documents = np.full(len(qid), None)
-            found = _named(documents, first)
             frame = DataFrame(X, columns=names)
             check_missing(frame, self._rankers, first)
-            yield Part(frame if self._named else X, y, qid, found)
+            data = RankingData(frame if self._named else X, y, qid)
+            yield Chunk(data, _named(documents, first), [])
             first += len(qid)
 
-    def _table_with_text(self) -> Part:
+    def _table_with_text(self) -> Chunk:
         """Read a table with columns of text, which are categories; all rows at once."""
         X, y, qid, documents = read_frame(
             self.path, self.columns, self._categories, dtype=self.dtype
         )
         categories = list(X.select_dtypes("category").columns)
         check_missing(X.drop(columns=categories), self._rankers, 1)
-        return Part(X, y, qid, _named(documents, 1), categories)
+        return Chunk(RankingData(X, y, qid), _named(documents, 1), categories)
 
 
 def _named(documents, first) -> list[str]:
@@ -177,9 +190,8 @@ def has_missing(X) -> bool:
 def _takes_missing(ranker) -> bool:
     if ranker is None:
         return True
-    steps = ranker.named_steps.values() if isinstance(ranker, QueryPipeline) else (ranker,)
     # Steps without validation pass missing values on.
-    tags = map(get_tags, steps)
+    tags = (get_tags(step) for _, step in steps_of(ranker))
     return all(tag.no_validation or tag.input_tags.allow_nan for tag in tags)
 
 
@@ -209,3 +221,93 @@ def reading(path, expected=LETOR):
         raise ValueError(f"{prefix}{reason}{expected and f' ({expected})'}") from error
     finally:
         say("")
+
+
+# -- scores and models -------------------------------------------------------------
+
+
+def load_ranker(path):
+    """Return the model in a file, which scores documents one by one, and its columns of text."""
+    ranker = load_model(path)
+    if getattr(ranker, "n_items_", None) is not None:
+        raise ValueError(
+            f"{path} ranks {ranker.n_items_} fixed items for each row, but rows of files are "
+            "documents: apply it in Python"
+        )
+    if not hasattr(ranker, "predict"):
+        raise ValueError(f"{path} must hold a model with predict, got {type(ranker).__name__}")
+    return ranker, list(read_header(path)["notes"].get("categories", []))
+
+
+def score_rows(model, path, args):
+    """Return the model in a file; and labels, queries and scores of the rows of another file."""
+    ranker, categories = load_ranker(model)
+    chunks = [
+        (data.y, data.qid, predict_with_queries(ranker, data.X, data.qid))
+        for data, *_ in Reader(path, args, model=ranker, categories=categories)
+    ]
+    return ranker, *map(np.concatenate, zip(*chunks))
+
+
+def read_labels(path, args):
+    """Return labels and queries of the rows of a file."""
+    chunks = [(data.y, data.qid) for data, *_ in Reader(path, args, names=[])]
+    return tuple(map(np.concatenate, zip(*chunks)))
+
+
+def read_scores(path, n_rows, file):
+    """Read the scores of a file, one for each row of another file."""
+    with reading(path, "expected one score per line"):
+        lines = enumerate(read_text(Path(path)).split("\n"), 1)
+        scores = np.array([_score(number, line) for number, line in lines if line.strip()])
+    if len(scores) != n_rows:
+        raise ValueError(
+            f"{path} must hold a score for each of the {n_rows} rows of {file}, got {len(scores)}"
+        )
+    return scores
+
+
+def _score(number, line):
+    try:
+        score = to_float(line.strip())
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from error
+    if not np.isfinite(score):
+        raise ValueError(f"line {number}: scores must be finite, got {score}")
+    return score
+
+
+# -- output ------------------------------------------------------------------------
+
+
+@contextmanager
+def output(path):
+    """Write text to a file, which appears when it is complete; ``-`` is the standard output."""
+    if path != "-":
+        with complete_file(path, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+    elif sys.stdout is None:
+        raise ValueError("the standard output is closed: give a file to --output")
+    else:
+        yield sys.stdout
+        sys.stdout.flush()
+
+
+def refuse_overwriting(output, *inputs):
+    """Raise if a file to write, or the standard output for ``-``, is one of the files to read."""
+    for path in (Path(path) for path in inputs if path is not None):
+        for read in (path, group_file(path)):
+            if read is not None and read.is_file() and _is_file(output, read):
+                name = "the standard output" if output == "-" else output
+                raise ValueError(
+                    f"{name} is {read}, which is read and cannot be written: give another file"
+                )
+
+
+def _is_file(output, read) -> bool:
+    """Return whether an output is a file, by whatever name."""
+    # The standard output may have no number, and the file may not exist yet.
+    with suppress(OSError, ValueError, AttributeError):
+        status = os.fstat(sys.stdout.fileno()) if output == "-" else os.stat(output)
+        return os.path.samestat(status, os.stat(read))
+    return False

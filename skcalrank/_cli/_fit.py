@@ -1,0 +1,208 @@
+"""Fit a ranker to a file, and write a model file: ``fit``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.utils import get_tags
+
+from ..persistence import require_skops, save_model
+from ..preds import preds_for
+from ..rankers import LeastSquaresRankerCV, measure_of
+from ._files import Reader, refuse_overwriting
+from ._options import (
+    ABOUT_CHUNKS,
+    ABOUT_FILES,
+    ABOUT_RANKERS,
+    add_count,
+    add_n_features,
+    add_reading,
+    add_relevance_level,
+    add_shared,
+)
+from ._rankers import (
+    AUTO,
+    PEERS,
+    check_folds,
+    make_ranker,
+    ranker_in,
+    steps_of,
+    transformed,
+    without_binary,
+)
+from ._text import Column, format_table, paragraphs, say
+
+
+def add_options(parser):
+    parser.epilog = (
+        f"{ABOUT_RANKERS}\n\n{ABOUT_FILES}\n{ABOUT_CHUNKS}"
+        "A ranker in closed form is the same, fitted in chunks or to the whole file.\n\n"
+        "examples:\n  skcalrank fit train.txt.gz --model ndcg.skops --ranker ndcg@10 --alpha 100\n"
+        "  skcalrank fit huge.txt --model ndcg.skops --chunk-rows 50000 --dtype float32\n"
+        "  skcalrank fit train.csv --model map.skops --ranker map --qid-column query\n"
+        "  skcalrank fit train.txt --model cv.skops --alphas 1 100 10000 --folds 5\n"
+    )
+    parser.add_argument("train", metavar="TRAIN", help="file to fit the ranker to")
+    parser.add_argument("--model", required=True, metavar="FILE", help="model file to write")
+    parser.add_argument(
+        "--ranker",
+        default="ndcg@10",
+        metavar="NAME",
+        help="name of the ranker, see below; default: ndcg@10",
+    )
+    parser.add_argument("--alpha", type=float, metavar="A", help="ridge penalty; default: auto")
+    parser.add_argument(
+        "--alphas",
+        type=float,
+        nargs="+",
+        metavar="A",
+        help="ridge penalties, of which cross-validation chooses the best for the measure",
+    )
+    add_count(
+        parser, "--folds", "number of folds of whole queries, for --alphas", lowest=2, default=5
+    )
+    add_relevance_level(parser, "without it, labels must be 0 and 1")
+    add_shared(parser, "--transform")
+    parser.add_argument(
+        "--max-grade", type=float, metavar="G", help="highest grade, for the ranker err"
+    )
+    parser.add_argument(
+        "--pred",
+        metavar="NAME",
+        help="fit the surrogate to pairs, and rank by this prediction map: for the ranker map "
+        f"{', '.join(preds_for('map'))}; for pd and kendall {', '.join(preds_for('disagreement'))}",
+    )
+    add_reading(parser)
+    add_n_features(parser)
+
+
+def run(args) -> str:
+    """Fit a ranker to all rows of a file, or to chunk after chunk, and save it."""
+    _check_paths(args)
+    ranker = transformed(_unfitted(args), args.transform)
+    start = time.perf_counter()
+    ranker, n_rows, n_queries, categories = _fitted(ranker, args)
+    seconds = time.perf_counter() - start
+    notes = {"ranker": args.ranker, "trained_on": Path(args.train).name}
+    if categories:
+        notes["categories"] = categories
+    save_model(ranker, Path(args.model), **notes, n_rows=n_rows, n_queries=n_queries)
+    say("")
+    return paragraphs(
+        f"Fitted {args.ranker} to {n_rows:,} rows of {n_queries:,} queries, "
+        f"{ranker.n_features_in_} features, in {seconds:#.3g} s ({n_rows / seconds:,.0f} rows/s).",
+        *_penalties(ranker_in(ranker), args.folds),
+        f"Written: {Path(args.model)}",
+    )
+
+
+def _check_paths(args):
+    require_skops()
+    path = Path(args.model)
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"cannot write {path}: the folder {path.parent} does not exist")
+    if path.is_dir():
+        raise ValueError(f"cannot write {path}: it is a folder, give a file in it")
+    refuse_overwriting(args.model, args.train)
+
+
+def _fitted(ranker, args):
+    """Return the fitted ranker, the numbers of rows and queries, and the columns of text."""
+    in_chunks = _takes_chunks(ranker)
+    if args.chunk_rows is not None and not in_chunks:
+        raise ValueError(
+            f"--chunk-rows: {args.ranker} needs all rows at once, leave the option out. Rankers "
+            "without --alphas and without +REGRESSOR, and err with --max-grade, can be fitted in "
+            "chunks."
+        )
+    options = {"whole": not in_chunks, "n_features": args.n_features, "categories": None}
+    aim = {args.ranker: measure_of(ranker_in(ranker))}
+    n_rows, queries = 0, set()
+    for data, _, categories in Reader(args.train, args, rankers=[ranker], **options):
+        # This error names the option; the error of the ranker would name its parameter.
+        without_binary(aim, data.y, args.relevance_level, True)
+        if args.alphas is not None:
+            check_folds(args.folds, data.qid, "give --alpha")
+        say(f"fitting {args.ranker} to {len(data.qid):,} rows")
+        if categories:
+            ranker, in_chunks = transformed(ranker_in(ranker), args.transform, data.X), False
+        (ranker.partial_fit if in_chunks else ranker.fit)(*data)
+        n_rows += len(data.qid)
+        queries.update(np.unique(data.qid).tolist())
+    return ranker, n_rows, len(queries), categories
+
+
+def _unfitted(args):
+    if args.transform is not None and args.ranker.partition("@")[0] == AUTO:
+        raise ValueError(
+            f"--transform: {args.ranker} has transforms of its own, leave the option out"
+        )
+    if args.ranker in PEERS:
+        raise ValueError(
+            f"{args.ranker} cannot be saved in a model file: fit and save it with its package"
+        )
+    ranker = make_ranker(args.ranker, args.relevance_level)
+    if args.max_grade is not None:
+        if "max_grade" not in ranker.get_params(deep=False):
+            raise ValueError(f"--max-grade is for the ranker err, got {args.ranker}")
+        ranker.set_params(max_grade=args.max_grade)
+    if args.pred is not None:
+        return _of_pairs(ranker, args)
+    if getattr(ranker, "estimator", AUTO) is not None:
+        if args.alpha is not None or args.alphas is not None:
+            raise ValueError(
+                f"--alpha and --alphas are penalties of Ridge, which {args.ranker} does not use"
+            )
+        return ranker
+    if args.alphas is not None:
+        return _cross_validated(ranker, args)
+    if args.alpha is not None:
+        ranker.set_params(alpha=args.alpha)
+    return ranker
+
+
+def _of_pairs(ranker, args):
+    """Return the ranker with the surrogate on pairs and a prediction map."""
+    if "pred" not in ranker.get_params(deep=False):
+        raise ValueError(f"--pred is for rankers with a surrogate on pairs, got {args.ranker}")
+    if args.alphas is not None:
+        raise ValueError("--alphas: the penalty of pairs cannot be cross-validated, give --alpha")
+    if args.alpha is not None:
+        ranker.set_params(alpha=args.alpha)
+    return ranker.set_params(surrogate="pairwise", pred=args.pred)
+
+
+def _cross_validated(ranker, args):
+    if args.alpha is not None:
+        raise ValueError("--alpha is one penalty and --alphas several: give one of the two")
+    if measure_of(ranker).shape != "documents":
+        raise ValueError(
+            f"--alphas: the penalty of {args.ranker} cannot be cross-validated, give --alpha"
+        )
+    return LeastSquaresRankerCV(measure_of(ranker), alphas=args.alphas, cv=args.folds)
+
+
+def _takes_chunks(ranker) -> bool:
+    if not measure_of(ranker_in(ranker)).is_scaled:
+        return False  # needs the largest label of all chunks
+    if any(get_tags(step).requires_fit for _, step in steps_of(ranker)[:-1]):
+        return False  # needs quantiles or means of all rows
+    return hasattr(ranker, "partial_fit")
+
+
+def _penalties(ranker, folds) -> list[str]:
+    """Return a table of the mean score of each penalty over the folds."""
+    results = getattr(ranker, "cv_results_", None)
+    if results is None:
+        return []
+    cells = [f"{score:.4f}" for score in results["mean_test_score"]]
+    cells[ranker.best_index_] += " *"
+    room = max(map(len, cells))
+    score = Column(measure_of(ranker).full_name, [cell.ljust(room) for cell in cells])
+    labels = [f"alpha {alpha:g}" for alpha in results["param_alpha"]]
+    return [
+        format_table(labels, [score]),
+        f"Mean over {folds} folds of whole queries; * is the best penalty, which is fitted.",
+    ]

@@ -1,0 +1,126 @@
+"""Describe a model file: ``info``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..persistence import load_model, read_header
+from ..rankers import measure_of
+from ._options import add_count
+from ._rankers import ranker_in
+from ._text import Column, format_table
+
+
+def add_options(parser):
+    parser.epilog = "example:\n  skcalrank info ndcg.skops --coefficients 20\n"
+    parser.add_argument("model", metavar="MODEL", help="model file that fit wrote")
+    add_count(
+        parser, "--coefficients", "number of the largest coefficients to show", lowest=0, default=10
+    )
+
+
+def run(args) -> str:
+    """Describe a model file."""
+    header, ranker = read_header(args.model), load_model(args.model)
+    last = ranker_in(ranker)
+    measure = measure_of(last)
+    facts = {
+        "class": header["class"],
+        **{f"  {name}": _in_short(value) for name, value in _params(ranker).items()},
+        "measure": "" if measure is None else measure.full_name,
+        "calibrated": "" if measure is None else _calibration(last, measure),
+        "penalty": _penalty(last),
+        "weights": _weights(last),
+        "features": _features(ranker),
+        "written by": f"skcalrank {header['skcalrank']}, scikit-learn {header['scikit-learn']}",
+        **{name.replace("_", " "): str(value) for name, value in header["notes"].items()},
+    }
+    facts = {name: value for name, value in facts.items() if value}
+    room = max(map(len, facts))
+    lines = [f"{name.ljust(room)}  {value}" for name, value in facts.items()]
+    return "\n".join(lines) + _coefficients(ranker, args.coefficients)
+
+
+def _params(ranker) -> dict:
+    """Return the parameters in force: a regressor has a penalty of its own."""
+    params = ranker.get_params(deep=False)
+    if params.get("estimator") is not None:
+        params.pop("alpha", None)
+    return params
+
+
+def _in_short(value) -> str:
+    """Return a value in one line; of named steps or rankers only the names and the classes."""
+    if isinstance(value, list) and value and all(isinstance(item, tuple) for item in value):
+        return ", ".join(f"{name} ({_class_name(step)})" for name, step, *_ in value)
+    return " ".join(repr(value).split())
+
+
+def _class_name(step) -> str:
+    return step if isinstance(step, str) else type(step).__name__
+
+
+def _weights(ranker) -> str:
+    """Return the weights of the rankers of a stack."""
+    pairs = zip(getattr(ranker, "names_", []), getattr(ranker, "weights_", []))
+    return ", ".join(f"{name} {weight:.3g}" for name, weight in pairs)
+
+
+def _penalty(ranker) -> str:
+    alpha = getattr(ranker, "alpha_", None)
+    if not isinstance(alpha, float):
+        return ""
+    chosen = ", chosen" if hasattr(ranker, "best_score_") else ""
+    relative = (ranker.penalty_scale_ != 1.0).any()
+    return f"{alpha:.6g}{' of the squares of a feature' * bool(relative)}{chosen}"
+
+
+def _calibration(ranker, measure) -> str:
+    if not ranker.regresses_targets:
+        return "see the documentation of the class"
+    if measure.calibration == "always":
+        return "Fisher-consistent for the measure, with means estimated from the whole query"
+    return "Fisher-consistent for the measure on conditions, see the documentation"
+
+
+def _features(ranker) -> str:
+    names = getattr(ranker, "feature_names_in_", None)
+    if names is None:
+        count = getattr(ranker, "n_features_in_", None)
+        return "" if count is None else f"{count}, by number"
+    shown = ", ".join(map(str, names[:8]))
+    return f"{len(names)}, by name: {shown}{', ...' * (len(names) > 8)}"
+
+
+def _coefficients(ranker, n_shown) -> str:
+    """Return a table of the largest coefficients, per unit of the feature, or why there is none."""
+    if not n_shown:
+        return ""
+    last = ranker_in(ranker)
+    coef, names = np.asarray(getattr(last, "coef_", 0.0)), _names_before_last(ranker)
+    if coef.shape != (getattr(last, "n_features_in_", None),):
+        why = f"{type(last).__name__} does not have one for each feature."
+        return f"\n\nNo coefficients are shown: {why}"
+    if len(names) != len(coef):
+        return "\n\nNo coefficients are shown: the transformed features have no names."
+    largest = np.argsort(-np.abs(coef), kind="stable")[:n_shown]
+    column = Column("coefficient", [f"{value:+.4g}" for value in coef[largest]])
+    feature = "feature" if last is ranker else "transformed feature"
+    return (
+        f"\n\nLargest of {len(coef)} coefficients, per unit of the {feature}:\n\n"
+        + format_table([names[i] for i in largest], [column])
+    )
+
+
+def _names_before_last(ranker) -> list[str]:
+    """Return the names, or numbers, of the features of the ranker in a pipeline; [] if unknown."""
+    names = getattr(ranker, "feature_names_in_", None)
+    if names is None:
+        names = np.arange(1, getattr(ranker, "n_features_in_", 0) + 1)
+    names = np.array([str(name) for name in names], dtype=object)
+    if ranker_in(ranker) is not ranker:
+        try:
+            names = ranker[:-1].get_feature_names_out(names)
+        except (AttributeError, ValueError):
+            return []
+    return [str(name) for name in names]
