@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from ..datasets import RankingData, load_letor, open_bytes, table_format
-from ..evaluation import cross_compare
+from ..evaluation import compare, cross_compare
 from ..metrics import predict_with_queries
 from ..rankers import measure_of
+from . import _options as options
 from ._files import (
     Reader,
     check_missing,
@@ -21,48 +22,19 @@ from ._files import (
     reading,
     score_rows,
 )
-from ._options import (
-    ABOUT_FILES,
-    ABOUT_MEASURES,
-    ABOUT_PEERS,
-    ABOUT_RANKERS,
-    add_columns,
-    add_count,
-    add_names,
-    add_relevance_level,
-    add_shared,
-)
 from ._rankers import (
-    ALWAYS,
-    AUTO,
     COMPARE_RANKERS,
-    CONDITIONALLY,
     MEASURES,
-    PEERS,
-    calibration_mark,
     check_folds,
-    make_measure,
+    has_transforms,
+    make_measures,
     make_ranker,
     take_missing,
     transformed,
     without_binary,
 )
-from ._report import Compared, check_reports, names_of, report
-from ._results import Result, measure_scores, references
+from ._report import Compared, check_reports, names_of, references, report, tested
 from ._text import say
-
-_CALIBRATED = (
-    f"{ALWAYS} the ranker is calibrated for the measure of the row: Fisher-consistent, i.e. "
-    "minimizing its surrogate over functions of the whole query leads to the best possible value "
-    "of the measure, whatever the distribution of the labels (with rows: where the row determines "
-    "the distribution of its label and the measure is separable, or where the row carries the "
-    f"context of the query). {CONDITIONALLY} the same, under a condition on that distribution, "
-    "which the documentation of the ranker states. Scores are not probabilities."
-)
-_REFERENCES = (
-    "constant: all scores are equal, which gives the exact mean over random orders. ideal: the "
-    "labels are the scores."
-)
 
 
 def add_options(parser):
@@ -70,39 +42,32 @@ def add_options(parser):
         "With one file, rankers are cross-validated on it. With TRAIN and TEST, they are\n"
         "fitted to the first and measured on the second. Models, and scores of other\n"
         "systems, are measured on TEST, with or without rankers beside them.\n\n"
-        f"{ABOUT_MEASURES}{ABOUT_RANKERS}{ABOUT_PEERS}\n{ABOUT_FILES}\n"
+        f"{options.ABOUT_MEASURES}{options.ABOUT_RANKERS}{options.ABOUT_PEERS}\n"
+        f"{options.ABOUT_FILES}\n"
         "examples:\n  skcalrank compare all.parquet --rankers ndcg auto\n"
         "  skcalrank compare train.txt test.txt.gz --relevance-level 1 \\\n"
         "      --measures ndcg@10 map --rankers ndcg,map,ndcg+trees,lightgbm\n"
         "  skcalrank compare test.txt --models a.skops b.skops --scores bm25.txt \\\n"
         "      --report report.html table.tex\n"
     )
-    parser.add_argument(
-        "files", nargs="*", metavar="TRAIN TEST", help="LETOR/svmlight files, or tables"
-    )
-    add_names(parser, "--measures", MEASURES)
-    add_names(parser, "--rankers", COMPARE_RANKERS)
-    add_count(
-        parser, "--folds", "number of folds of whole queries, with one file", lowest=2, default=5
-    )
-    parser.add_argument(
-        "--models", nargs="+", default=[], metavar="FILE", help="model files that fit wrote"
-    )
-    parser.add_argument(
-        "--scores",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="files with one score per line and row of TEST",
-    )
-    add_shared(parser, "--baseline", "--test", "--report")
-    add_relevance_level(
+    options.add(parser, "files TRAIN TEST", "LETOR/svmlight files, or tables", nargs="*")
+    options.add_names(parser, "--measures", MEASURES)
+    options.add_names(parser, "--rankers", COMPARE_RANKERS)
+    text = "number of folds of whole queries, with one file"
+    options.add_count(parser, "--folds N", text, lowest=2, default=5)
+    text = "model files that fit wrote"
+    options.add(parser, "--models FILE", text, nargs="+", default=[])
+    text = "files with one score per line and row of TEST"
+    options.add(parser, "--scores FILE", text, nargs="+", default=[])
+    options.add_tests(parser)
+    options.add_relevance_level(
         parser,
         "without it labels must be 0 and 1, and by default binary measures and rankers are left "
         "out if they are not",
     )
-    add_shared(parser, "--gain", "--transform", "--empty")
-    add_columns(parser)
+    options.add_policies(parser)
+    options.add_transform(parser)
+    options.add_columns(parser)
     parser.set_defaults(chunk_rows=None, dtype="float64")
 
 
@@ -111,27 +76,34 @@ def run(args) -> str:
     systems = [*args.models, *args.scores]
     _check_use(args, systems)
     check_reports(args, *args.files, *systems)
-    level, path = args.relevance_level, args.files[-1]
-    measures = {name: make_measure(name, level, args.gain) for name in args.measures or MEASURES}
-    rankers, comparison, notes = {}, None, []
+    measures, path = make_measures(args), args.files[-1]
+    rankers, seconds, legends = {}, {}, []
     if len(args.files) == 1 and systems:
         train = test = RankingData(None, *read_labels(path, args))
         text = f"Evaluated on {_describe(test, path)}."
     else:
-        rankers = {name: make_ranker(name, level) for name in args.rankers or COMPARE_RANKERS}
+        names = args.rankers or COMPARE_RANKERS
+        rankers = {name: make_ranker(name, args.relevance_level) for name in names}
         train, test, text = _read(args, _transformed(rankers, args))
-        rankers, notes = _for_gaps(rankers, train, test, args)
+        rankers, legends = _for_gaps(rankers, train, test, args)
     measures, rankers, left_out = _for_labels(measures, rankers, train, test, args)
     rankers = _transformed(rankers, args, train.X)
     if len(args.files) == 1 and not systems:
-        results, comparison = _cross_validated(rankers, test, measures, args)
+        comparison, notes = _cross_validated(rankers, test, measures, args), []
     else:
-        results = _fitted(rankers, train, test, measures, args)
-        results += _measured(names_of(systems, rankers), test, measures, args)
-    marked = any(calibration_mark(r.ranker, m) for r in results for m in measures.values())
-    legends = [*[_CALIBRATED] * marked, _REFERENCES, *left_out, *notes]
-    ends = references(test, measures, empty=args.empty)
-    return report(Compared(text, measures, results, ends, legends, comparison), args)
+        scores, seconds = _fitted(rankers, train, test)
+        names = names_of(systems, rankers)
+        for name, model in zip(names, args.models):
+            rankers[name], *_, scores[name] = score_rows(model, path, args)
+        for name, file in zip(names[len(args.models) :], args.scores):
+            scores[name] = read_scores(file, len(test.y), path)
+        policies = {"qid": test.qid, "empty": args.empty}
+        comparison, notes = tested(compare, test.y, scores, measures, args=args, **policies)
+    ends = references(test, measures, args.empty)
+    legends = [*left_out, *legends]
+    return report(
+        Compared(text, comparison, notes, legends, measures, rankers, seconds, ends), args
+    )
 
 
 def _check_use(args, systems):
@@ -193,8 +165,8 @@ def _read_tables(args, rankers) -> list[RankingData]:
     """Return the data of tables, with the columns of the first; frames where they hold text."""
     data, names, categories = [], None, None
     for path in args.files:
-        options = {"names": names, "rankers": rankers, "categories": categories}
-        (((X, y, qid), _, categories),) = Reader(path, args, whole=True, **options)
+        settings = {"names": names, "rankers": rankers, "categories": categories}
+        (((X, y, qid), _, categories),) = Reader(path, args, whole=True, **settings)
         names = list(X.columns)
         data.append(RankingData(X if categories else X.to_numpy(), y, qid))
     return data
@@ -242,69 +214,41 @@ def _for_labels(measures, rankers, train, test, args):
     aims = {name: measure_of(ranker) for name, ranker in rankers.items()}
     rows = without_binary(measures, labels, level, args.measures)
     columns = without_binary(aims, labels, level, args.rankers)
+    if labels[-1] >= 0:  # ERR is on the scale of all labels: the test may lack the highest grade
+        measures = {name: measure.scaled_to(labels[-1:]) for name, measure in measures.items()}
     note = "Binary measures and rankers are left out: add --relevance-level to include them."
-    left_out = len(rows) < len(measures) or len(columns) < len(rankers)
-    return (
-        {name: _on_scale(measures[name], labels) for name in rows},
-        {name: rankers[name] for name in columns},
-        [note] * left_out,
-    )
-
-
-def _on_scale(measure, labels):
-    """Put ERR on the scale of all labels, as the test may lack the highest grade."""
-    return measure.scaled_to(labels[-1:]) if labels[-1] >= 0 else measure
+    left_out = [note] * (len(rows) < len(measures) or len(columns) < len(rankers))
+    return {m: measures[m] for m in rows}, {name: rankers[name] for name in columns}, left_out
 
 
 def _transformed(rankers, args, X=None):
     """Return the rankers behind the transforms, unless they have transforms of their own."""
     return {
-        name: transformed(
-            ranker, None if name in PEERS or name.partition("@")[0] == AUTO else args.transform, X
-        )
+        name: transformed(ranker, None if has_transforms(name) else args.transform, X)
         for name, ranker in rankers.items()
     }
 
 
-# -- values ------------------------------------------------------------------------
+# -- fits --------------------------------------------------------------------------
 
 
 def _cross_validated(rankers, data, measures, args):
-    """Return the results of held-out queries, and their comparison."""
     check_folds(args.folds, data.qid, "give TRAIN and TEST")
     say(f"fitting {len(rankers)} rankers in {args.folds} folds")
-    options = {"cv": args.folds, "baseline": args.baseline, "empty": args.empty}
-    comparison = cross_compare(rankers, data.X, data.y, data.qid, measures, **options)
+    policies = {"cv": args.folds, "baseline": args.baseline, "empty": args.empty}
+    comparison = cross_compare(rankers, data.X, data.y, data.qid, measures, **policies)
     say("")
-    results = [
-        Result(name, dict(zip(measures, values)), rankers[name])
-        for name, values in zip(comparison.systems, comparison.values)
-    ]
-    return results, comparison
+    return comparison
 
 
-def _fitted(rankers, train, test, measures, args):
-    """Return the results of rankers that are fitted to one file, on the other."""
-    results = []
+def _fitted(rankers, train, test):
+    """Fit the rankers to one file; return their scores of the other, and the seconds of fit."""
+    scores, seconds = {}, {}
     for number, (name, ranker) in enumerate(rankers.items(), 1):
         say(f"fitting {number}/{len(rankers)} {name}")
         start = time.perf_counter()
         ranker.fit(*train)
-        seconds = time.perf_counter() - start
-        scores = predict_with_queries(ranker, test.X, test.qid)
-        more = {"empty": args.empty, "ranker": ranker, "seconds": seconds}
-        results.append(measure_scores(name, scores, test, measures, **more))
+        seconds[name] = time.perf_counter() - start
+        scores[name] = predict_with_queries(ranker, test.X, test.qid)
     say("")
-    return results
-
-
-def _measured(names, test, measures, args):
-    """Yield the results of models and of scores, which need no fit."""
-    path, names = args.files[-1], iter(names)
-    for model in args.models:
-        ranker, *_, scores = score_rows(model, path, args)
-        more = {"empty": args.empty, "ranker": ranker}
-        yield measure_scores(next(names), scores, test, measures, **more)
-    for file in args.scores:
-        scores = read_scores(file, len(test.y), path)
-        yield measure_scores(next(names), scores, test, measures, empty=args.empty)
+    return scores, seconds

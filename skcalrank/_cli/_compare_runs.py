@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from ._options import ABOUT_RUNS, add_names, add_relevance_level, add_shared, listed
+from ..evaluation import compare_values
+from . import _options as options
 from ._rankers import RUN_MEASURES, TREC_MEASURES
-from ._report import Compared, check_reports, names_of, report
-from ._results import Result
+from ._report import Compared, check_reports, names_of, report, tested
 from ._runs import measure_runs, run_note
 
 
 def add_options(parser):
     parser.epilog = (
-        f"measures:\n{listed(RUN_MEASURES)}\n\n{ABOUT_RUNS}\n\n"
+        f"measures:\n{options.listed(RUN_MEASURES)}\n\n{options.ABOUT_RUNS}\n\n"
         "examples:\n  skcalrank compare-runs bm25.run mine.run --qrels qrels.txt\n"
         "  skcalrank compare-runs *.run --qrels qrels.txt --measures map --report r.html\n"
     )
-    parser.add_argument("runs", nargs="*", metavar="RUN", help="TREC runs")
-    parser.add_argument("--qrels", metavar="QRELS", help="TREC judgments of the same queries")
-    add_names(parser, "--measures", TREC_MEASURES)
-    add_shared(parser, "--baseline", "--test", "--report")
-    add_relevance_level(parser, "default: 1")
-    add_shared(parser, "--gain", "--empty", "--complete")
+    options.add(parser, "runs RUN", "TREC runs", nargs="*")
+    options.add(parser, "--qrels QRELS", "TREC judgments of the same queries")
+    options.add_names(parser, "--measures", TREC_MEASURES)
+    options.add_tests(parser)
+    options.add_relevance_level(parser, "default: 1")
+    options.add_policies(parser)
+    options.add_complete(parser)
 
 
 def run(args) -> str:
@@ -30,9 +31,9 @@ def run(args) -> str:
             "give TREC runs, and their judgments with --qrels; files come before the options"
         )
     check_reports(args, *args.runs, args.qrels)
-    results: list[Result] = []
+    values: dict[str, dict] = {}
     queries = None
-    for path, name, (judged, values) in zip(
+    for path, name, (judged, by_measure) in zip(
         args.runs, names_of(args.runs), measure_runs(args.runs, args)
     ):
         if queries not in (None, judged.names):
@@ -41,8 +42,8 @@ def run(args) -> str:
                 "judged queries that are missing"
             )
         queries = judged.names
-        results.append(Result(name, values))
-    runs = "run" if len(results) == 1 else "runs"
-    text = f"{len(results)} {runs} against {args.qrels}, measured as trec_eval does."
-    measures = dict.fromkeys(results[0].values)
-    return report(Compared(text, measures, results, [], [run_note(judged, args.complete)]), args)
+        values[name] = by_measure
+    runs = "run" if len(values) == 1 else "runs"
+    text = f"{len(values)} {runs} against {args.qrels}, measured as trec_eval does."
+    legends = [run_note(judged, args.complete)]
+    return report(Compared(text, *tested(compare_values, values, args=args), legends), args)

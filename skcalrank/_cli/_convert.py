@@ -12,8 +12,8 @@ import numpy as np
 
 from ..datasets import OPENERS, needs, table_format
 from ..persistence import complete_file
+from . import _options as options
 from ._files import Chunk, Reader, refuse_overwriting
-from ._options import ABOUT_CHUNKS, ABOUT_FILES, add_n_features, add_reading
 from ._text import paragraphs, say
 
 # Rows that become lines at a time.
@@ -22,15 +22,16 @@ _ROWS = 1000
 
 def add_options(parser):
     parser.epilog = (
-        f"{ABOUT_FILES}LETOR lines number queries, and their features become columns f1, f2, ...\n"
-        f"\n{ABOUT_CHUNKS}\n"
+        f"{options.ABOUT_FILES}"
+        "LETOR lines number queries, and their features become columns f1, f2, ...\n\n"
+        f"{options.ABOUT_CHUNKS}\n"
         "examples:\n  skcalrank convert train.txt.gz train.parquet\n"
         "  skcalrank convert train.csv train.txt --qid-column query\n"
     )
-    parser.add_argument("file", metavar="FILE", help="file to read")
-    parser.add_argument("output", metavar="OUTPUT", help="file to write")
-    add_reading(parser)
-    add_n_features(parser)
+    options.add(parser, "file FILE", "file to read")
+    options.add(parser, "output OUTPUT", "file to write")
+    options.add_reading(parser)
+    options.add_n_features(parser)
 
 
 def run(args) -> str:

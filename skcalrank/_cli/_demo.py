@@ -16,8 +16,8 @@ from ..evaluation import cross_compare
 from ..measures import get_measure
 from ..rankers import NDCGRanker, PairwiseLogisticRanker, PrecisionRanker, SpearmanRanker
 from ..stacking import tabular_ranker
-from ._options import add_count
-from ._results import references, summary
+from . import _options as options
+from ._report import references, summary
 from ._text import Column, format_table, paragraphs, say
 
 MEASURES = {
@@ -76,9 +76,13 @@ _OWN_FILE = (
 
 def add_options(parser):
     parser.epilog = "example:\n  skcalrank demo --seed 1\n"
-    add_count(parser, "--queries", "number of queries", lowest=10, default=300)
-    add_count(parser, "--documents", "number of documents of each query", lowest=2, default=30)
-    add_count(parser, "--seed", "seed that draws queries and documents", lowest=0, default=0)
+    options.add_count(parser, "--queries N", "number of queries", lowest=10, default=300)
+    options.add_count(
+        parser, "--documents N", "number of documents of each query", lowest=2, default=30
+    )
+    options.add_count(
+        parser, "--seed N", "seed that draws queries and documents", lowest=0, default=0
+    )
 
 
 def run(args) -> str:
@@ -123,7 +127,7 @@ def _timed(name, ranker, data):
 
 def _table_of_aims(aims, reached) -> str:
     names = {"constant": "random order", "ideal": "best possible"}
-    rows = {**aims, **{names[result.name]: result.values for result in reached}}
+    rows = {**aims, **{names[name]: values for name, values in reached.items()}}
     columns = []
     for measure in MEASURES:
         best = _ordered(aims, measure)[0]

@@ -10,20 +10,10 @@ import numpy as np
 
 from ..data import check_queries
 from ..metrics import evaluate
+from . import _options as options
 from ._files import output, read_labels, read_scores, refuse_overwriting, score_rows
-from ._options import (
-    ABOUT_CHUNKS,
-    ABOUT_FILES,
-    ABOUT_MEASURES,
-    ABOUT_RUNS,
-    add_names,
-    add_reading,
-    add_relevance_level,
-    add_shared,
-    listed,
-)
-from ._rankers import MEASURES, RUN_MEASURES, TREC_MEASURES, make_measure, without_binary
-from ._results import summary
+from ._rankers import MEASURES, RUN_MEASURES, TREC_MEASURES, make_measures, without_binary
+from ._report import summary
 from ._runs import measure_runs, run_note
 from ._text import Column, format_table, paragraphs, say
 
@@ -38,33 +28,26 @@ class _Values(NamedTuple):
 
 def add_options(parser):
     parser.epilog = (
-        f"{ABOUT_MEASURES}measures of runs:\n{listed(RUN_MEASURES)}\n"
-        f"  default: {' '.join(TREC_MEASURES)}\n\n{ABOUT_RUNS} Equal scores of a model "
+        f"{options.ABOUT_MEASURES}measures of runs:\n{options.listed(RUN_MEASURES)}\n"
+        f"  default: {' '.join(TREC_MEASURES)}\n\n{options.ABOUT_RUNS} Equal scores of a model "
         "count the exact mean over\nall their orders.\n\n"
-        f"{ABOUT_FILES}\n{ABOUT_CHUNKS}\n"
+        f"{options.ABOUT_FILES}\n{options.ABOUT_CHUNKS}\n"
         "examples:\n  skcalrank evaluate ndcg.skops test.txt --measures ndcg@10 spearman\n"
         "  skcalrank evaluate --scores scores.txt test.txt --relevance-level 1\n"
         "  skcalrank evaluate --run run.txt --qrels qrels.txt --per-query values.csv\n"
     )
-    parser.add_argument(
-        "files", nargs="*", metavar="MODEL FILE", help="model file, and labelled rows"
-    )
-    parser.add_argument(
-        "--scores", metavar="SCORES", help="file with one score per line, in place of MODEL"
-    )
-    parser.add_argument("--run", dest="run_file", metavar="RUN", help="TREC run")
-    parser.add_argument("--qrels", metavar="QRELS", help="TREC judgments for the run")
-    add_names(parser, "--measures", MEASURES)
-    add_relevance_level(parser, "default: 1 for runs, else labels must be 0 and 1")
-    add_shared(parser, "--gain", "--empty", "--complete")
-    parser.add_argument(
-        "--per-query",
-        nargs="?",
-        const="-",
-        metavar="FILE",
-        help="write the values of each query as CSV, to FILE or in place of the table",
-    )
-    add_reading(parser)
+    options.add(parser, "files MODEL FILE", "model file, and labelled rows", nargs="*")
+    text = "file with one score per line, in place of MODEL"
+    options.add(parser, "--scores SCORES", text)
+    options.add(parser, "--run RUN", "TREC run", dest="run_file")
+    options.add(parser, "--qrels QRELS", "TREC judgments for the run")
+    options.add_names(parser, "--measures", MEASURES)
+    options.add_relevance_level(parser, "default: 1 for runs, else labels must be 0 and 1")
+    options.add_policies(parser)
+    options.add_complete(parser)
+    text = "write the values of each query as CSV, to FILE or in place of the table"
+    options.add(parser, "--per-query FILE", text, nargs="?", const="-")
+    options.add_reading(parser)
 
 
 def run(args) -> str:
@@ -103,8 +86,7 @@ def _of_run(args) -> _Values:
 
 
 def _of_file(args) -> _Values:
-    level, names = args.relevance_level, args.measures or MEASURES
-    measures = {name: make_measure(name, level, args.gain) for name in names}
+    measures = make_measures(args)
     if args.scores is None:
         model, path = args.files
         _, y, qid, scores = score_rows(model, path, args)
@@ -112,7 +94,7 @@ def _of_file(args) -> _Values:
         y, qid = read_labels(args.files[0], args)
         scores = read_scores(args.scores, len(y), args.files[0])
     say("")
-    kept = without_binary(measures, y, level, args.measures)
+    kept = without_binary(measures, y, args.relevance_level, args.measures)
     note = ""
     if len(kept) < len(measures):
         note = "Binary measures are left out: add --relevance-level to include them."

@@ -11,17 +11,8 @@ from sklearn.utils import get_tags
 from ..persistence import require_skops, save_model
 from ..preds import preds_for
 from ..rankers import LeastSquaresRankerCV, measure_of
+from . import _options as options
 from ._files import Reader, refuse_overwriting
-from ._options import (
-    ABOUT_CHUNKS,
-    ABOUT_FILES,
-    ABOUT_RANKERS,
-    add_count,
-    add_n_features,
-    add_reading,
-    add_relevance_level,
-    add_shared,
-)
 from ._rankers import (
     AUTO,
     PEERS,
@@ -37,45 +28,33 @@ from ._text import Column, format_table, paragraphs, say
 
 def add_options(parser):
     parser.epilog = (
-        f"{ABOUT_RANKERS}\n\n{ABOUT_FILES}\n{ABOUT_CHUNKS}"
+        f"{options.ABOUT_RANKERS}\n\n{options.ABOUT_FILES}\n{options.ABOUT_CHUNKS}"
         "A ranker in closed form is the same, fitted in chunks or to the whole file.\n\n"
         "examples:\n  skcalrank fit train.txt.gz --model ndcg.skops --ranker ndcg@10 --alpha 100\n"
         "  skcalrank fit huge.txt --model ndcg.skops --chunk-rows 50000 --dtype float32\n"
         "  skcalrank fit train.csv --model map.skops --ranker map --qid-column query\n"
         "  skcalrank fit train.txt --model cv.skops --alphas 1 100 10000 --folds 5\n"
     )
-    parser.add_argument("train", metavar="TRAIN", help="file to fit the ranker to")
-    parser.add_argument("--model", required=True, metavar="FILE", help="model file to write")
-    parser.add_argument(
-        "--ranker",
-        default="ndcg@10",
-        metavar="NAME",
-        help="name of the ranker, see below; default: ndcg@10",
-    )
-    parser.add_argument("--alpha", type=float, metavar="A", help="ridge penalty; default: auto")
-    parser.add_argument(
-        "--alphas",
-        type=float,
-        nargs="+",
-        metavar="A",
-        help="ridge penalties, of which cross-validation chooses the best for the measure",
-    )
-    add_count(
-        parser, "--folds", "number of folds of whole queries, for --alphas", lowest=2, default=5
-    )
-    add_relevance_level(parser, "without it, labels must be 0 and 1")
-    add_shared(parser, "--transform")
-    parser.add_argument(
-        "--max-grade", type=float, metavar="G", help="highest grade, for the ranker err"
-    )
-    parser.add_argument(
-        "--pred",
-        metavar="NAME",
-        help="fit the surrogate to pairs, and rank by this prediction map: for the ranker map "
+    options.add(parser, "train TRAIN", "file to fit the ranker to")
+    options.add(parser, "--model FILE", "model file to write", required=True)
+    text = "name of the ranker, see below; default: ndcg@10"
+    options.add(parser, "--ranker NAME", text, default="ndcg@10")
+    options.add(parser, "--alpha A", "ridge penalty; default: auto", type=float)
+    text = "ridge penalties, of which cross-validation chooses the best for the measure"
+    options.add(parser, "--alphas A", text, type=float, nargs="+")
+    text = "number of folds of whole queries, for --alphas"
+    options.add_count(parser, "--folds N", text, lowest=2, default=5)
+    options.add_relevance_level(parser, "without it, labels must be 0 and 1")
+    options.add_transform(parser)
+    options.add(parser, "--max-grade G", "highest grade, for the ranker err", type=float)
+    options.add(
+        parser,
+        "--pred NAME",
+        "fit the surrogate to pairs, and rank by this prediction map: for the ranker map "
         f"{', '.join(preds_for('map'))}; for pd and kendall {', '.join(preds_for('disagreement'))}",
     )
-    add_reading(parser)
-    add_n_features(parser)
+    options.add_reading(parser)
+    options.add_n_features(parser)
 
 
 def run(args) -> str:
@@ -117,10 +96,10 @@ def _fitted(ranker, args):
             "without --alphas and without +REGRESSOR, and err with --max-grade, can be fitted in "
             "chunks."
         )
-    options = {"whole": not in_chunks, "n_features": args.n_features, "categories": None}
+    settings = {"whole": not in_chunks, "n_features": args.n_features, "categories": None}
     aim = {args.ranker: measure_of(ranker_in(ranker))}
     n_rows, queries = 0, set()
-    for data, _, categories in Reader(args.train, args, rankers=[ranker], **options):
+    for data, _, categories in Reader(args.train, args, rankers=[ranker], **settings):
         # This error names the option; the error of the ranker would name its parameter.
         without_binary(aim, data.y, args.relevance_level, True)
         if args.alphas is not None:

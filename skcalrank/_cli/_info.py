@@ -6,17 +6,16 @@ import numpy as np
 
 from ..persistence import load_model, read_header
 from ..rankers import measure_of
-from ._options import add_count
+from . import _options as options
 from ._rankers import ranker_in
 from ._text import Column, format_table
 
 
 def add_options(parser):
     parser.epilog = "example:\n  skcalrank info ndcg.skops --coefficients 20\n"
-    parser.add_argument("model", metavar="MODEL", help="model file that fit wrote")
-    add_count(
-        parser, "--coefficients", "number of the largest coefficients to show", lowest=0, default=10
-    )
+    options.add(parser, "model MODEL", "model file that fit wrote")
+    text = "number of the largest coefficients to show"
+    options.add_count(parser, "--coefficients N", text, lowest=0, default=10)
 
 
 def run(args) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from textwrap import fill
-from typing import Any
 
 from ..data import WHOLE_BYTES
 from ..datasets import TABLES
@@ -54,6 +53,24 @@ of a query must be consecutive.
 """
 
 
+def add(parser, option, text, **settings):
+    """Add an option, such as ``--output FILE``, or an argument, such as ``model MODEL``."""
+    name, _, metavar = option.partition(" ")
+    parser.add_argument(name, help=text, **settings, **({"metavar": metavar} if metavar else {}))
+
+
+def add_count(parser, option, text, *, lowest=1, default=None):
+    """Add an option that is an integer of at least ``lowest``."""
+
+    def count(text):
+        if not text.isdecimal() or int(text) < lowest:
+            raise argparse.ArgumentTypeError(f"{text!r} is not an integer >= {lowest}")
+        return int(text)
+
+    more = "" if default is None else f"; default: {default}"
+    add(parser, option, text + more, type=count, default=default)
+
+
 class _Names(argparse.Action):
     """Collect names, separated by spaces or commas, each once."""
 
@@ -62,92 +79,80 @@ class _Names(argparse.Action):
         setattr(namespace, self.dest, list(dict.fromkeys(names)))
 
 
-#: Options that are the same in several commands.
-_SHARED: dict[str, dict[str, Any]] = {
-    "--gain": {
-        "choices": ["exponential", "linear"],
-        "help": "gain of a label for dcg and ndcg: 2^label - 1, or the label; default: exponential",
-    },
-    "--empty": {
-        "choices": [policy for policy in EMPTY if policy != "nan"],
-        "default": "skip",
-        "metavar": "POLICY",
-        "help": "value of queries for which a measure is undefined (0/0): skip them, zero, one, or "
-        "error; default: skip",
-    },
-    "--complete": {
-        "action": "store_true",
-        "help": "count 0 for judged queries that are missing in a run, as trec_eval -c does",
-    },
-    "--transform": {
-        "choices": TRANSFORMS,
-        "help": "transform the features first: scale them to mean 0 and variance 1 (standard), map "
-        "them to quantiles, take the logarithm of 1 plus the absolute value and keep the sign "
-        "(log1p), or scale them within each query; default: none",
-    },
-    "--baseline": {
-        "metavar": "NAME",
-        "help": "system that all others are compared with; default: the first",
-    },
-    "--test": {
-        "choices": TESTS,
-        "default": "t",
-        "help": "paired test of the differences, corrected by Holm's method; default: t",
-    },
-    "--report": {
-        "nargs": "+",
-        "default": [],
-        "metavar": "FILE",
-        "help": "write the comparison in the format of the suffix: .html, a page with plots (needs "
-        "matplotlib), .csv, .md or .tex",
-    },
-}
-
-
-def add_shared(parser, *options):
-    """Add options that are the same in several commands."""
-    for option in options:
-        parser.add_argument(option, **_SHARED[option])
-
-
 def add_names(parser, option, default):
     """Add an option that takes several names."""
-    parser.add_argument(
-        option,
-        nargs="+",
-        action=_Names,
-        metavar="NAME",
-        help=f"names of {option.strip('-')}, separated by spaces or commas; default: "
-        f"{' '.join(default)}",
-    )
+    text = f"names of {option.strip('-')}, separated by spaces or commas"
+    more = f"; default: {' '.join(default)}"
+    add(parser, f"{option} NAME", text + more, nargs="+", action=_Names)
 
 
 def add_relevance_level(parser, default):
-    parser.add_argument(
-        "--relevance-level",
-        type=float,
-        metavar="L",
-        help=f"label from which a document is relevant, for binary measures and rankers; {default}",
+    text = "label from which a document is relevant, for binary measures and rankers"
+    add(parser, "--relevance-level L", f"{text}; {default}", type=float)
+
+
+def add_policies(parser):
+    """Add what measures leave open."""
+    add(
+        parser,
+        "--gain",
+        "gain of a label for dcg and ndcg: 2^label - 1, or the label; default: exponential",
+        choices=["exponential", "linear"],
+    )
+    add(
+        parser,
+        "--empty POLICY",
+        "value of queries for which a measure is undefined (0/0): skip them, zero, one, or "
+        "error; default: skip",
+        choices=[policy for policy in EMPTY if policy != "nan"],
+        default="skip",
     )
 
 
-def add_count(parser, option, text, *, lowest=1, default=None, metavar="N"):
-    """Add an option that is an integer of at least ``lowest``."""
+def add_complete(parser):
+    text = "count 0 for judged queries that are missing in a run, as trec_eval -c does"
+    add(parser, "--complete", text, action="store_true")
 
-    def count(text):
-        if not text.isdecimal() or int(text) < lowest:
-            raise argparse.ArgumentTypeError(f"{text!r} is not an integer >= {lowest}")
-        return int(text)
 
-    if default is not None:
-        text = f"{text}; default: {default}"
-    parser.add_argument(option, type=count, default=default, metavar=metavar, help=text)
+def add_tests(parser):
+    """Add the options of tests and reports."""
+    add(
+        parser,
+        "--baseline NAME",
+        "system that all others are compared with; default: the first",
+    )
+    add(
+        parser,
+        "--test",
+        "paired test of the differences, corrected by Holm's method; default: t",
+        choices=TESTS,
+        default="t",
+    )
+    add(
+        parser,
+        "--report FILE",
+        "write the comparison in the format of the suffix: .html, a page with plots (needs "
+        "matplotlib), .csv, .md or .tex",
+        nargs="+",
+        default=[],
+    )
+
+
+def add_transform(parser):
+    add(
+        parser,
+        "--transform",
+        "transform the features first: scale them to mean 0 and variance 1 (standard), map "
+        "them to quantiles, take the logarithm of 1 plus the absolute value and keep the sign "
+        "(log1p), or scale them within each query; default: none",
+        choices=TRANSFORMS,
+    )
 
 
 def add_n_features(parser):
     add_count(
         parser,
-        "--n-features",
+        "--n-features N",
         "number of features of LETOR lines; default: the largest in the file, which is scanned "
         "first if it is read in chunks",
     )
@@ -156,25 +161,19 @@ def add_n_features(parser):
 def add_columns(parser):
     """Add the names of the columns of a table."""
     group = parser.add_argument_group("reading")
-    columns = {"qid": "queries", "label": "labels", "doc": "names of documents"}
-    for column, content in columns.items():
-        default = "docid" if column == "doc" else column
-        group.add_argument(
-            f"--{column}-column",
-            default=default,
-            metavar="NAME",
-            help=f"column of a table with the {content}; default: {default}",
-        )
+    for name, default, content in (
+        ("qid", "qid", "queries"),
+        ("label", "label", "labels"),
+        ("doc", "docid", "names of documents"),
+    ):
+        text = f"column of a table with the {content}; default: {default}"
+        add(group, f"--{name}-column NAME", text, default=default)
     return group
 
 
 def add_reading(parser):
     """Add options for reading files."""
     group = add_columns(parser)
-    add_count(group, "--chunk-rows", "read chunks of about N rows, which end where a query ends")
-    group.add_argument(
-        "--dtype",
-        choices=["float32", "float64"],
-        default="float64",
-        help="type of the features: float32 takes half the memory; default: float64",
-    )
+    add_count(group, "--chunk-rows N", "read chunks of about N rows, which end where a query ends")
+    text = "type of the features: float32 takes half the memory; default: float64"
+    add(group, "--dtype", text, choices=["float32", "float64"], default="float64")

@@ -8,40 +8,36 @@ import numpy as np
 
 from ..data import check_queries, positions
 from ..metrics import predict_with_queries
+from . import _options as options
 from ._files import Reader, load_ranker, output, refuse_overwriting
-from ._options import ABOUT_CHUNKS, ABOUT_FILES, add_count, add_reading
 from ._text import say
 
 
 def add_options(parser):
     parser.epilog = (
-        f"{ABOUT_FILES}\n{ABOUT_CHUNKS}\n"
+        f"{options.ABOUT_FILES}\n{options.ABOUT_CHUNKS}\n"
         "examples:\n  skcalrank predict ndcg.skops test.txt --output scores.txt\n"
         "  skcalrank predict ndcg.skops test.txt --format trec --top-k 100 > run.txt\n"
     )
-    parser.add_argument("model", metavar="MODEL", help="model file that fit wrote")
-    parser.add_argument("file", metavar="FILE", help="file of documents; a table needs no labels")
-    parser.add_argument(
-        "--output",
-        default="-",
-        metavar="FILE",
-        help="file to write; default: -, the standard output",
-    )
-    parser.add_argument(
+    options.add(parser, "model MODEL", "model file that fit wrote")
+    options.add(parser, "file FILE", "file of documents; a table needs no labels")
+    text = "file to write; default: -, the standard output"
+    options.add(parser, "--output FILE", text, default="-")
+    options.add(
+        parser,
         "--format",
-        choices=["scores", "trec"],
-        default="scores",
-        help="one score per line, or a TREC run 'qid Q0 document rank score tag'; documents are "
+        "one score per line, or a TREC run 'qid Q0 document rank score tag'; documents are "
         "named by the comment '# docid = NAME' of a LETOR line or by a column of a table, else by "
         "the number of the row; default: scores",
+        choices=["scores", "trec"],
+        default="scores",
     )
-    add_count(
-        parser, "--top-k", "write only the best K documents of each query, for a run", metavar="K"
+    options.add_count(
+        parser, "--top-k K", "write only the best K documents of each query, for a run"
     )
-    parser.add_argument(
-        "--tag", type=_word, default="skcalrank", help="name of a run, one word; default: skcalrank"
-    )
-    add_reading(parser)
+    text = "name of a run, one word; default: skcalrank"
+    options.add(parser, "--tag TAG", text, type=_word, default="skcalrank")
+    options.add_reading(parser)
 
 
 def _word(text):
@@ -61,8 +57,8 @@ def run(args) -> str:
         )
     refuse_overwriting(args.output, args.model, args.file)
     ranker, categories = load_ranker(args.model)
-    options = {"labels": False, "documents": in_trec, "categories": categories}
-    reader = Reader(args.file, args, model=ranker, **options)
+    settings = {"labels": False, "documents": in_trec, "categories": categories}
+    reader = Reader(args.file, args, model=ranker, **settings)
     with output(args.output) as file:
         for chunk in reader:
             scores = predict_with_queries(ranker, chunk.data.X, chunk.data.qid)

@@ -195,6 +195,11 @@ def _encoder(ranker):
     )
 
 
+def has_transforms(name) -> bool:
+    """Return whether the ranker of a name has transforms of its own, or needs none."""
+    return name in PEERS or name.partition("@")[0] == AUTO
+
+
 def steps_of(ranker: Any) -> list[tuple[str, Any]]:
     """Return the steps of a pipeline by name, or the ranker itself as the only step."""
     return ranker.steps if isinstance(ranker, QueryPipeline) else [("ranker", ranker)]
@@ -235,6 +240,12 @@ def make_measure(name, relevance_level=None, gain=None):
     if gain is not None and measure.has_gain:
         options["gain"] = gain
     return get_measure(name, **options)
+
+
+def make_measures(args) -> dict[str, Any]:
+    """Return the measures that the options name, or the default ones."""
+    names = args.measures or MEASURES
+    return {name: make_measure(name, args.relevance_level, args.gain) for name in names}
 
 
 def calibration_mark(ranker, measure) -> str:

@@ -5,17 +5,33 @@ from __future__ import annotations
 import csv
 import html
 import io
+import re
 import warnings
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from .._version import __version__
-from ..evaluation import Comparison, compare_values
-from ._files import output, refuse_overwriting
-from ._results import Result, count_line, results_table
-from ._text import paragraphs
+import numpy as np
 
+from .._version import __version__
+from ..evaluation import Comparison
+from ..metrics import evaluate
+from ._files import output, refuse_overwriting
+from ._rankers import ALWAYS, CONDITIONALLY, calibration_mark
+from ._text import Column, format_table, paragraphs
+
+_CALIBRATED = (
+    f"{ALWAYS} the ranker is calibrated for the measure of the row: Fisher-consistent, i.e. "
+    "minimizing its surrogate over functions of the whole query leads to the best possible value "
+    "of the measure, whatever the distribution of the labels (with rows: where the row determines "
+    "the distribution of its label and the measure is separable, or where the row carries the "
+    f"context of the query). {CONDITIONALLY} the same, under a condition on that distribution, "
+    "which the documentation of the ranker states. Scores are not probabilities."
+)
+_REFERENCES = (
+    "constant: all scores are equal, which gives the exact mean over random orders. ideal: the "
+    "labels are the scores."
+)
 _BY_FOLDS = " Intervals are over the folds; the command prints standard errors over queries."
 
 _STYLE = (
@@ -32,14 +48,16 @@ _MOST_SYSTEMS = 6
 
 
 class Compared(NamedTuple):
-    """Systems that were measured, and what is shown beside them without a test."""
+    """Systems that were compared, and what is shown beside them without a test."""
 
     text: str
-    measures: dict  # by name; None for measures of runs
-    results: list[Result]
-    references: list[Result]
+    comparison: Comparison
+    notes: list[str]  # warnings of the library
     legends: list[str]
-    comparison: Comparison | None = None  # where the test is that of cross-validation
+    measures: dict = {}  # by name, for marks of calibration
+    rankers: dict = {}  # by the name of the system
+    seconds: dict = {}  # of fit, by the name of the system
+    references: dict = {}  # values of each measure, by name
 
 
 def check_reports(args, *inputs):
@@ -59,46 +77,46 @@ def names_of(paths, taken=()) -> list[str]:
     return [stem if counts[stem] == 1 else path for stem, path in zip(stems, paths)]
 
 
+def tested(compare, *values, args, **policies) -> tuple[Comparison, list[str]]:
+    """Compare values or scores, and return the warnings of the library as notes."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        comparison = compare(*values, baseline=args.baseline, test=args.test, **policies)
+    return comparison, [str(warning.message) for warning in caught]
+
+
+def references(data, measures, empty="skip") -> dict[str, dict]:
+    """Measure equal scores, whose expectation over ties is that of random order, and the labels."""
+    policies = {"qid": data.qid, "empty": empty, "average": False}
+    ends = {"constant": np.zeros(len(data.y)), "ideal": data.y}
+    return {name: evaluate(data.y, scores, measures, **policies) for name, scores in ends.items()}
+
+
 def report(compared, args) -> str:
     """Return the table and what it says, and write the reports."""
-    comparison, notes = compared.comparison, []
-    if comparison is None:
-        comparison, notes = _tested(compared.results, args)
+    comparison = compared.comparison
     by_folds = comparison.fold_values is not None
     about = compared.text + _BY_FOLDS * by_folds
     for path in args.report:
         with output(path) as file:
             file.write(REPORTS[Path(path).suffix](comparison, about))
     in_report = " The report holds intervals over the folds." * bool(by_folds and args.report)
+    marks = [
+        calibration_mark(ranker, measure)
+        for ranker in compared.rankers.values()
+        for measure in compared.measures.values()
+    ]
     return paragraphs(
         f"{compared.text} The table holds mean ± standard error over queries.{in_report} Higher is "
         "better in every row.",
-        results_table(
-            compared.results + compared.references, compared.measures, _marks(comparison)
-        ),
+        _table(compared),
         _about_test(comparison),
+        _CALIBRATED if any(marks) else "",
+        _REFERENCES if compared.references else "",
         *compared.legends,
-        count_line(compared.results[0]),
-        *notes,
+        _counts(comparison),
+        *compared.notes,
     )
-
-
-def _tested(results, args) -> tuple[Comparison, list[str]]:
-    """Compare the values, and return the warnings of the library as notes."""
-    values = {result.name: result.values for result in results}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        comparison = compare_values(values, baseline=args.baseline, test=args.test)
-    return comparison, [str(warning.message) for warning in caught]
-
-
-def _marks(comparison) -> dict:
-    """Return ``+`` or ``-``, better or worse than the baseline, by system and measure."""
-    return {
-        (row.system, row.measure): "+" if row.difference > 0 else "-"
-        for row in comparison.differences
-        if row.p_adjusted < 1 - comparison.confidence_level
-    }
 
 
 def _about_test(comparison) -> str:
@@ -108,6 +126,74 @@ def _about_test(comparison) -> str:
     return (
         f"+ and - better and worse than {comparison.baseline} at p < .05: "
         f"{comparison.test_title}, over the {sample}."
+    )
+
+
+# -- the table ---------------------------------------------------------------------
+
+
+def _table(compared) -> str:
+    """Return a table of measures by systems; marks of calibration and of the test are in it."""
+    comparison, timed = compared.comparison, bool(compared.seconds)
+    signs = {
+        (row.system, row.measure): "+" if row.difference > 0 else "-"
+        for row in comparison.differences
+        if row.p_adjusted < 1 - comparison.confidence_level
+    }
+    rows = dict(zip(comparison.systems, comparison.values))
+    rows |= {name: list(values.values()) for name, values in compared.references.items()}
+    columns = []
+    for name, values in rows.items():
+        marks = [
+            calibration_mark(compared.rankers.get(name), compared.measures.get(measure))
+            + signs.get((name, measure), "")
+            for measure in comparison.measures
+        ]
+        room = max(map(len, marks))
+        cells = [_estimate(*summary(v)) + mark.ljust(room) for v, mark in zip(values, marks)]
+        if timed:
+            seconds = compared.seconds.get(name)
+            cells.append("" if seconds is None else f"{seconds:#.3g}" + " " * room)
+        columns.append(Column(name, cells))
+    return format_table([*comparison.measures, *["fit seconds"] * timed], columns)
+
+
+def summary(values) -> tuple[float, float]:
+    """Return mean and standard error over the queries that count; NaN where there are too few."""
+    values = values[~np.isnan(values)]
+    n = len(values)
+    mean = values.mean() if n else np.nan
+    return mean, values.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+
+
+def _estimate(mean, error) -> str:
+    """Format mean and standard error, to three significant digits of the mean."""
+    if np.isnan(mean):
+        return "-"
+    decimals = next((d for d, bound in ((3, 1.0005), (2, 10), (1, 100)) if abs(mean) < bound), 0)
+    spread = "" if np.isnan(error) else _number(error, decimals)
+    return _number(mean, decimals) + (f"±{spread}" if float(spread or 0) else "")
+
+
+def _number(value, decimals) -> str:
+    """Format a number without the zero before the point and the sign of zero."""
+    text = f"{round(float(value), decimals) + 0.0:.{decimals}f}"
+    return re.sub(r"^(-?)0\.", r"\1.", text)
+
+
+def _counts(comparison) -> str:
+    """Say on how many queries each measure is defined for the first system."""
+    n_queries = comparison.values.shape[-1]
+    by_count: dict[int, list[str]] = {}
+    for name, values in zip(comparison.measures, comparison.values[0]):
+        by_count.setdefault(int((~np.isnan(values)).sum()), []).append(name)
+    on_all = by_count.pop(n_queries, [])
+    if not by_count:
+        return f"All {n_queries} queries count."
+    counts = [f"{n} of {n_queries} for {', '.join(names)}" for n, names in by_count.items()]
+    rest = f"; all {n_queries} for {', '.join(on_all)}" if on_all else ""
+    return (
+        f"Queries that count: {'; '.join(counts)} (on the other queries the measure is 0/0){rest}."
     )
 
 

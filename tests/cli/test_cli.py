@@ -271,6 +271,18 @@ def test_help(capsys, monkeypatch, command):
     assert max(map(len, out.split("\n"))) <= 80
 
 
+@pytest.mark.parametrize("argv", [["--help"], ["--version"], ["compare-run"]])
+def test_what_runs_no_command_imports_no_numbers(argv):
+    code = (
+        "import sys; from skcalrank._cli import main; main(sys.argv[1:]); "
+        "print(*{'numpy', 'scipy', 'sklearn'} & set(sys.modules))"
+    )
+    command = [sys.executable, "-c", code, *argv]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""
+    assert "compare-runs" in done.stdout + done.stderr or argv == ["--version"]
+
+
 def test_version_from_the_shell():
     command = [sys.executable, "-m", "skcalrank", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
