@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 from scipy.special import expit
 
 from ..data import Bools, Floats, PreferenceTarget, check_alpha, check_option, safe_divide
-from ._graph import components, n_components, solve_laplacian
+from ._graph import components, solve_laplacian
 from ._judgments import tally_of
-from ._tally import Tally, check_iteration, solve_in_parts, warn_of
+from ._tally import Tally, check_iteration, solve_in_batches, warn_of
 
 # Prior knowledge about the scores: so many of them, of this precision.
 _KNOWN, _PRECISION = 2.0, 3.0
 
 #: Penalty for queries whose likelihood has no maximum: a normal prior of standard deviation 3.2.
 FALLBACK_ALPHA = 0.1
-
-
-#: Logarithms of precisions, and of what they are estimated to be.
-_Logarithms: TypeAlias = tuple[Floats, Floats]
 
 
 def bradley_terry(
@@ -95,7 +89,7 @@ def bradley_terry(
     array([ 0.46, -0.23, -0.23])
     """
     learned = isinstance(alpha, str)
-    if isinstance(alpha, str):
+    if learned:
         check_option("alpha", alpha, ["auto"])
     else:
         check_alpha(alpha)
@@ -103,7 +97,7 @@ def bradley_terry(
     tally = tally_of(y, "bradley_terry")
     penalty = np.full(tally.queries.n_queries, _PRECISION if learned else float(alpha))
     if alpha == 0:
-        endless = n_components(components(tally, "strong"), tally.queries) > 1
+        _, endless = components(tally, "strong")
         penalty[endless] = FALLBACK_ALPHA
         warn_of(
             tally,
@@ -112,38 +106,38 @@ def bradley_terry(
             f"never meet, the others: alpha={FALLBACK_ALPHA} is used. Set alpha='auto' or > 0.",
         )
 
-    def solve(part: Tally, ids: slice, _: slice) -> tuple[Floats, Bools]:
-        return _newton(part, penalty[ids], tol, max_iter, learned)
+    def solve(batch: Tally, ids: slice, _: slice) -> tuple[Floats, Bools]:
+        return _newton(batch, penalty[ids], tol, max_iter, learned)
 
-    return tally.in_rows(solve_in_parts(tally, solve, max_iter))
+    return tally.in_rows(solve_in_batches(tally, solve, max_iter))
 
 
 def _newton(
-    part: Tally, penalty: Floats, tol: float, max_iter: int, learned: bool
+    tally: Tally, penalty: Floats, tol: float, max_iter: int, learned: bool
 ) -> tuple[Floats, Bools]:
-    """Return the scores of the queries of a part, and whether each query has converged."""
-    queries, edges, total = part.queries, part.incidence, part.wins + part.losses
+    """Return the scores of all queries, and whether each query has converged."""
+    queries, edges, total = tally.queries, tally.incidence, tally.wins + tally.losses
     scores = np.zeros(queries.n_rows)
     moved = np.ones(queries.n_queries)
-    last: _Logarithms | None = None
+    last: tuple[Floats, Floats] | None = None
     for _ in range(max_iter):
         gap, ridge = edges @ scores, queries.repeat(penalty)
         win, lose = expit(gap), expit(-gap)
-        gained, lost = part.wins * lose, part.losses * win
+        gained, lost = tally.wins * lose, tally.losses * win
         gradient = edges.T @ (gained - lost) - ridge * scores
         done = moved <= tol
         gradient[queries.repeat(done)] = 0.0
         # A tolerance proportional to the last step keeps the convergence quadratic.
         exact_to = np.minimum(moved, 0.1)
-        scale = part.row_sums(gained + lost, gained + lost)
+        scale = tally.row_sums(gained + lost, gained + lost)
         step, _ = solve_laplacian(
-            part, total * win * lose, ridge, gradient, scale, exact_to, 10_000
+            tally, total * win * lose, ridge, gradient, scale, exact_to, 10_000
         )
-        change = part.largest(np.abs(edges @ step))
+        change = tally.largest(np.abs(edges @ step))
         moved = np.where(done, moved, change)
         scores += step * queries.repeat(safe_divide(np.log1p(change), change, 1.0))
         if learned:
-            before, last = last, (np.log(penalty), np.log(_precision(part, scores, penalty)))
+            before, last = last, (np.log(penalty), np.log(_precision(tally, scores, penalty)))
             further = np.where(done, 0.0, _secant(before, last, change))
             penalty = penalty * np.exp(further)
             moved = np.maximum(moved, np.abs(further))
@@ -153,7 +147,9 @@ def _newton(
     return scores - means, moved <= tol
 
 
-def _secant(before: _Logarithms | None, last: _Logarithms, change: Floats) -> Floats:
+def _secant(
+    before: tuple[Floats, Floats] | None, last: tuple[Floats, Floats], change: Floats
+) -> Floats:
     """Return the change of the logarithm of each precision toward the fixed point of its estimate.
 
     `before` and `last` are pairs of logarithms, of precisions and of their estimates. When scores
@@ -168,10 +164,10 @@ def _secant(before: _Logarithms | None, last: _Logarithms, change: Floats) -> Fl
     return np.where(change < 0.1, np.clip(rest / np.clip(-slope, 0.1, 1.0), -1.0, 1.0), rest)
 
 
-def _precision(part: Tally, scores: Floats, penalty: Floats) -> Floats:
+def _precision(tally: Tally, scores: Floats, penalty: Floats) -> Floats:
     """Return the estimated precision of the scores of each query, given a previous estimate."""
-    gap = part.incidence @ scores
-    curvature = (part.wins + part.losses) * expit(gap) * expit(-gap)
-    curvature = part.row_sums(curvature, curvature)
-    determined = part.queries.sum(curvature / (curvature + part.queries.repeat(penalty)))
-    return (determined + _KNOWN) / (part.queries.sum(scores**2) + _KNOWN / _PRECISION)
+    gap = tally.incidence @ scores
+    curvature = (tally.wins + tally.losses) * expit(gap) * expit(-gap)
+    curvature = tally.row_sums(curvature, curvature)
+    determined = tally.queries.sum(curvature / (curvature + tally.queries.repeat(penalty)))
+    return (determined + _KNOWN) / (tally.queries.sum(scores**2) + _KNOWN / _PRECISION)

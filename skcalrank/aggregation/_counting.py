@@ -222,7 +222,7 @@ def _matrices(tally: Tally, upper: Floats, lower: Floats, sparse: bool) -> list[
     cells = np.zeros(ptr[-1])
     cells[ptr[tally.pair_query] + first * size + second] = upper
     cells[ptr[tally.pair_query] + second * size + first] = lower
-    return [part.reshape(n, n) for part, n in zip(np.split(cells, ptr[1:-1]), sizes)]
+    return [block.reshape(n, n) for block, n in zip(np.split(cells, ptr[1:-1]), sizes)]
 
 
 def _sparse_matrices(tally: Tally, upper: Floats, lower: Floats) -> list[Any]:

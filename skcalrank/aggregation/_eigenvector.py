@@ -6,7 +6,7 @@ import numpy as np
 
 from ..data import Bools, Floats, PreferenceTarget
 from ._judgments import tally_of
-from ._tally import Tally, check_iteration, solve_in_parts
+from ._tally import Tally, check_iteration, solve_in_batches
 
 
 def principal_eigenvector(
@@ -54,17 +54,17 @@ def principal_eigenvector(
     tally = tally_of(y, "principal_eigenvector")
     odds = np.exp(tally.log_odds(c, conditional))
 
-    def solve(part: Tally, _: slice, pairs: slice) -> tuple[Floats, Bools]:
-        return _power_iteration(part, odds[pairs], tol, max_iter)
+    def solve(batch: Tally, _: slice, pairs: slice) -> tuple[Floats, Bools]:
+        return _power_iteration(batch, odds[pairs], tol, max_iter)
 
-    return tally.in_rows(solve_in_parts(tally, solve, max_iter))
+    return tally.in_rows(solve_in_batches(tally, solve, max_iter))
 
 
-def _power_iteration(part: Tally, odds: Floats, tol: float, max_iter: int) -> tuple[Floats, Bools]:
-    """Return the Perron vectors of the queries of a part, and whether each has converged."""
-    queries = part.queries
+def _power_iteration(tally: Tally, odds: Floats, tol: float, max_iter: int) -> tuple[Floats, Bools]:
+    """Return the Perron vectors of all queries, and whether each has converged."""
+    queries = tally.queries
     # The matrix minus the matrix of ones, above and below the diagonal.
-    upper, lower = part.upper(odds - 1), part.upper(1 / odds - 1).T
+    upper, lower = tally.upper(odds - 1), tally.upper(1 / odds - 1).T
     scores = queries.repeat(1 / queries.sizes)
     for _ in range(max_iter):
         image = upper @ scores + lower @ scores + queries.repeat(queries.sum(scores))

@@ -6,15 +6,16 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from ..data import Bools, Floats, Ints, Queries, safe_divide
+from ..data import Bools, Floats, Ints, safe_divide
 from ._tally import Tally
 
 _ROUNDING = 8 * np.finfo(float).eps
 
 
-def components(tally: Tally, connection: str) -> np.ndarray:
-    """Return the component of each document, numbered over all queries.
+def components(tally: Tally, connection: str) -> tuple[Ints, Bools]:
+    """Return the component of each document, and whether each query has more than one.
 
+    Components are numbered over all queries, and each is within one query.
     With the connection "weak", documents that have been compared are connected. With "strong",
     there is a chain of wins from each document of a component to every other one.
     """
@@ -23,17 +24,8 @@ def components(tally: Tally, connection: str) -> np.ndarray:
     loser = np.concatenate([tally.second[win], tally.first[lose]])
     n = tally.queries.n_rows
     graph = csr_matrix((np.ones(len(winner), dtype=np.int8), (winner, loser)), shape=(n, n))
-    labels: Ints = connected_components(graph, connection=connection)[1]
-    return labels
-
-
-def n_components(labels: np.ndarray, queries: Queries) -> np.ndarray:
-    """Return the number of components of each query."""
-    # A component is within one query, which any of its documents determines.
-    document = np.empty(labels.max() + 1, dtype=np.intp)
-    document[labels] = np.arange(len(labels))
-    query = queries.repeat(np.arange(queries.n_queries))
-    return np.bincount(query[document], minlength=queries.n_queries)
+    labels = connected_components(graph, connection=connection)[1]
+    return labels, tally.queries.max(labels) > -tally.queries.max(-labels)
 
 
 def solve_laplacian(

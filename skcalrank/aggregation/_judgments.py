@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..data import Array, ClickSessions, Floats, Ints, PreferenceTarget, Queries
 from ._tally import Tally
 
 
+@dataclass
 class Judgments(ABC):
     """Judgments of all queries.
 
@@ -47,6 +48,7 @@ class Judgments(ABC):
         return np.concatenate(drawn)
 
 
+@dataclass
 class PairJudgments(Judgments):
     """Judgments that are sets of preferences.
 
@@ -56,21 +58,14 @@ class PairJudgments(Judgments):
     plus one if ``first`` is preferred.
     """
 
-    def __init__(
-        self,
-        queries: Queries,
-        first: Ints,
-        second: Ints,
-        slot: Ints,
-        weight: Floats,
-        preference_ptr: Ints,
-        ptr: Ints,
-    ) -> None:
-        self.queries = queries
-        self.first, self.second = first, second
-        self.slot, self.weight = slot, weight
-        self.preference_ptr, self.ptr = preference_ptr, ptr
-        self.pair_ptr = np.searchsorted(first, queries.ptr)
+    first: np.ndarray
+    second: np.ndarray
+    slot: np.ndarray
+    weight: np.ndarray
+    preference_ptr: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.pair_ptr = np.searchsorted(self.first, self.queries.ptr)
 
     @classmethod
     def of(cls, y: PreferenceTarget, queries: Queries) -> PairJudgments:
@@ -87,12 +82,12 @@ class PairJudgments(Judgments):
         judged = np.bincount(query[order][begin], minlength=queries.n_queries)
         return cls(
             Queries(queries.ptr, names=queries.names),
+            np.append(0, np.cumsum(judged)),
             key // n,
             key % n,
             2 * pair.ravel() + forward,
             y.weight[order],
             np.append(begin, len(order)),
-            np.append(0, np.cumsum(judged)),
         )
 
     def keep(self, ids: Ints) -> PairJudgments:
@@ -106,12 +101,12 @@ class PairJudgments(Judgments):
         )
         return PairJudgments(
             queries,
+            ptr,
             self.first[pairs] + moved,
             self.second[pairs] + moved,
             self.slot[preferences] + slots_moved,
             self.weight[preferences],
             preference_ptr,
-            ptr,
         )
 
     def choose(self, chosen: Ints) -> Chosen:
@@ -149,13 +144,11 @@ class Chosen(PreferenceTarget):
         )
 
 
+@dataclass
 class SessionJudgments(Judgments):
     """Judgments that are click sessions, sorted by query."""
 
-    def __init__(self, queries: Queries, ptr: Ints, sessions: ClickSessions) -> None:
-        self.queries = queries
-        self.ptr = ptr
-        self.sessions = sessions
+    sessions: ClickSessions
 
     @classmethod
     def of(cls, y: ClickSessions, queries: Queries) -> SessionJudgments:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import log_expit, ndtri_exp
 
 from ..data import Bools, Floats, PreferenceTarget, check_option
-from ._graph import components, n_components, solve_laplacian
+from ._graph import components, solve_laplacian
 from ._judgments import tally_of
-from ._tally import Tally, check_iteration, solve_in_parts, warn_of
+from ._tally import Tally, check_iteration, solve_in_batches, warn_of
 
 LINKS = ("logit", "probit", "linear")
 
@@ -70,33 +72,31 @@ def thurstone_mosteller(
     tally = tally_of(y, "thurstone_mosteller")
     asked = _differences(tally, link, c, conditional)
 
-    def solve(part: Tally, _: slice, pairs: slice) -> tuple[Floats, Bools]:
-        right, size = part.incidence.T @ asked[pairs], np.abs(asked[pairs])
-        ones, none = np.ones(len(part.first)), np.zeros(len(right))
-        scale = part.row_sums(size, size)
-        return solve_laplacian(part, ones, none, right, scale, tol, max_iter)
+    def solve(batch: Tally, _: slice, pairs: slice) -> tuple[Floats, Bools]:
+        right, size = batch.incidence.T @ asked[pairs], np.abs(asked[pairs])
+        ones, none = np.ones(len(batch.first)), np.zeros(len(right))
+        scale = batch.row_sums(size, size)
+        return solve_laplacian(batch, ones, none, right, scale, tol, max_iter)
 
-    scores = solve_in_parts(tally, solve, max_iter)
-    parts = components(tally, "weak")
+    scores = solve_in_batches(tally, solve, max_iter)
+    component, apart = components(tally, "weak")
     warn_of(
         tally,
-        n_components(parts, tally.queries) > 1,
+        apart,
         "has documents that no chain of comparisons connects: each connected component is centered "
         "at 0, and the order between components is not meaningful.",
     )
-    scores -= (np.bincount(parts, scores) / np.bincount(parts))[parts]
+    scores -= (np.bincount(component, scores) / np.bincount(component))[component]
     return tally.in_rows(scores)
 
 
-def _differences(tally: Tally, link: str, c: float | None, conditional: bool) -> Floats:
+def _differences(tally: Tally, link: str, c: float | None, conditional: bool) -> Any:
     """Return the entries of A for the compared pairs."""
     if link == "linear":
         win, lose = tally.law(conditional)
-        difference: Floats = win - lose
-        return difference
+        return win - lose
     logit = tally.log_odds(c, conditional)
     if link == "logit":
         return logit
     # Use the smaller one of the two shares, which does not round to 1.
-    quantile: Floats = -np.sign(logit) * ndtri_exp(log_expit(-np.abs(logit)))
-    return quantile
+    return -np.sign(logit) * ndtri_exp(log_expit(-np.abs(logit)))

@@ -106,8 +106,8 @@ def _means(
     mean, error = np.zeros((2, queries.n_rows))
     for which, subsets in _groups(counts, order, n_draws, rng):
         for ids in _runs(np.flatnonzero(which), queries.sizes):
-            part, rows = judgments.keep(ids), places(queries.ptr, ids)[0]
-            values = (evaluate(part.choose(chosen), part.queries) for chosen in subsets(part))
+            batch, rows = judgments.keep(ids), places(queries.ptr, ids)[0]
+            values = (evaluate(batch.choose(chosen), batch.queries) for chosen in subsets(batch))
             mean[rows], error[rows] = _moments(values)
     error[queries.repeat(counts <= _listed_up_to(order, n_draws))] = 0.0
     return mean, error
@@ -117,11 +117,11 @@ def _groups(
     counts: Ints, order: int, n_draws: int, rng: np.random.RandomState
 ) -> Iterator[tuple[Bools, Callable[[Judgments], Iterable[Ints]]]]:
     """Yield masks of queries that are treated alike, and functions that return their subsets."""
-    yield counts <= order, lambda part: [np.arange(part.ptr[-1])]
+    yield counts <= order, lambda batch: [np.arange(batch.ptr[-1])]
     most = _listed_up_to(order, n_draws)
     for n in np.unique(counts[(counts > order) & (counts <= most)]):
-        yield counts == n, lambda part: _all_subsets(part, order)
-    yield counts > most, lambda part: (part.draw(order, rng) for _ in range(n_draws))
+        yield counts == n, lambda batch: _all_subsets(batch, order)
+    yield counts > most, lambda batch: (batch.draw(order, rng) for _ in range(n_draws))
 
 
 def _listed_up_to(order: int, n_draws: int) -> int:
@@ -132,10 +132,10 @@ def _listed_up_to(order: int, n_draws: int) -> int:
     return n
 
 
-def _all_subsets(part: Judgments, order: int) -> Iterator[Ints]:
+def _all_subsets(batch: Judgments, order: int) -> Iterator[Ints]:
     """Yield each subset, for queries with equally many judgments."""
-    for local in combinations(range(part.counts[0]), order):
-        yield np.add.outer(part.ptr[:-1], local).ravel()
+    for local in combinations(range(batch.counts[0]), order):
+        yield np.add.outer(batch.ptr[:-1], local).ravel()
 
 
 def _moments(values: Iterable[Floats]) -> tuple[Any, Floats]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..data import CACHE_CELLS, Bools, Floats, Ints, Queries, check_count, lazy_property, warn
 
 # Number of rows that are processed at a time, so that a few arrays of them fit into the cache.
-_PART_ROWS = CACHE_CELLS // 8
+_BATCH_ROWS = CACHE_CELLS // 8
 
 
 @dataclass
@@ -85,21 +85,6 @@ class Tally:
         values = self.queries.ungroup(values)
         return values if self.n_items is None else values.reshape(-1, self.n_items)
 
-    def parts(self) -> Iterator[tuple[slice, slice, slice, Tally]]:
-        """Yield slices of queries, documents and pairs of whole queries, and their tally."""
-        for ids, rows, queries in self.queries.parts(_PART_ROWS):
-            pairs = slice(self.pair_ptr[ids.start], self.pair_ptr[ids.stop])
-            part = replace(
-                self,
-                queries=queries,
-                first=self.first[pairs] - rows.start,
-                second=self.second[pairs] - rows.start,
-                wins=self.wins[pairs],
-                losses=self.losses[pairs],
-                n_judgments=self.n_judgments[ids],
-            )
-            yield ids, rows, pairs, part
-
     # -- empirical probabilities --------------------------------------------------
 
     def law(self, conditional: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -116,9 +101,12 @@ class Tally:
 
         Infinite odds, which occur only with ``c=0``, are replaced by 0, with a warning.
         """
-        check_smoothing(c)
         if c is None:
             return np.log(self.wins + 0.5) - np.log(self.losses + 0.5)
+        if not isinstance(c, (int, float, np.number)) or not 0 <= c < np.inf:
+            raise ValueError(
+                f"c must be finite and non-negative, or None for half a judgment, got {c!r}."
+            )
         win, lose = (share + c for share in self.law(conditional))
         one_way = (win == 0) | (lose == 0)
         warn_of(
@@ -129,14 +117,6 @@ class Tally:
         )
         win[one_way] = lose[one_way] = 1.0
         return np.log(win) - np.log(lose)
-
-
-def check_smoothing(c: Any) -> None:
-    """Raise unless c is None or a finite, non-negative number."""
-    if c is not None and (not isinstance(c, (int, float, np.number)) or not 0 <= c < np.inf):
-        raise ValueError(
-            f"c must be finite and non-negative, or None for half a judgment, got {c!r}."
-        )
 
 
 def check_iteration(tol: Any, max_iter: Any) -> None:
@@ -162,7 +142,7 @@ def warn_of(tally: Tally, which: Bools, text: str, category: type[Warning] = Use
 _Solve: TypeAlias = Callable[[Tally, slice, slice], tuple[Floats, Bools]]
 
 
-def solve_in_parts(tally: Tally, solve: _Solve, max_iter: int) -> np.ndarray:
+def solve_in_batches(tally: Tally, solve: _Solve, max_iter: int) -> np.ndarray:
     """Return values of the documents, solved for some queries at a time.
 
     `solve` takes the tally of some queries, and the slices of these queries and of their pairs. It
@@ -170,8 +150,18 @@ def solve_in_parts(tally: Tally, solve: _Solve, max_iter: int) -> np.ndarray:
     """
     values = np.zeros(tally.queries.n_rows)
     converged = np.ones(tally.queries.n_queries, dtype=bool)
-    for ids, rows, pairs, part in tally.parts():
-        values[rows], converged[ids] = solve(part, ids, pairs)
+    for ids, rows, queries in tally.queries.parts(_BATCH_ROWS):
+        pairs = slice(tally.pair_ptr[ids.start], tally.pair_ptr[ids.stop])
+        batch = replace(
+            tally,
+            queries=queries,
+            first=tally.first[pairs] - rows.start,
+            second=tally.second[pairs] - rows.start,
+            wins=tally.wins[pairs],
+            losses=tally.losses[pairs],
+            n_judgments=tally.n_judgments[ids],
+        )
+        values[rows], converged[ids] = solve(batch, ids, pairs)
     warn_of(
         tally,
         ~converged,

@@ -89,7 +89,7 @@ def test_all_queries_at_once_are_one_by_one(name, rng):
 def test_queries_that_do_not_fit_into_one_part_are_the_same(name, rng, monkeypatch):
     y = draw_target(name, rng)
     together = STRUCTURES[name](y)
-    monkeypatch.setattr("skcalrank.aggregation._tally._PART_ROWS", 5)
+    monkeypatch.setattr("skcalrank.aggregation._tally._BATCH_ROWS", 5)
     np.testing.assert_allclose(STRUCTURES[name](y), together, atol=1e-9)
 
 
