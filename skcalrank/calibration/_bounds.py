@@ -163,7 +163,10 @@ def regret_bound(
             f"surrogate_regret must be finite and non-negative, got {regret[wrong][0]:g}."
         )
     if np.ndim(measure):
-        factor = _diameter_of_vectors(measure, loss)
+        vectors = checked_array(measure, "measure")
+        if get_loss(loss).name != "squared":
+            raise ValueError(f"loss must be 'squared' for vectors, got {loss!r}.")
+        factor = float(pdist(vectors).max(initial=0.0))
     else:
         measure = get_measure(measure)
         loss = _bounded(loss, max_target, eta=eta, threshold=threshold, smoothing=smoothing)
@@ -259,14 +262,6 @@ def diameter(measure, r):
         others = all_positions(r)
     apart = measure.pair_basis(others) - measure.pair_basis(first)
     return float(np.sqrt((apart**2).sum(axis=(1, 2)).max()))
-
-
-def _diameter_of_vectors(beta, loss):
-    """Return the largest distance between two rows of beta."""
-    beta = checked_array(beta, "measure")
-    if get_loss(loss).name != "squared":
-        raise ValueError(f"loss must be 'squared' for vectors, got {loss!r}.")
-    return float(pdist(beta).max(initial=0.0))
 
 
 def _check_sizes(r):

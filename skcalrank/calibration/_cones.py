@@ -67,8 +67,8 @@ def projected_newton(risk, derivatives, reach, steps, lowest, scale=0.0):
     for _ in range(_ITERATIONS):
         gradient, hessian = derivatives(steps)
         # Steps near their lower bound move onto it, or they would shorten the moves of all others.
-        held = (steps <= lowest + _NEARLY) & (gradient > 0)
-        towards = np.where(held, lowest - steps, -newton_steps(gradient, hessian, held))
+        bound = (steps <= lowest + _NEARLY) & (gradient > 0)
+        towards = np.where(bound, lowest - steps, -newton_steps(gradient, hessian, bound))
         towards /= np.maximum(reach(steps, towards), 1.0)[:, None]
         rounding = _ROUNDING * (np.abs(value) + scale)
         trial, reached = _line_search(risk, value, steps, gradient, towards, lowest, rounding)
@@ -98,14 +98,14 @@ def _line_search(risk, value, steps, gradient, towards, lowest, rounding):
     return trial, reached
 
 
-def newton_steps(gradient, hessian, held):
-    """Return the inverse Hessian times the gradient, with 0 for held coordinates."""
+def newton_steps(gradient, hessian, bound):
+    """Return the inverse Hessian times the gradient, with 0 for bound coordinates."""
     k = gradient.shape[1]
-    hessian = np.where(held[:, :, None] | held[:, None, :], 0.0, hessian)
+    hessian = np.where(bound[:, :, None] | bound[:, None, :], 0.0, hessian)
     # The ridge keeps the matrix regular where no term is curved and the gradient is 0.
     ridge = 1e-14 * np.trace(hessian, axis1=1, axis2=2) + np.finfo(float).tiny
-    hessian = hessian + (held + ridge[:, None])[:, :, None] * np.eye(k)
-    return np.linalg.solve(hessian, np.where(held, 0.0, gradient)[:, :, None])[:, :, 0]
+    hessian = hessian + (bound + ridge[:, None])[:, :, None] * np.eye(k)
+    return np.linalg.solve(hessian, np.where(bound, 0.0, gradient)[:, :, None])[:, :, 0]
 
 
 def minimize_hinge(_, cones, ahead, weight, margin, free):

@@ -315,9 +315,9 @@ class LabelDistribution:
         0.5
         """
         check_option("ties", ties, TIES)
-        given = _check_scores(scores, self.n_documents)
-        out = values_of_scores(self.order_values(measure), np.atleast_2d(given), ties)
-        return out if given.ndim == 2 else float(out[0])
+        ranks = _check_scores(scores, self.n_documents)
+        out = values_of_scores(self.order_values(measure), np.atleast_2d(ranks), ties)
+        return out if ranks.ndim == 2 else float(out[0])
 
     def bayes_value(self, measure: str | Measure) -> float:
         """Return the best expected value over all orders of the documents.

@@ -105,15 +105,15 @@ def calibration_function(
     >>> calibration_function("preference_logistic", "sort", pd, 3, [0.3, 0.6]).round(4)
     array([0.    , 0.0134])
     """
-    given = as_array(eps, "eps").astype(float)
-    if not ((given >= 0) & (given < np.inf)).all():
+    regrets = as_array(eps, "eps").astype(float)
+    if not ((regrets >= 0) & (regrets < np.inf)).all():
         raise ValueError(f"eps must be finite and non-negative, got {eps!r}.")
     family = _Family(surrogate, pred, measure, r, labels)
-    out = np.array([family.least(one) for one in given.ravel()])
+    out = np.array([family.least(regret) for regret in regrets.ravel()])
     # A regret of at least a larger eps is also one of at least a smaller eps.
-    order = np.argsort(given.ravel())[::-1]
+    order = np.argsort(regrets.ravel())[::-1]
     out[order] = np.minimum.accumulate(out[order])
-    return out.reshape(given.shape) if given.ndim else float(out[0])
+    return out.reshape(regrets.shape) if regrets.ndim else float(out[0])
 
 
 def inconsistency_level(
@@ -172,8 +172,8 @@ class _Family:
         self.targets, self.scale = risk.aims or (None, None)
         self.keeps_order = risk.certificate == "exact" and self.targets is not None
         self.surrogate, self.risk, self.whole = surrogate, risk, whole
-        self.each = [LabelDistribution(y[None]) for y in whole.labels]
-        self.values = np.array([law.order_values(self.measure) for law in self.each]).T
+        self.outcomes = [LabelDistribution(y[None]) for y in whole.labels]
+        self.values = np.array([law.order_values(self.measure) for law in self.outcomes]).T
         # By default all documents are exchangeable, so one predicted order is enough.
         self.predicted = range(1) if labels is None else range(len(self.values))
         self.positions = all_positions(r)
@@ -208,27 +208,27 @@ class _Family:
         if eps == 0:
             return 0.0
         if self.scale is not None:
-            targets, scale = self.targets.reshape(len(self.targets), -1), self.scale
-            found = (_nearest(targets, cone, gain, eps) for _, cone, gain in self.pairs(eps))
-            return scale * min(found, default=np.inf)
+            targets = self.targets.reshape(len(self.targets), -1)
+            apart = (_nearest(targets, cone, gain, eps) for _, cone, gain in self.pairs(eps))
+            return self.scale * min(apart, default=np.inf)
         rng = np.random.RandomState(0)
-        found = [self._search(number, gain, eps, rng) for number, _, gain in self.pairs(eps)]
-        return max(min(found, default=np.inf), 0.0)
+        regrets = (self._search(number, gain, eps, rng) for number, _, gain in self.pairs(eps))
+        return max(min(regrets, default=np.inf), 0.0)
 
     def level(self):
         """Return the largest gain under distributions whose mean targets predict a worse order."""
         targets = self.targets.reshape(len(self.targets), -1)
         largest = 0.0
         for _, cone, gain in self.pairs(0.0):
-            found = linprog(
+            result = linprog(
                 -gain,
                 A_ub=-cone @ targets.T,
                 b_ub=np.zeros(len(cone)),
                 A_eq=np.ones((1, len(gain))),
                 b_eq=[1.0],
             )
-            if found.status == 0:
-                largest = max(largest, -found.fun)
+            if result.status == 0:
+                largest = max(largest, -result.fun)
         return largest if largest > 1e-9 * np.ptp(self.values) else 0.0
 
     def _search(self, number, gain, eps, rng):
@@ -252,10 +252,10 @@ class _Family:
         for _ in range(_STARTS):
             start = _feasible(gain, eps, rng)
             bounds = [(0.0, 1.0)] * len(gain)
-            found = minimize(
+            result = minimize(
                 regret, start, jac=True, bounds=bounds, constraints=ways, method="SLSQP"
             )
-            for p in (start, found.x):
+            for p in (start, result.x):
                 p = np.maximum(p, 0.0) / np.maximum(p, 0.0).sum()
                 if gain @ p >= eps * (1 - 1e-7):
                     best = min(best, float(regret(p)[0]))
@@ -269,7 +269,7 @@ class _Family:
 
     def _excess(self, u):
         """Return by how much the loss of the first values exceeds that of the second, per label."""
-        if self.targets is None:
+        if self.targets is None:  # of single preferences
             costs = np.array([risk.risk(u) for risk in self._risks])
             return costs[:, 0] - costs[:, 1]
         m = len(self.targets)
@@ -280,8 +280,8 @@ class _Family:
 
     @cached_property
     def _risks(self):
-        """Conditional risk under each label alone, for surrogates of single preferences."""
-        return [self._risk_of(law) for law in self.each]
+        """Conditional risk under each label alone."""
+        return [self._risk_of(law) for law in self.outcomes]
 
 
 def _labels(measure, r):
@@ -316,11 +316,9 @@ def _nearest(targets, cone, gain, eps):
     equal[k, :n] = 1.0
     equal[k + 1, :n], equal[k + 1, n + k] = gain, -1.0
     value = np.append(np.zeros(k), [1.0, eps])
-    for cost in _COSTS:
-        way = _multiplied(cone, equal, value, cost)
-        if way is not None:
-            break
-    else:
+    ways = (_multiplied(cone, equal, value, cost) for cost in _COSTS)
+    way = next((way for way in ways if way is not None), None)
+    if way is None:
         raise RuntimeError("A quadratic program of non-negative least squares was not solved.")
     apart = float(way @ way)
     return apart if apart > _NOTHING * np.abs(targets).max() ** 2 else 0.0

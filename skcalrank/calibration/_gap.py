@@ -271,26 +271,15 @@ def find_counterexample(
         raise ValueError(f"draw must be a function of a RandomState or None, got {draw!r}.")
     rng = check_random_state(random_state)
     if form == "rows":
-        return _find_rows(surrogate, pred, measure, r, n_tries, condition, draw, rng)
-    for _ in range(n_tries):
-        distribution = random_law(rng, r, measure) if draw is None else draw(rng)
-        holds = _holds(condition, distribution, measure)
-        if holds and _fails(surrogate, pred, measure, distribution):
-            return distribution
-    return None
-
-
-def _find_rows(surrogate, pred, measure, r, n_tries, condition, draw, rng):
-    """Return the first queries drawn for which a function of one row keeps a regret, or None."""
-    if condition is not None:
-        raise ValueError(f"condition must be None with form='rows', got {condition!r}.")
-    if pred != "sort":
-        raise ValueError(f"pred must be 'sort' with form='rows', got {pred!r}.")
-    for _ in range(n_tries):
-        queries = random_rows(rng, r) if draw is None else draw(rng)
-        if regret_stays(queries, surrogate, measure):
-            return queries
-    return None
+        if condition is not None:
+            raise ValueError(f"condition must be None with form='rows', got {condition!r}.")
+        if pred != "sort":
+            raise ValueError(f"pred must be 'sort' with form='rows', got {pred!r}.")
+        drawn = (random_rows(rng, r) if draw is None else draw(rng) for _ in range(n_tries))
+        return next((rows for rows in drawn if regret_stays(rows, surrogate, measure)), None)
+    laws = (random_law(rng, r, measure) if draw is None else draw(rng) for _ in range(n_tries))
+    met = (law for law in laws if _holds(condition, law, measure))
+    return next((law for law in met if _fails(surrogate, pred, measure, law)), None)
 
 
 def random_law(rng, r, measure):

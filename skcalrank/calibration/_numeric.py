@@ -71,17 +71,14 @@ class NumericalRisk(ConditionalRisk):
         """Apply a function of targets, scores and queries to every pair of scores and outcome."""
         n, m = len(u), len(self.targets)
         scores = np.repeat(u, m, axis=0)
+        queries = Queries.equal(n * m, self.n_documents)
         with np.errstate(all="ignore"):
-            out = function(np.tile(self.targets, (n, 1)).ravel(), scores.ravel(), n * m)
+            out = function(np.tile(self.targets, (n, 1)).ravel(), scores.ravel(), queries)
         return np.asarray(out, dtype=float).reshape(n, m, -1)
 
     def _losses(self, u):
         """Return the loss of scores under each outcome."""
-
-        def evaluate(v, s, n):
-            return self.loss.evaluate(v, s, Queries.equal(n, self.n_documents))
-
-        return self._by_outcome(u, evaluate)[:, :, 0]
+        return self._by_outcome(u, self.loss.evaluate)[:, :, 0]
 
     def risk(self, u):
         risk = self._losses(u) @ self.probabilities
@@ -89,11 +86,8 @@ class NumericalRisk(ConditionalRisk):
 
     def gradient(self, u):
         """Return the gradient of the risk for every row of a stack of scores."""
-
-        def slopes(v, s, n):
-            return self.loss.derivatives(v, s, Queries.equal(n, self.n_documents))[0]
-
-        return np.einsum("nmi,m->ni", self._by_outcome(u, slopes), self.probabilities)
+        slopes = self._by_outcome(u, lambda *rows: self.loss.derivatives(*rows)[0])
+        return np.einsum("nmi,m->ni", slopes, self.probabilities)
 
     def minimizer(self):
         return self._best
@@ -193,11 +187,11 @@ class NumericalRisk(ConditionalRisk):
 
         def loose(steps):
             gradient, hessian = derivatives(steps)
-            held = (steps <= lowest) & (gradient > 0)
+            bound = (steps <= lowest) & (gradient > 0)
             box = _BOX * (1.0 + largest(_scores(steps, bases)))
-            open_ = box * np.where(held, 0.0, np.abs(gradient)).sum(axis=1)
-            held[:, 0] |= not self._shifts
-            return open_, (gradient, hessian, held)
+            open_ = box * np.where(bound, 0.0, np.abs(gradient)).sum(axis=1)
+            bound[:, 0] |= not self._shifts
+            return open_, (gradient, hessian, bound)
 
         steps = projected_newton(risk, model, reach, steps, lowest, self._scale)
         slack, at = loose(steps)
@@ -234,8 +228,8 @@ class NumericalRisk(ConditionalRisk):
             return self.risk(inside(steps)[None] @ basis)[0]
 
         options = {"xatol": 1e-9, "fatol": 1e-13 * self._scale, "maxfev": 300 * len(start)}
-        found = minimize(risk, start, method="Nelder-Mead", options=options)
-        return inside(found.x) if found.fun < risk(start) else start
+        result = minimize(risk, start, method="Nelder-Mead", options=options)
+        return inside(result.x) if result.fun < risk(start) else start
 
 
 def _scores(steps, bases):
