@@ -295,7 +295,7 @@ def _check_linear(ranker):
             f"{type(ranker).__name__}. Pass a ranker around Ridge, GramRidge or another linear "
             "regressor, a linear scorer, or a ranker of trees."
         )
-    if ranker.record_.surrogate != "score":
+    if ranker.record_.plan.surrogate != "score":
         raise ValueError(
             "ranker must rank by scores, got one fitted with surrogate='pairwise', which has none."
         )

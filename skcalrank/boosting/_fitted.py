@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import ArrayLike, Floats, Matrix, lazy_aware, refuse_lazy
+from ..data import Floats, Matrix, refuse_lazy
 from ..rankers import BaseRanker
 from ._engines import ENGINES
 from ._models import Model
@@ -24,10 +26,10 @@ class FittedTrees(BaseRanker):
         for name, values in zip(_OF_MODELS, zip(*of_models)):
             setattr(self, name, list(values) if len(found) > 1 else values[0])
 
-    def _check_rows(self, X, qid):
+    def _check_rows(self, X, qid, method):
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
-        return super()._check_rows(with_numbers(self, X), qid)
+        return replace(super()._check_rows(with_numbers(self, X), qid, method), table=X)
 
     def _models(self):
         """Return the fitted models."""
@@ -36,32 +38,20 @@ class FittedTrees(BaseRanker):
             columns = [[column] for column in columns]
         return [Model(*each) for each in zip(*columns, self.model_weights_)]
 
-    def _scores(self, model, part):
+    def _scores_of(self, model, part):
         """Return the scores of one model for some of the rows of fit."""
         engine, queries = ENGINES[self.engine_], part.queries
         kinds, given = self.categorical_features_, None if model.start is None else part.given()
         return model.scores(engine, part.X, kinds, self.n_jobs, given, queries.codes)
 
-    @lazy_aware
-    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
-        """Return the score of each document: the sum of the trees, and of `start_` if there is one.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_rows, d)
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row. Only the scores of a `start_` may depend on it.
-
-        Returns
-        -------
-        u : ndarray of shape (n_rows,)
-            Higher is better.
-        """
-        checked, _ = self._check_rows(X, qid)
+    def _scores(self, rows):
         engine, kinds = ENGINES[self.engine_], self.categorical_features_
-        models = self._models()
-        scores = [model.scores(engine, checked, kinds, self.n_jobs, X, qid) for model in models]
-        return np.sum(scores, axis=0)  # type: ignore[no-any-return]
+        qid = rows.codes if rows.named else None
+        scores = [
+            model.scores(engine, rows.X, kinds, self.n_jobs, rows.table, qid)
+            for model in self._models()
+        ]
+        return np.sum(scores, axis=0)
 
     def contributions(self, X: Matrix) -> Floats:
         """Return the scores as exact sums over the features, which are SHAP values.
@@ -81,9 +71,9 @@ class FittedTrees(BaseRanker):
         ValueError
             If `start_` is not linear in the features.
         """
-        checked, _ = self._check_rows(X, None)
+        rows = self._check_rows(X, None, "contributions")
         engine, kinds = ENGINES[self.engine_], self.categorical_features_
-        parts = [model.contributions(engine, checked, kinds) for model in self._models()]
+        parts = [model.contributions(engine, rows.X, kinds) for model in self._models()]
         return np.sum(parts, axis=0)  # type: ignore[no-any-return]
 
     @property

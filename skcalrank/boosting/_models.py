@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from ..data import Floats
 from ..losses import Loss, get_loss
+from ..measures import Measure
 from ._engine import Engine
 from ._engines import grades_for
 from ._growth import Fit, Fitted, Rounds, score_of, with_unit_curvature
@@ -96,7 +97,7 @@ def spread(scores: Floats, part: Part) -> float:
 
 
 def grow_models(
-    ranker: Any, engine: Engine, problem, part: Part, folds: list, valid: Part | None, rng
+    ranker: Any, engine: Engine, measure: Measure, part: Part, folds: list, valid: Part | None, rng
 ) -> list[Fitted]:
     """Return the fitted trees of each model.
 
@@ -108,7 +109,7 @@ def grow_models(
         seed = number if rng is None else int(rng.randint(2**31 - 1))
         train, stop = (part, valid) if held is None else _parted(ranker, part, held, valid)
         # One fit at a time, so that at most two models are in memory.
-        fits = _fits(ranker, engine, problem, aim, train, stop, seed, number)
+        fits = _fits(ranker, engine, measure, aim, train, stop, seed, number)
         found.append(reduce(lambda best, fit: fit if fit.best > best.best else best, fits))
     return found
 
@@ -127,16 +128,15 @@ def _parted(ranker, part, held, valid):
     return part.take(~held), valid
 
 
-def _fits(ranker, engine, problem, aim, train, valid, seed, number) -> Iterator[Fitted]:
+def _fits(ranker, engine, measure, aim, train, valid, seed, number) -> Iterator[Fitted]:
     """Yield the fit without start, then one for each shrinkage of the start."""
     settings = {"seed": seed} | {
         name: getattr(ranker, name) for name in ("learning_rate", "max_leaves", "n_jobs")
     }
-    measure = problem.measure
     fit = Fit(
         engine=engine,
         params=engine.params(settings, ranker.engine_params or {}),
-        problem=_boosted(problem, train, aim),
+        problem=_boosted(measure, train, aim),
         own=aim.loss if is_own(aim.loss) else None,
         kinds=ranker.categorical_features_,
         rounds=Rounds(
@@ -161,12 +161,12 @@ def _labeled(measure, part, aim):
     return part._replace(labels=grades_for(aim.loss, measure.labels(part.y)))
 
 
-def _boosted(problem, part, aim):
+def _boosted(measure, part, aim):
     """Return the problem of the loss; for objectives of the engine, a similar one.
 
     In the second case it only scales the start.
     """
-    own, measure, queries = is_own(aim.loss), problem.measure, part.queries
+    own, queries = is_own(aim.loss), part.queries
     loss = get_loss("pairwise_logistic" if own else aim.loss)
     query_weight = None if own else aim.query_weight
     targets = _targets(measure, part, aim, own)

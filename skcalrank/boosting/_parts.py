@@ -60,7 +60,7 @@ def part_of(problem, table) -> Part:
     X as the user passed it, which is kept if it is a data frame.
     """
     X, weight = problem.X, problem.weight
-    y = problem.queries.ungroup(problem.y)
+    y = problem.in_order(problem.y)
     key = _row_keys(X, y, weight)
     codes = problem.queries.codes
     of_query = problem.queries.sum(problem.queries.group(key))

@@ -27,7 +27,7 @@ from ..data import (
     refuse_lazy,
 )
 from ..losses import Loss
-from ..measures import Measure, get_measure
+from ..measures import Measure
 from ._engine import Engine
 from ._engines import ENGINES, preferred
 from ._fitted import FittedTrees
@@ -188,6 +188,9 @@ class BoostedRanker(FittedTrees):
     """
 
     takes_label_form = False
+    _plan_settings: ClassVar = {
+        "weights_note": "a repeated row may be held out, and counts twice in a leaf"
+    }
 
     _parameter_constraints: ClassVar[dict] = {
         "measure": OWN_ERROR,
@@ -253,18 +256,7 @@ class BoostedRanker(FittedTrees):
         engine = ENGINES.get(self.engine) if isinstance(self.engine, str) else preferred()
         tags.input_tags.sparse = engine is None or engine.takes_sparse
         tags.input_tags.allow_nan = True
-        try:
-            measure = get_measure(self.measure)
-        except (ValueError, TypeError):  # parameters are validated in fit
-            return tags
-        tags.target_tags.positive_only = measure.positive_only or measure.needs_binary_labels
         return tags
-
-    def _measure(self):
-        return get_measure(self.measure)
-
-    def _why_weights_do_not_repeat(self):
-        return "a repeated row may be held out, and counts twice in a leaf"
 
     # -- parameters ---------------------------------------------------------------
 
@@ -277,12 +269,12 @@ class BoostedRanker(FittedTrees):
 
     # -- validation ---------------------------------------------------------------
 
-    def _check_problem(self, X, y, qid, sample_weight, *, reset=True):
+    def _check_problem(self, plan, X, y, qid, sample_weight, *, reset=True):
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
         if reset:
             learn_categories(self, X)
         X = with_numbers(self, X, reset=reset)
-        return super()._check_problem(X, y, qid, sample_weight, reset=reset)
+        return super()._check_problem(plan, X, y, qid, sample_weight, reset=reset)
 
     # -- fit ----------------------------------------------------------------------
 
@@ -333,11 +325,11 @@ class BoostedRanker(FittedTrees):
             If the measure is undefined on all validation queries. The first round is kept.
         """
         engine = self._check_params()
-        problem, part, rng = self._prepared(X, y, qid, sample_weight)
+        plan, rows, part, rng = self._prepared(X, y, qid, sample_weight)
         folds = [None] * self.n_models
         if self.eval_set is None and self.validation_fraction:
-            folds = held_out(part, problem.measure, self.validation_fraction, rng, self.n_models)
-        self._grow(problem, part, folds, rng, engine)
+            folds = held_out(part, plan.measure, self.validation_fraction, rng, self.n_models)
+        self._grow(plan, rows, part, folds, rng, engine)
         return self
 
     @all_or_nothing
@@ -359,31 +351,31 @@ class BoostedRanker(FittedTrees):
             rows that train every model.
         """
         engine = self._check_params()
-        problem, part, rng = self._prepared(X, y, qid, sample_weight)
+        plan, rows, part, rng = self._prepared(X, y, qid, sample_weight)
         held = held_as_given(part, folds, self.n_models)
-        self._grow(problem, part, held, rng, engine)
+        self._grow(plan, rows, part, held, rng, engine)
         scores = np.full(len(part.rows), np.nan)
         for rows, model in zip(held, self._models()):
             there = part.take(rows)
-            scores[there.rows] = self.n_models * self._scores(model, there)
+            scores[there.rows] = self.n_models * self._scores_of(model, there)
         return scores
 
     def _prepared(self, X, y, qid, sample_weight):
-        """Return the ranking problem, its rows sorted by contents, and the random generator."""
-        problem = self._check_problem(X, y, qid, sample_weight)
+        """Return the plan, the rows, the same sorted by contents, and the random generator."""
+        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight)
         rng = None if self.random_state is None else check_random_state(self.random_state)
-        return problem, part_of(problem, X), rng
+        return plan, rows, part_of(rows, X), rng
 
-    def _grow(self, problem, part, folds, rng, engine):
+    def _grow(self, plan, rows, part, folds, rng, engine):
         """Grow the trees of each model on the rows outside its fold, and set attributes."""
         ours = None if self.eval_set is None else self._eval_part()
         self.engine_ = engine.name
-        self._keep(grow_models(self, engine, problem, part, folds, ours, rng))
+        self._keep(grow_models(self, engine, plan.measure, part, folds, ours, rng))
         self.model_weights_ = np.ones(self.n_models)
         if self.n_models > 1:
-            spreads = [spread(self._scores(model, part), part) for model in self._models()]
+            spreads = [spread(self._scores_of(model, part), part) for model in self._models()]
             self.model_weights_ = 1.0 / np.array(spreads)
-        self.record_ = self._record(problem)
+        self.record_ = self._record(plan, rows)
 
     def _eval_part(self):
         given = self.eval_set
@@ -394,11 +386,12 @@ class BoostedRanker(FittedTrees):
             )
         X, y, *qid = given
         try:
-            problem = self._check_problem(X, y, qid[0] if qid else None, None, reset=False)
+            query = qid[0] if qid else None
+            _, rows = self._check_problem(self._plan(), X, y, query, None, reset=False)
         except (ValueError, TypeError) as error:
             kinds = ", ".join(type(each).__name__ for each in given)
             raise type(error)(f"Invalid eval_set, a tuple of ({kinds}): {error}") from error
-        return part_of(problem, X)
+        return part_of(rows, X)
 
 
 def fit_held_out(ranker, X, y, qid, sample_weight, folds):

@@ -93,6 +93,7 @@ from ._types import Ints as Ints
 from ._types import Labels as Labels
 from ._types import Matrix as Matrix
 from ._types import Seed as Seed
+from ._validation import Reads as Reads
 from ._validation import carried_qid as carried_qid
 from ._validation import check_alpha as check_alpha
 from ._validation import check_count as check_count
@@ -109,7 +110,6 @@ from ._validation import query_weights as query_weights
 from ._validation import warn_of_cut_queries as warn_of_cut_queries
 from ._validation import warn_of_one_query as warn_of_one_query
 from ._validation import with_index_of as with_index_of
-from ._validation import x_checks as x_checks
 
 __all__ = [
     "ClickSessions",

@@ -49,7 +49,9 @@ def one_of(*names: str) -> StrOptions:
 
 def check_params(estimator: Any) -> None:
     """Raise ValueError for a parameter outside the ``_parameter_constraints`` of its class."""
-    _validate(type(estimator), estimator.get_params(deep=False))
+    params = estimator.get_params(deep=False)
+    check_regressor(estimator, params.get("estimator"))
+    _validate(type(estimator), params)
 
 
 def _validate(cls: Any, params: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,11 +65,16 @@ class Rows:
         table = self.X if self.table is None else self.table
         return table if self.numbers is None else _safe_indexing(table, self.numbers)
 
-    def labels(self) -> Array:
-        """Return the labels in row order, of shape (n_rows,) or (n_rows, n_items)."""
-        if self.n_items is not None:
-            return np.reshape(self.y, (-1, self.n_items))
-        return self.queries.ungroup(self.y)
+    def in_order(self, values: Array) -> Array:
+        """Return values of documents in row order, of shape (n_rows,) or (n_rows, n_items)."""
+        if self.n_items is None:
+            return self.queries.ungroup(values)
+        by_row: Array = values.reshape(-1, self.n_items)
+        return by_row
+
+    def columns(self, values: Array) -> Array:
+        """Return values of documents in row order, with a column for each output."""
+        return self.in_order(values).reshape(self.n_rows, -1)
 
     def document_weights(self) -> Floats | None:
         """Return the weights of the documents in grouped order, or None without weights."""
@@ -83,7 +89,7 @@ class Rows:
     def take(self, rows: Array) -> Rows:
         """Return some rows, selected by a mask or by their numbers; a query may be cut."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-        labels = self.labels()[rows]
+        labels = self.in_order(self.y)[rows]
         if self.n_items is None:
             queries = Queries.from_qid(self.queries.codes[rows])
             y = queries.group(labels)
@@ -103,14 +109,15 @@ class Rows:
 
     def keys(self) -> Array:
         """Return a hash of each row: of its features, labels and weight, not of its place."""
-        beside = self.labels().reshape(self.n_rows, -1)
+        beside = self.columns(self.y)
         if self.weight is not None:
             beside = np.column_stack([beside, self.weight])
         key = hash_rows(rows_as_numbers(self.X)) ^ (hash_rows(beside) << np.uint64(1))
         # Keys are summed over queries. Without the square, exchanging values between the rows of a
         # query would not change the sum.
         key ^= key >> np.uint64(31)
-        return key * key
+        keys: Array = key * key
+        return keys
 
     def by_contents(self) -> Rows:
         """Return the rows with each query contiguous, in an order that depends on contents only."""
@@ -166,7 +173,7 @@ class Rows:
         return [self._mask(parts, number, len(key))[unit] for number in range(n_folds)]
 
     @staticmethod
-    def _mask(parts: list[tuple[Ints, int]], number: int, n_units: int) -> Bools:
+    def _mask(parts: Sequence[tuple[Ints, int]], number: int, n_units: int) -> Bools:
         """Return a mask of the units of a fold, which begins where the previous fold ends."""
         mask = np.zeros(n_units, dtype=bool)
         for units, n in parts:

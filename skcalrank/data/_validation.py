@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
@@ -250,14 +250,37 @@ def _checked_table(
     return X, labels
 
 
-def x_checks(estimator: Any) -> dict[str, Any]:
-    """Return the options of ``validate_data`` for X, from the input tags of an estimator."""
-    tags = get_tags(estimator).input_tags
-    return {
-        "accept_sparse": "csr" if tags.sparse else False,
-        "dtype": (np.float64, np.float32),
-        "ensure_all_finite": "allow-nan" if tags.allow_nan else True,
-    }
+class Reads(NamedTuple):
+    """How an estimator reads X.
+
+    Attributes
+    ----------
+    sparse : bool
+        Whether sparse matrices are accepted.
+    missing : bool
+        Whether NaN is accepted.
+    tables : bool
+        Whether data frames are passed on unchanged.
+    """
+
+    sparse: bool = False
+    missing: bool = False
+    tables: bool = False
+
+    @classmethod
+    def of(cls, estimator: Any, *, tables: bool = False) -> Reads:
+        """Return what the input tags of an estimator say."""
+        tags = get_tags(estimator).input_tags
+        return cls(tags.sparse, tags.allow_nan, tables)
+
+    def checks(self) -> dict[str, Any]:
+        """Return the options of :func:`checked_features`."""
+        return {
+            "accept_sparse": "csr" if self.sparse else False,
+            "dtype": (np.float64, np.float32),
+            "ensure_all_finite": "allow-nan" if self.missing else True,
+            "as_it_is": self.tables,
+        }
 
 
 def with_index_of(X: object, values: Array, name: str) -> Any:

@@ -17,13 +17,13 @@ from ..data import (
     MissingQidError,
     OneQueryWarning,
     Queries,
+    Reads,
     all_or_nothing,
     carried_qid,
     check_queries,
     checked_features,
     refuse_lazy,
     warn,
-    x_checks,
 )
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         name = type(self).__name__
         self._check_params()
         refuse_lazy(name, "Transformers of queries do not read partitions.", X=X, qid=qid)
-        X = checked_features(self, X, reset=reset, **x_checks(self))
+        X = checked_features(self, X, reset=reset, **Reads.of(self).checks())
         if qid is None and len(X) > 1:
             warn(
                 f"{name} got X of {len(X)} rows and no qid, so all rows count as one query. Pass "

@@ -13,11 +13,11 @@ from ..data import (
     Integers,
     Labels,
     Matrix,
+    Reads,
     all_or_nothing,
     check_params,
     checked_features,
     refuse_lazy,
-    x_checks,
 )
 
 if TYPE_CHECKING:
@@ -161,4 +161,6 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
 
     def _checked(self, X: Any, reset: bool) -> Any:
         refuse_lazy(type(self).__name__, X=X)
-        return checked_features(self, X, reset=reset, **x_checks(self)).astype(float, copy=False)
+        return checked_features(self, X, reset=reset, **Reads.of(self).checks()).astype(
+            float, copy=False
+        )

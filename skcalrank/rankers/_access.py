@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .._solvers import is_closed_form
 from ._base import BaseRanker
 from ._pair_base import PairRanker
 from ._score import ScoreRanker
@@ -20,7 +19,7 @@ def measure_of(estimator):
 
 def why_weights_do_not_repeat(ranker: BaseRanker) -> str | None:
     """Return why a sample weight differs from repeating the row, or None if it does not."""
-    return ranker._why_weights_do_not_repeat()
+    return ranker._plan().why_weights_do_not_repeat
 
 
 def require_qid(ranker: BaseRanker, qid, method: str) -> None:
@@ -47,13 +46,12 @@ def check_partitions(ranker: ScoreRanker):
         If parameters are invalid, the regressor cannot be fitted to sums over the partitions, or
         the targets of a query depend on other queries.
     """
-    ranker._check_params()
-    regressor = ranker._given_regressor()
-    if not is_closed_form(regressor):
+    plan = ranker._check_params()
+    if not plan.closed_form:
         raise ValueError(
             f"estimator must be fitted by sums over rows if X is a dask collection, got "
-            f"{type(regressor).__name__}: set estimator=GramRidge(alpha=...) of "
+            f"{type(plan.regressor).__name__}: set estimator=GramRidge(alpha=...) of "
             "skcalrank.linear_model, or compute X."
         )
-    ranker._check_chunks()
-    return regressor
+    plan.check_chunks()
+    return plan.regressor

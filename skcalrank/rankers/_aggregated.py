@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from ..aggregation import mean_over_subsets
-from ..data import AT_LEAST_ONE, OWN_ERROR, ArrayLike, Floats, Matrix, Seed
+from ..data import AT_LEAST_ONE, OWN_ERROR, Floats, Rows, Seed
 from ._base import BaseRanker
 from ._judged import JudgmentRanker, count_judgments
 from ._positional import NDCGRanker
@@ -133,55 +133,54 @@ class AggregatedRanker(JudgmentRanker):
         tags = super().__sklearn_tags__()
         ranker = self._given_ranker()
         if isinstance(ranker, BaseRanker):  # parameters are validated in fit
-            given = get_tags(ranker).input_tags
-            tags.input_tags.sparse, tags.input_tags.allow_nan = given.sparse, given.allow_nan
+            inner = get_tags(ranker).input_tags
+            tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         return tags
 
     def _given_ranker(self):
         """Return the ranker passed by the user; None means NDCGRanker."""
         return NDCGRanker() if self.ranker is None else self.ranker
 
-    def _takes_tables(self):
-        return self._given_ranker()._takes_tables()
+    def _plan(self):
+        return replace(super()._plan(), inner=self._given_ranker()._plan())
 
     def _measure(self):
         return self._given_ranker()._measure()
 
     def _check_params(self):
-        _check_ranker(self._given_ranker())
-        super()._check_params()
-        self._given_ranker()._check_params()
-        if self.order is not None:
-            self._check_scale()
-
-    def _can_add_chunks(self):
-        return hasattr(self._given_ranker(), "partial_fit")
+        ranker = self._given_ranker()
+        _check_ranker(ranker)
+        plan = super()._check_params()
+        ranker._check_params()
+        return plan
 
     def _can_go_on(self):
-        return hasattr(getattr(self, "ranker_", None), "partial_fit")
+        return hasattr(vars(self).get("ranker_"), "partial_fit")
 
-    def _learn(self, problem, judged, method):
-        ranker = self._new_ranker(method)
-        counts = count_judgments(problem, judged, alone=method == "fit")
+    def _learn(self, plan, rows, judged, method):
+        ranker = self._new_ranker(plan, method)
+        counts = count_judgments(rows, judged, alone=method == "fit")
         structure, options = self._structure()
-        found = mean_over_subsets(
+        aggregated = mean_over_subsets(
             judged,
             structure,
             self.order,
-            self._targets_of_scores(ranker, problem),
+            self._targets_of_scores(ranker, rows),
             n_draws=self.n_draws,
             random_state=self.random_state,
             **options,
         )
-        targets = problem.queries.group(np.ravel(found.mean))
-        self.ranker_ = ranker._fit_to_targets(_weighted(problem, counts), targets, method)
-        self.targets_, self.standard_error_ = found
+        targets = rows.queries.group(np.ravel(aggregated.mean))
+        inner = replace(plan.inner, measure=plan.measure)
+        weighed = _weighted(rows, counts)
+        self.ranker_ = ranker._fit_to_targets(inner, weighed, targets, method)
+        self.targets_, self.standard_error_ = aggregated
 
-    def _new_ranker(self, method):
+    def _new_ranker(self, plan, method):
         """Return the ranker to fit, with the state of `ranker_` if partial_fit continues it."""
         ranker, state = clone(self._given_ranker()), {}
         if method == "partial_fit":
-            ranker._check_chunks()
+            plan.inner.check_chunks()
             state = vars(self.ranker_) if self._can_go_on() else {}
         # The inner ranker validates X in predictions, so it needs what validation stored here.
         seen = ("n_features_in_", "feature_names_in_")
@@ -190,9 +189,8 @@ class AggregatedRanker(JudgmentRanker):
         vars(ranker).update((name, value) for name, value in state.items() if name not in params)
         return ranker
 
-    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
-        check_is_fitted(self)
-        return self.ranker_.decision_function(X, qid)
+    def _scores(self, rows):
+        return self.ranker_._scores(rows)
 
     @property
     def coef_(self) -> Floats:
@@ -210,12 +208,9 @@ class AggregatedRanker(JudgmentRanker):
         return self.ranker_.feature_importances_
 
 
-def _weighted(problem, counts):
-    """Return the problem with rows weighted by judgments of their query over its documents."""
-    queries = problem.queries
-    share = counts / queries.sizes
-    per_row = share if problem.n_items is not None else share[queries.codes]
-    return problem._replace(weight=per_row if problem.weight is None else per_row * problem.weight)
+def _weighted(rows: Rows, counts):
+    """Return the rows weighted by judgments of their query over its documents."""
+    return rows.with_weight((counts / rows.queries.sizes)[rows.codes])
 
 
 def _check_ranker(ranker):
@@ -233,13 +228,13 @@ def _check_ranker(ranker):
         )
 
 
-def _meant(given):
-    """Return the argument that the user may have meant by `given`, which is not a ranker."""
-    if isinstance(given, type) and issubclass(given, BaseRanker):
-        return f"ranker={given.__name__}()"
-    if isinstance(given, Integral):
-        return f"order={given}"
-    if given != "ndcg" and (isinstance(given, str) or hasattr(given, "score_targets")):
-        return f"ranker=LeastSquaresRanker(measure={given!r})"
-    estimator = f"estimator={given!r}" if isinstance(given, BaseEstimator) else ""
+def _meant(argument):
+    """Return the parameter that the user may have meant by an argument that is not a ranker."""
+    if isinstance(argument, type) and issubclass(argument, BaseRanker):
+        return f"ranker={argument.__name__}()"
+    if isinstance(argument, Integral):
+        return f"order={argument}"
+    if argument != "ndcg" and (isinstance(argument, str) or hasattr(argument, "score_targets")):
+        return f"ranker=LeastSquaresRanker(measure={argument!r})"
+    estimator = f"estimator={argument!r}" if isinstance(argument, BaseEstimator) else ""
     return f"ranker=NDCGRanker({estimator})"

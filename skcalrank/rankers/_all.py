@@ -14,5 +14,5 @@ RANKERS: dict[str, type[rankers.BaseRanker]] = {
     for name, cls in _CLASSES.items()
     if issubclass(cls, rankers.BaseRanker)
     and not isabstract(cls)
-    and cls is not rankers.MultiLabelRanker
+    and cls not in (rankers.MultiLabelRanker, rankers.ScoreRanker)
 }

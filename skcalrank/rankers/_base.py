@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,10 +24,13 @@ from ..data import (
     Matrix,
     MissingQidError,
     Queries,
+    Reads,
+    Rows,
     carried_qid,
     check_cutoff,
     check_labels,
     check_one_form,
+    check_params,
     check_queries,
     check_sample_weight,
     checked_features,
@@ -34,21 +40,31 @@ from ..data import (
     warn_of_cut_queries,
     warn_of_one_query,
     with_index_of,
-    x_checks,
 )
-from ..measures import Measure
+from ..measures import Measure, get_measure
 from ..metrics import measure_score
 from ._penalty import seen_in
-from ._problem import Problem, weigh_queries
+from ._plan import Plan
 from ._record import FitRecord
 
-# Reasons why the weight of a row does not act as a repetition of it.
-COUNTS_DOCUMENTS = "it counts the documents of a query, which weights do not change"
-DEPENDS_ON_LABELS = "targets depend on all labels of the query, which weights do not change"
-
+# Methods that need the queries even where each document is scored by itself.
+_OF_QUERIES = ("rank", "top_k", "score")
 
 # Sums of larger labels may overflow.
 _LARGEST_LABEL = 1e290
+
+
+def planned(ability: str):
+    """Return whether the plan of a ranker has an ability, as a function of the ranker."""
+
+    def is_planned(self) -> bool:
+        try:
+            plan = self._plan()
+        except (ValueError, TypeError):
+            return True  # the method exists, and raises for the parameters
+        return getattr(plan, ability)
+
+    return is_planned
 
 
 class BaseRanker(BaseEstimator, metaclass=ABCMeta):
@@ -87,6 +103,18 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # Types of judgments that y may have instead of an array.
     _judgments: tuple[type[Judgments], ...] = ()
 
+    # Class of the measure, whose options are parameters of the ranker; None if the parameter
+    # `measure` names it. Whether the measure says which labels `y` may have.
+    _measure_type: ClassVar[Any] = None
+    _y_is_relevance: ClassVar[bool] = True
+
+    # Class of the plan, and what it holds besides the parameters.
+    _plan_type: ClassVar[type[Plan]] = Plan
+    _plan_settings: ClassVar[dict[str, Any]] = {}
+
+    # Whether the scores of a document depend on the other documents of its query.
+    _scores_by_query = False
+
     # Whether `_fit_to_targets` can fit the ranker to targets other than those of its measure.
     _takes_targets = False
 
@@ -94,9 +122,29 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     n_features_in_: int
     feature_names_in_: Array
 
-    @abstractmethod
     def _measure(self) -> Measure:
-        """Return the measure that the parameters describe."""
+        """Return the measure that the parameters describe; of several measures, the first one."""
+        params = self.get_params(deep=False)
+        if self._measure_type is not None:
+            options = {field.name for field in fields(self._measure_type)} & params.keys()
+            return self._measure_type(**{name: params[name] for name in options})
+        measure = params["measure"]
+        if isinstance(measure, (list, tuple, Mapping)):
+            measures = measure.values() if isinstance(measure, Mapping) else measure
+            measure = next(iter(measures), "ndcg@10")
+        return get_measure(measure)
+
+    def _plan(self) -> Any:
+        """Return what the parameters say about the fit."""
+        settings = {"kind": type(self).__name__, "measure": self._measure(), **self._plan_settings}
+        return self._plan_type.of(self.get_params(deep=False), **settings)
+
+    def _check_params(self) -> Any:
+        """Return the plan; raise for parameters that are out of range or do not fit together."""
+        check_params(self)
+        plan = self._plan()
+        plan.check(self)
+        return plan
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -105,16 +153,25 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         tags.regressor_tags = RegressorTags(poor_score=True)
         tags.target_tags.required = True
         tags.target_tags.multi_output = self.takes_label_form
+        if self._y_is_relevance:
+            with suppress(ValueError, TypeError):  # parameters are validated in fit
+                measure = self.record_.measure if "record_" in vars(self) else self._measure()
+                only_positive = measure.positive_only or measure.needs_binary_labels
+                tags.target_tags.positive_only = only_positive
         return tags
 
     # -- validation ---------------------------------------------------------------
 
-    def _check_problem(self, X, y, qid, sample_weight, *, reset=True) -> Problem:
-        """Validate the input of fit, or of another chunk if `reset` is False."""
+    def _check_problem(
+        self, plan: Any, X, y, qid, sample_weight, *, reset=True
+    ) -> tuple[Any, Rows]:
+        """Validate the input of fit, or of another chunk if `reset` is False.
+
+        Return the plan, with the scale of the measure if it depends on the labels, and the rows.
+        """
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
-        given, qid = y, carried_qid(y, qid)
-        checks = self._x_checks() | {"reset": reset}
-        measure = self._measure()
+        labels, table, qid = y, X, carried_qid(y, qid)
+        checks = self._reads(plan).checks() | {"reset": reset}
         if isinstance(y, Judgments):
             X = checked_features(self, X, **checks)
             n_items, queries = self._check_judgments(X, y, reset), y.queries()
@@ -130,10 +187,10 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             queries = Queries.equal(len(y), n_items) if n_items else check_queries(qid, len(y))
             y = queries.group(y.ravel())
             _check_size(y)
-            measure = measure.scaled_to(y)
+            plan = replace(plan, measure=plan.measure.scaled_to(y))
         weight = check_sample_weight(sample_weight, X.shape[0], queries)
-        warn_of_cut_queries(given, type(self).__name__)
-        return Problem(X, y, queries, weight, n_items, qid is not None, measure)
+        warn_of_cut_queries(labels, type(self).__name__)
+        return plan, Rows(X, y, queries, weight, n_items, qid is not None, table)
 
     def _check_form(self, n_items):
         """Raise for the label-ranking form if the ranker does not take it."""
@@ -144,13 +201,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
                 "such as SpearmanRanker() with any regressor."
             )
 
-    def _x_checks(self):
-        """Return the keyword arguments by which X is validated."""
-        return x_checks(self) | {"as_it_is": self._takes_tables()}
-
-    def _takes_tables(self) -> bool:
-        """Return whether data frames are passed to the regressor unchanged."""
-        return False
+    def _reads(self, plan: Plan) -> Reads:
+        """Return how X is read."""
+        return Reads.of(self, tables=plan.reads_tables)
 
     def _check_judgments(self, X, y, reset):
         """Return the number of items of judgments y, or raise if y does not suit."""
@@ -173,59 +226,41 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
                 f"y must hold at least one judgment, got {y!r}: there is nothing to learn from."
             )
 
-    def _check_rows(self, X, qid):
-        """Validate the rows to be ranked."""
+    def _check_rows(self, X, qid, method: str) -> Rows:
+        """Validate the rows to be ranked, for a method that ranks or scores them."""
         check_is_fitted(self)
+        if self._scores_by_query or method in _OF_QUERIES:
+            self._require_qid(qid, method)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
-        X = checked_features(self, X, reset=False, **self._x_checks())
+        table, X = X, checked_features(self, X, reset=False, **self.record_.reads.checks())
         if qid is not None and self.record_.n_items is not None:
             raise ValueError(
                 "qid must be None, because this ranker was fitted in the label-ranking form, in "
                 "which every row is a query of its own: drop qid."
             )
-        return X, check_queries(qid, X.shape[0])
+        queries = check_queries(qid, X.shape[0])
+        return Rows(X, None, queries, None, self.record_.n_items, qid is not None, table)
 
     # -- fitted state -------------------------------------------------------------
 
-    def _record(self, problem: Problem, names=frozenset()) -> FitRecord:
+    def _record(self, plan: Plan, rows: Rows, names=frozenset()) -> FitRecord:
         """Return the record of a fit; `names` are queries that must not occur again."""
         return FitRecord(
-            kind=type(self).__name__,
-            measure=problem.measure,
-            loss=self._loss_in_force(),
-            n_items=problem.n_items,
-            has_qid=problem.has_qid,
-            alpha=self._penalty(),
-            seen=seen_in(problem),
+            plan=plan.without_regressor(),
+            n_items=rows.n_items,
+            has_qid=rows.named,
+            seen=seen_in(rows),
             names=names,
-            targets=getattr(self, "targets", "measure"),
-            score_function=getattr(self, "score_function", None),
-            query_weight=getattr(self, "query_weight", None),
+            reads=self._reads(plan),
         )
 
-    def _loss_in_force(self):
-        """Return the loss that fit minimizes, according to the parameters."""
-        return getattr(self, "loss", None)
+    def _targets(self, plan: Plan, rows: Rows) -> Floats:
+        """Return the targets to be learned, in grouped order."""
+        return plan.targets_of(rows)
 
-    def _summed_over(self) -> str:
-        """Return whether the loss sums over "documents" or over "pairs" of them."""
-        return "documents"
-
-    def _weighed(self, problem: Problem) -> Problem:
-        """Return the problem with rows weighted according to `query_weight`."""
-        query_weight = getattr(self, "query_weight", None)
-        return weigh_queries(problem, query_weight, self._summed_over())
-
-    def _targets(self, problem: Problem) -> np.ndarray:
-        """Return the targets of the measure, in grouped order."""
-        measure = problem.measure
-        labels = measure.labels(problem.y)
-        if getattr(self, "targets", "measure") == "separable":
-            return measure.separable_targets(labels)
-        return measure.score_targets(labels, problem.queries)
-
-    def _penalty(self):
-        """Return the ridge penalty parameter, or None if a regressor has its own."""
+    def _can_go_on(self) -> bool:
+        """Return whether the fitted state can be updated with another chunk."""
+        return False
 
     @property
     def n_items_(self) -> int | None:
@@ -250,6 +285,10 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # -- public methods -----------------------------------------------------------
 
     @abstractmethod
+    def _scores(self, rows: Rows) -> Any:
+        """Return the scores of validated rows, in row order."""
+
+    @lazy_aware
     def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         """Return the surrogate values u of the documents, such as the estimated targets.
 
@@ -266,6 +305,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             Surrogate values. Under the losses "centered" and "pairwise_squared" they are determined
             up to a constant of each query.
         """
+        return self._scores(self._check_rows(X, qid, "decision_function"))
 
     @lazy_aware
     def predict(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
@@ -283,7 +323,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             the same index for a dask DataFrame. The same holds for :meth:`rank`, where each
             partition must hold whole queries.
         """
-        return self.decision_function(X, qid)
+        return self._scores(self._check_rows(X, qid, "predict"))
 
     @lazy_aware
     def rank(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
@@ -309,15 +349,13 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         MissingQidError
             If the ranker was fitted with a qid and gets none.
         """
-        self._require_qid(qid, "rank")
-        return with_index_of(X, self._places(X, qid), "rank")
+        return with_index_of(X, self._places(self._check_rows(X, qid, "rank")), "rank")
 
-    def _places(self, X, qid):
+    def _places(self, rows: Rows):
         """Return the position of each document, in row order."""
-        scores = self.predict(X, qid)
+        scores, queries = self._scores(rows), rows.queries
         if scores.ndim == 2:
             return positions(scores.ravel(), Queries.equal(*scores.shape)).reshape(scores.shape)
-        queries = check_queries(qid, len(scores))
         return queries.ungroup(positions(queries.group(scores), queries))
 
     def top_k(self, X: Matrix, qid: ArrayLike | None = None, k: int | None = 10) -> Ints:
@@ -340,13 +378,12 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         check_cutoff(k)
         refuse_lazy(type(self).__name__, "rank(X, qid) <= k marks the same rows.", X=X, qid=qid)
         k = np.inf if k is None else k
-        self._require_qid(qid, "top_k")
-        place = self._places(X, qid)
+        rows = self._check_rows(X, qid, "top_k")
+        place = self._places(rows)
         if place.ndim == 2:
             return np.argsort(place, axis=1)[:, : int(min(k, place.shape[1]))]
-        queries = check_queries(qid, len(place))
-        rows = np.lexsort((place, queries.codes))
-        return rows[place[rows] <= k]
+        best = np.lexsort((place, rows.codes))
+        return best[place[best] <= k]
 
     @lazy_aware
     def score(
@@ -387,23 +424,14 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         qid = carried_qid(y, qid)
-        self._require_qid(qid, "score")
+        rows = self._check_rows(X, qid, "score")
         warn_of_one_query(y, qid, type(self).__name__)
-        scores = self.predict(X, qid)
+        scores = self._scores(rows)
         measure, labels = self._scored_by(y)
         if labels is not y:
             # Labels made from judgments do not record which rows are missing.
             warn_of_cut_queries(y, type(self).__name__)
         return measure_score(measure, labels, scores, qid=qid, sample_weight=sample_weight)
-
-    def _why_weights_do_not_repeat(self) -> str | None:
-        """Return why a sample weight differs from repeating the row, or None if it does not."""
-        # Repeating a row would change the number of documents, which is counted.
-        by_count = getattr(self, "query_weight", None) in ("pairs", "equal")
-        if by_count or self._loss_in_force() in ("centered", "pairwise_squared"):
-            return f"the loss is weighted or centered by query: {COUNTS_DOCUMENTS}"
-        separable = getattr(self, "targets", "measure") == "separable"
-        return None if separable or self._measure().separable else DEPENDS_ON_LABELS
 
     def _scored_by(self, y):
         """Return the measure that compares predictions with y, and y as the measure reads it."""

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 from ..data import FINITE, Interval
 from ..measures import AUC, RBP, Precision, Recall
-from ._positional import CONSTRAINTS, CUTOFF, TARGETS, PositionalRanker
+from ._positional import CONSTRAINTS, CUTOFF, TARGETS
+from ._score import ScoreRanker
 
 _LEVEL = [FINITE, None]
 
 
-class _BinaryRanker(PositionalRanker):
+class _BinaryRanker(ScoreRanker):
     """Ranker of a measure of binary relevance with a cutoff."""
 
     _parameter_constraints: ClassVar = {**CONSTRAINTS, "k": CUTOFF, "relevance_level": _LEVEL}
@@ -107,7 +108,7 @@ class PrecisionRanker(_BinaryRanker):
     """
 
     short_names: ClassVar = {"precision": {}}
-    _kind = Precision
+    _measure_type = Precision
 
 
 class RecallRanker(_BinaryRanker):
@@ -188,7 +189,7 @@ class RecallRanker(_BinaryRanker):
     """
 
     short_names: ClassVar = {"recall": {}}
-    _kind = Recall
+    _measure_type = Recall
     _parameter_constraints: ClassVar = {**_BinaryRanker._parameter_constraints, "targets": TARGETS}
 
     def __init__(
@@ -215,7 +216,7 @@ class RecallRanker(_BinaryRanker):
         self.targets = targets
 
 
-class RBPRanker(PositionalRanker):
+class RBPRanker(ScoreRanker):
     """Least-squares ranker for rank-biased precision (RBP).
 
     Regresses the relevance itself and sorts the documents by the prediction. It learns what
@@ -290,7 +291,7 @@ class RBPRanker(PositionalRanker):
     """
 
     short_names: ClassVar = {"rbp": {}}
-    _kind = RBP
+    _measure_type = RBP
     _parameter_constraints: ClassVar = {
         **CONSTRAINTS,
         "k": CUTOFF,
@@ -318,7 +319,7 @@ class RBPRanker(PositionalRanker):
         self.relevance_level = relevance_level
 
 
-class AUCRanker(PositionalRanker):
+class AUCRanker(ScoreRanker):
     """Least-squares ranker for the area under the ROC curve (AUC) of each query.
 
     Regresses ``y_i / (|y|_1 (r - |y|_1))``, where r is the number of documents of the query and
@@ -394,7 +395,7 @@ class AUCRanker(PositionalRanker):
     """
 
     short_names: ClassVar = {"auc": {}}
-    _kind = AUC
+    _measure_type = AUC
     _parameter_constraints: ClassVar = {
         **CONSTRAINTS,
         "relevance_level": _LEVEL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -20,20 +21,21 @@ from ..data import (
     Matrix,
     all_or_nothing,
     carried_qid,
-    check_qid,
     scale_of,
     warn,
 )
 from ..linear_model import add_moments
 from ._folds import held_out_scores, make_splits, training_moments, warn_of_cuts
 from ._penalty import AUTO, gram_ridge, penalty, seen_in
-from ._positional import LeastSquaresRanker, PositionalRanker
+from ._positional import LeastSquaresRanker, positional
+from ._regression import names_of
+from ._score import ScoreRanker
 
 # Multiples of the penalty "auto".
 _MULTIPLES = np.logspace(-2, 2, 17)
 
 
-class LeastSquaresRankerCV(PositionalRanker):
+class LeastSquaresRankerCV(ScoreRanker):
     """Least-squares ranker with a ridge penalty chosen by cross-validating the measure.
 
     Finds what :class:`~sklearn.model_selection.GridSearchCV` around ``LeastSquaresRanker(measure)``
@@ -143,13 +145,14 @@ class LeastSquaresRankerCV(PositionalRanker):
     cv_results_: dict[str, Any]
 
     _takes_targets = False
+    _plan_settings: ClassVar = {"weights_note": "a repeated row may be in two folds"}
     _parameter_constraints: ClassVar = {
         "measure": OWN_ERROR,
         "alphas": ["array-like", None],
         # A string has a method `split` too, so the type alone does not decide.
         "cv": OWN_ERROR,
-        "loss": PositionalRanker._parameter_constraints["loss"],
-        "query_weight": PositionalRanker._parameter_constraints["query_weight"],
+        "loss": ScoreRanker._parameter_constraints["loss"],
+        "query_weight": ScoreRanker._parameter_constraints["query_weight"],
     }
 
     def __init__(
@@ -167,20 +170,14 @@ class LeastSquaresRankerCV(PositionalRanker):
         self.loss = loss
         self.query_weight = query_weight
 
-    def _given_regressor(self):
-        return None
-
-    def _can_add_chunks(self):
-        return False
-
-    def _check_loss(self, regressor):
-        """Accept every loss: closed forms minimize all of them, without passes."""
-
-    def _why_weights_do_not_repeat(self):
-        return "a repeated row may be in two folds"
-
-    def _penalty(self):
-        return None
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        with suppress(ValueError, TypeError):  # parameters are validated in fit
+            measures = self._measures().values()
+            tags.target_tags.positive_only = any(
+                measure.positive_only or measure.needs_binary_labels for measure in measures
+            )
+        return tags
 
     def _measures(self):
         """Return the measures by name."""
@@ -191,17 +188,7 @@ class LeastSquaresRankerCV(PositionalRanker):
             measures = {m if isinstance(m, str) else repr(m): m for m in measures}
         if not measures:
             raise ValueError(f"measure must name at least one measure, got {self.measure!r}.")
-        return {name: LeastSquaresRanker(measure=m)._measure() for name, m in measures.items()}
-
-    def _measure(self):
-        return next(iter(self._measures().values()))
-
-    def _positive_only(self):
-        try:
-            names = self._measures().values()
-        except (ValueError, TypeError):  # parameters are validated in fit
-            return False
-        return any(LeastSquaresRanker(measure=m)._positive_only() for m in names)
+        return {name: positional(m, LeastSquaresRanker()) for name, m in measures.items()}
 
     def _checked_alphas(self):
         alphas = _MULTIPLES if self.alphas is None else np.asarray(self.alphas)
@@ -247,23 +234,16 @@ class LeastSquaresRankerCV(PositionalRanker):
         UndefinedMetricWarning
             If a measure is undefined on the test part of every split; the first penalty is used.
         """
-        self._check_params()
+        plan = self._check_params()
         measures, alphas, relative = self._measures(), self._checked_alphas(), self.alphas is None
-        loss = self._loss_in_force()
-        problem = self._check_problem(X, y, qid, sample_weight)
-        check_features(problem.X)
-        qid = carried_qid(y, qid)
-        groups = None if qid is None else check_qid(qid, problem.X.shape[0])
-        splits = make_splits(self.cv, problem, groups)
-        warn_of_cuts(splits, problem)
-        total, training = training_moments(
-            problem, splits, measures.values(), loss, self._weighed, relative
-        )
+        plan, rows = self._check_problem(plan, X, y, qid, sample_weight)
+        check_features(rows.X)
+        splits = make_splits(self.cv, rows, carried_qid(y, qid))
+        warn_of_cuts(splits, rows)
+        total, training = training_moments(rows, splits, measures.values(), plan, relative)
         if relative:
-            alphas = alphas * penalty(AUTO, seen_in(problem), problem.n_items)
-        scores = held_out_scores(
-            problem, splits, training, list(measures.values()), alphas, relative
-        )
+            alphas = alphas * penalty(AUTO, seen_in(rows), rows.n_items)
+        scores = held_out_scores(rows, splits, training, list(measures.values()), alphas, relative)
         for name, undefined in zip(measures, np.isnan(scores).all(axis=(1, 2))):
             if undefined:
                 warn(
@@ -273,33 +253,31 @@ class LeastSquaresRankerCV(PositionalRanker):
                 )
         self.n_splits_ = len(splits)
         self.cv_results_, best = _results(alphas, dict(zip(measures, scores)))
-        self.rankers_, r = {}, problem.n_items or 1
+        self.rankers_, r = {}, rows.n_items or 1
         for number, (name, measure) in enumerate(measures.items()):
             moments = total.of_targets(slice(number * r, (number + 1) * r))
-            alpha = float(alphas[best[name]])
-            gram = gram_ridge(alpha, relative)
-            self.rankers_[name] = self._ranker(measure, gram, moments, loss, problem)
+            gram = gram_ridge(float(alphas[best[name]]), relative)
+            self.rankers_[name] = self._ranker(measure, gram, moments, rows)
         first = next(iter(measures))
         self.estimator_ = self.rankers_[first].estimator_
         self.best_index_ = best[first]
         self.best_score_ = float(_mean(scores[0])[best[first]])
-        self.record_ = replace(self._record(problem), alpha=self.estimator_.alpha)
+        self.record_ = self._record(replace(plan, alpha=self.estimator_.alpha), rows)
         return self
 
-    def _ranker(self, measure, gram, moments, loss, problem):
+    def _ranker(self, measure, gram, moments, rows):
         """Return the ranker of one measure and penalty, fitted to the moments of all rows."""
         settings = {"loss": self.loss, "query_weight": self.query_weight}
         ranker = LeastSquaresRanker(measure, estimator=clone(gram), **settings)
-        one_target = problem.n_items is None
-        within = one_target and loss == "pairwise_squared"
+        plan, one_target = ranker._plan(), rows.n_items is None
+        within = one_target and plan.loss == "pairwise_squared"
         ranker.estimator_ = add_moments(
             gram.set_params(fit_intercept=not within), moments, one_target
         )
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(ranker, name, getattr(self, name))
-        problem = problem._replace(measure=measure)
-        ranker.record_ = ranker._record(problem, ranker._names(problem.queries))
+        ranker.record_ = ranker._record(plan, rows, names_of(rows.queries))
         return ranker
 
 

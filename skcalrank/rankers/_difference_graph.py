@@ -122,9 +122,9 @@ class DifferenceGraphRanker(EdgeScorer):
         loss = PREFERENCE_LOSSES[self.edge_loss]()
         return narrowing_hinges(loss.corner_width) if self.edge_loss == "hinge" else [loss]
 
-    def _edges(self, problem):
+    def _edges(self, rows):
         # n_q times the mean over n_q judgments is their sum.
-        return _net_edges(*super()._edges(problem), problem.queries.n_rows)
+        return _net_edges(*super()._edges(rows), rows.queries.n_rows)
 
 
 def _net_edges(winner, loser, weight, n):

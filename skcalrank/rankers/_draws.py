@@ -10,10 +10,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._solvers import SQUARED_LOSSES, AveragedDescent
-from ..data import Queries
+from ..data import Queries, Rows
 from ..losses import Loss
-from ._linear import document_weights
-from ._problem import Problem
 
 # Largest numbers of draws, and of their documents, that are aggregated at a time.
 _MOST_DRAWS, _MOST_ROWS = 1024, 1 << 18
@@ -67,28 +65,28 @@ class Batch:
 
 
 def draw_batches(
-    problem: Problem, judgments, share, targets_of, loss: Loss, *, order, batch_size, rng
+    rows: Rows, judgments, share, targets_of, loss: Loss, *, order, batch_size, rng
 ) -> Iterator[Batch]:
     """Yield batches of random subsets of judgments without end.
 
     Many draws are aggregated at a time. `share` holds the probability of each query, and
     `targets_of` maps the chosen judgments and their queries to targets.
     """
-    weight = document_weights(problem)
-    size = min(_MOST_DRAWS, max(1, _MOST_ROWS // int(problem.queries.sizes.max())))
+    weight = rows.document_weights()
+    size = min(_MOST_DRAWS, max(1, _MOST_ROWS // int(rows.queries.sizes.max())))
     size = max(batch_size, size - size % batch_size)
     while True:
         ids = rng.choice(len(share), size=size, p=share)
-        part = judgments.keep(ids)
-        drawn = part.queries
-        targets = targets_of(part.choose(part.draw(order or int(part.counts.max()), rng)), drawn)
+        some = judgments.keep(ids)
+        drawn = some.queries
+        targets = targets_of(some.choose(some.draw(order or int(some.counts.max()), rng)), drawn)
         loss_here = _checked(loss, targets, drawn)
-        rows, places = _rows_of(problem, ids, drawn)
+        numbers, places = _rows_of(rows, ids, drawn)
         for first in range(0, size, batch_size):
             last = first + batch_size
             a, b = drawn.ptr[first], drawn.ptr[last]
             yield Batch(
-                rows[a:b] if problem.n_items is None else ids[first:last],
+                numbers[a:b] if rows.n_items is None else ids[first:last],
                 Queries(drawn.ptr[first : last + 1] - a),
                 targets[a:b],
                 None if weight is None else weight[places[a:b]],
@@ -96,27 +94,27 @@ def draw_batches(
             )
 
 
-def _rows_of(problem, ids, drawn):
+def _rows_of(rows: Rows, ids, drawn):
     """Return the rows of the documents of the queries `ids`, and their places in grouped order."""
-    queries = problem.queries
+    queries = rows.queries
     places = np.repeat(queries.ptr[ids] - drawn.ptr[:-1], drawn.sizes) + np.arange(drawn.n_rows)
     return places if queries.order is None else queries.order[places], places
 
 
-def new_descent(problem: Problem, loss: Loss, fit_intercept: bool) -> AveragedDescent:
+def new_descent(rows: Rows, loss: Loss, fit_intercept: bool) -> AveragedDescent:
     """Return a descent of a linear scorer at zero, with an intercept if the loss depends on it."""
-    outputs = () if problem.n_items is None else (problem.n_items,)
-    sees_shift = problem.n_items is not None or loss.needs_intercept
-    return AveragedDescent((problem.X.shape[1], *outputs), fit_intercept and sees_shift)
+    outputs = () if rows.n_items is None else (rows.n_items,)
+    sees_shift = rows.n_items is not None or loss.needs_intercept
+    return AveragedDescent((rows.X.shape[1], *outputs), fit_intercept and sees_shift)
 
 
-def descend(descent, problem: Problem, batches, *, penalty, n_updates, step, verbose):
+def descend(descent, rows: Rows, batches, *, penalty, n_updates, step, verbose):
     """Update an averaged descent `n_updates` times, once per batch."""
     last, lengths = descent.n_updates + n_updates, None
     for batch in batches:
         if lengths is None:
-            lengths = step_lengths(batch, problem, penalty, step)
-        descent.update(problem.X[batch.rows], batch.slope, lengths or _no_step, penalty)
+            lengths = step_lengths(batch, rows, penalty, step)
+        descent.update(rows.X[batch.rows], batch.slope, lengths or _no_step, penalty)
         done = descent.n_updates
         if verbose and (done % _PRINT_EVERY == 0 or done == last):
             print(f"[StochasticAggregatedRanker] update {done} of {last}")
@@ -124,22 +122,22 @@ def descend(descent, problem: Problem, batches, *, penalty, n_updates, step, ver
             break
 
 
-def step_lengths(batch: Batch, problem: Problem, penalty, first=None):
+def step_lengths(batch: Batch, rows: Rows, penalty, first=None):
     """Return the function from the number of an update to the length of its step.
 
     Lengths fall as 1/t where the penalty makes the objective strongly convex, and as 1/sqrt(t) for
     losses that are not squared. The first step, unless given, is half of what the curvature of the
     batch allows. Return None if the batch has no curvature, as for single documents.
     """
-    X: Any = problem.X
-    queries = problem.queries
+    X: Any = rows.X
+    queries = rows.queries
     with np.errstate(over="ignore", invalid="ignore"):
         if issparse(X):
             squares = X.astype(float, copy=False).power(2).sum(axis=1)
         else:
             squares = np.einsum("ij,ij->i", X, X, dtype=float)
         norms = np.asarray(squares, dtype=float).ravel() + 1.0
-        if problem.n_items is None:
+        if rows.n_items is None:
             norms = queries.mean(queries.group(norms))
         curvature = batch.curvature() * norms.max()
     if not np.isfinite(curvature):

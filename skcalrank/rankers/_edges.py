@@ -10,7 +10,7 @@ import numpy as np
 from ..data import PART_CELLS, PREFERENCE_WEIGHTS, PreferenceTarget, one_of
 from ..losses import PreferenceHinge, PreferenceLoss
 from ..measures import PairwiseDisagreement
-from ._linear import LinearScorer, document_weights
+from ._linear import LinearScorer
 from ._relevance_pairs import RelevancePairs
 
 # Factor by which the corner of the hinge narrows from fit to fit: quasi-Newton steps fail at a
@@ -25,28 +25,24 @@ class EdgeScorer(LinearScorer):
     """Linear scorer that minimizes convex losses of preferences; subclasses have `weights`."""
 
     _judgments = (PreferenceTarget,)
+    _measure_type = PairwiseDisagreement
+    _plan_settings: ClassVar = {"sums_over": "pairs"}
     _parameter_constraints: ClassVar = {
         **LinearScorer._parameter_constraints,
         "weights": [one_of(*PREFERENCE_WEIGHTS)],
     }
 
-    def _measure(self):
-        return PairwiseDisagreement(weights=self.weights)
-
     @abstractmethod
     def _losses(self) -> list[PreferenceLoss]:
         """Return the loss, preceded by smoother ones whose minimizers approach its own."""
-
-    def _summed_over(self):
-        return "pairs"
 
     def _loss_options(self):
         """Return keyword arguments of the losses."""
         return {}
 
-    def _edges(self, problem):
+    def _edges(self, rows):
         """Return winner, loser and weight of the preferences, documents in grouped order."""
-        queries, y = problem.queries, problem.y
+        queries, y = rows.queries, rows.y
         if isinstance(y, PreferenceTarget):
             place = queries.ungroup(np.arange(queries.n_rows))
             return place[y.winner], place[y.loser], y.weight
@@ -55,20 +51,20 @@ class EdgeScorer(LinearScorer):
         )
         return y.winner, y.loser, y.weight
 
-    def _objective(self, problem):
+    def _objective(self, rows):
         """Return the function from grouped scores and a loss to value and gradient."""
-        options, sizes = self._loss_options(), problem.queries.sizes.astype(float)
+        options, sizes = self._loss_options(), rows.queries.sizes.astype(float)
         few = (sizes * (sizes - 1)).sum() / 2 <= _HELD_PAIRS
-        if not isinstance(problem.y, PreferenceTarget) and not few:
-            unit, weight = self.weights == "unit", document_weights(problem)
-            pairs = RelevancePairs(problem.y, problem.queries, unit=unit, weight=weight, **options)
+        if not isinstance(rows.y, PreferenceTarget) and not few:
+            unit, weight = self.weights == "unit", rows.document_weights()
+            pairs = RelevancePairs(rows.y, rows.queries, unit=unit, weight=weight, **options)
             return lambda s, loss: pairs.value_and_gradient(loss, s)
-        winner, loser, stated = self._edges(problem)
-        options = {"factor": _pair_weights(problem, winner, loser), **options}
+        winner, loser, stated = self._edges(rows)
+        options = {"factor": _pair_weights(rows, winner, loser), **options}
         return lambda s, loss: loss.value_and_gradient(s, winner, loser, stated, **options)
 
-    def _solve(self, problem, start):
-        return self._descend_along(self._losses(), self._objective(problem), problem, start)
+    def _solve(self, plan, rows, start):
+        return self._descend_along(self._losses(), self._objective(rows), rows, start)
 
 
 def narrowing_hinges(corner_width):
@@ -78,11 +74,11 @@ def narrowing_hinges(corner_width):
     return [*(PreferenceHinge(corner_width=width) for width in widths[widths < 1][:-1]), last]
 
 
-def _pair_weights(problem, winner, loser):
+def _pair_weights(rows, winner, loser):
     """Return ``w_i w_j`` over the mean weight of the query, or None without weights."""
-    weight = document_weights(problem)
+    weight = rows.document_weights()
     if weight is None:
         return None
-    mean = problem.queries.repeat(problem.queries.mean_weight(weight))[winner]
+    mean = rows.queries.repeat(rows.queries.mean_weight(weight))[winner]
     # In this order, because the product of large weights may overflow.
     return weight[winner] * (weight[loser] / mean)

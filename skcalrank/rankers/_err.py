@@ -115,35 +115,18 @@ class ERRRanker(ScoreRanker):
         self.max_grade = max_grade
 
     _judgments = (ClickSessions,)
+    _measure_type = ERR
 
-    def _positive_only(self):
-        return True
-
-    def _can_add_chunks(self):
-        # By default the scale is set by the labels of all rows, which a chunk does not have.
-        return super()._can_add_chunks() and (self.max_grade, self.estimator) != (None, None)
-
-    def _check_chunks(self):
-        if self.max_grade is None:
-            raise ValueError(
-                "max_grade must be a number if rows come in chunks, got None, which is the largest "
-                "label of all chunks: set max_grade."
-            )
-
-    def _check_problem(self, X, y, qid, sample_weight, *, reset=True):
+    def _check_problem(self, plan, X, y, qid, sample_weight, *, reset=True):
         if not isinstance(y, ClickSessions):
-            return super()._check_problem(X, y, qid, sample_weight, reset=reset)
+            return super()._check_problem(plan, X, y, qid, sample_weight, reset=reset)
         self._check_silent(y, reset)
-        qid, scale = carried_qid(y, qid), self._click_scale(self._measure())
+        qid, scale = carried_qid(y, qid), self._click_scale(plan.measure)
         grades = _grades(y, scale.max_grade)
         warn_of_cut_queries(y, type(self).__name__)
-        problem = super()._check_problem(X, grades, qid, sample_weight, reset=reset)
-        return problem._replace(measure=scale, of_clicks=True)
-
-    def _record(self, problem, names=frozenset()):
-        record = super()._record(problem, names)
         # Grades given to score may have another scale than the one that represents clicks.
-        return replace(record, measure=self._measure()) if problem.of_clicks else record
+        plan = replace(plan, measure=scale, scored=plan.measure)
+        return super()._check_problem(plan, X, grades, qid, sample_weight, reset=reset)
 
     def _click_scale(self, measure):
         """Return the measure on the scale of grades that stand for click probabilities."""
@@ -159,9 +142,6 @@ class ERRRanker(ScoreRanker):
             grades = RankingTarget(_grades(y, self.max_grade_), y.qid)
             return ERR(max_grade=self.max_grade_), grades
         return self.record_.measure, y
-
-    def _measure(self):
-        return ERR(max_grade=self.max_grade)
 
 
 def _grades(sessions, highest):

@@ -12,8 +12,6 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.model_selection import KFold
 
 from .._solvers import (
     Moments,
@@ -22,16 +20,18 @@ from .._solvers import (
     ridge_path,
 )
 from ..data import (
-    CACHE_CELLS,
     KEPT_CELLS,
     PART_CELLS,
     CutQueriesWarning,
     Queries,
     Ranked,
+    Rows,
     each,
+    qid_array,
     warn,
 )
-from ._problem import Problem, moments_of
+from ._plan import Plan
+from ._regression import moments_of
 
 
 class Split(NamedTuple):
@@ -44,77 +44,34 @@ class Split(NamedTuple):
 # -- splits --------------------------------------------------------------------------------
 
 
-def make_splits(cv, problem: Problem, qid) -> list[Split]:
+def make_splits(cv, rows: Rows, qid=None) -> list[Split]:
     """Return the splits of a splitter or list, or folds of queries (of rows, if one query)."""
-    X, n_rows = problem.X, problem.X.shape[0]
-    y = problem.queries.ungroup(problem.y)
-    y = y if problem.n_items is None else y.reshape(n_rows, -1)
     if cv is None or isinstance(cv, Integral):
-        cv = _default_folds(cv, problem)
+        cv = _default_folds(cv, rows)
     elif isinstance(cv, str) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise ValueError(
             f"cv must be a number of folds, a splitter or a list of (train, test), got {cv!r}."
         )
     elif hasattr(cv, "split"):
-        cv = cv.split(X, y, groups=qid)
-    splits = [_check_split(part, n_rows) for part in cv]
+        groups = None if qid is None else qid_array(qid)
+        cv = cv.split(rows.X, rows.in_order(rows.y), groups=groups)
+    splits = [_check_split(split, rows.n_rows) for split in cv]
     if not splits:
         raise ValueError("cv must yield at least one split, got none.")
     return splits
 
 
-def _default_folds(n_splits, problem):
+def _default_folds(n_splits, rows: Rows):
     """Return pairs (train, test) of folds of queries, or of rows if there is one query."""
-    of_rows = problem.n_items is not None or problem.queries.n_queries == 1
-    n_units = problem.X.shape[0] if of_rows else problem.queries.n_queries
+    of_rows = rows.n_items is not None or rows.queries.n_queries == 1
+    n_units = rows.n_rows if of_rows else rows.queries.n_queries
     n_splits = min(5, n_units) if n_splits is None else n_splits
     if not 2 <= n_splits <= n_units:
         raise ValueError(
             f"cv must be between 2 and the number of {'rows' if of_rows else 'queries'}, {n_units} "
-            f"(n_samples={problem.X.shape[0]}), got {n_splits}."
+            f"(n_samples={rows.n_rows}), got {n_splits}."
         )
-    queries = problem.queries
-    key, unit = _contents(problem), np.arange(problem.X.shape[0])
-    if not of_rows:
-        key, unit = queries.sum(queries.group(key)), queries.codes
-    return list(_folds_by(key, unit, n_splits))
-
-
-def _folds_by(key, unit, n_splits):
-    """Yield training and test rows of folds of units, assigned in the order of their keys."""
-    by_key = np.argsort(key, kind="stable")
-    for _, test in KFold(n_splits).split(by_key):
-        tested = np.zeros(len(key), dtype=bool)
-        tested[by_key[test]] = True
-        yield np.flatnonzero(~tested[unit]), np.flatnonzero(tested[unit])
-
-
-def _contents(problem):
-    """Return a number for each row that depends on its values and not on its place."""
-    X, n_rows = problem.X, problem.X.shape[0]
-    beside = [problem.queries.ungroup(problem.y).reshape(n_rows, -1)]
-    if problem.weight is not None:
-        beside.append(problem.weight[:, None])
-    # The hash of a query is the sum over its rows; all sums are integers modulo 2**64.
-    factors = np.random.RandomState(0).randint(1, 2**63 - 1, X.shape[1] + 1000).astype(np.uint64)
-    values = np.hstack(beside)
-    out = _bits(values) @ np.resize(factors[X.shape[1] :], values.shape[1])
-    factors = factors[: X.shape[1]]
-    if issparse(X):
-        sums = np.append(np.uint64(0), (_bits(X.data) * factors[X.indices]).cumsum())
-        return out + sums[X.indptr[1:]] - sums[X.indptr[:-1]]
-    step = max(1, CACHE_CELLS // X.shape[1])
-
-    def add(start):
-        out[start : start + step] += _bits(X[start : start + step]) @ factors
-
-    each(add, range(0, n_rows, step))
-    return out
-
-
-def _bits(values):
-    """Return the bits of double-precision numbers as integers, with -0.0 as 0.0."""
-    return (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    return rows.folds(n_splits)
 
 
 def _check_split(part, n_rows) -> Split:
@@ -137,17 +94,17 @@ def _check_split(part, n_rows) -> Split:
     return Split(test, None if complement else train)
 
 
-def warn_of_cuts(splits, problem: Problem):
+def warn_of_cuts(splits, rows: Rows):
     """Warn if a split holds only a part of a query, provided that queries are named."""
-    if not problem.has_qid or _disjoint_folds(splits, problem) is not None:
+    if not rows.named or _disjoint_folds(splits, rows) is not None:
         return
-    codes, sizes = problem.queries.codes, problem.queries.sizes
+    codes, sizes = rows.codes, rows.queries.sizes
     cut = np.zeros(len(sizes), dtype=bool)
     for split in splits:
-        for rows in (split.test, _training_rows(split, problem)):
+        for numbers in (split.test, _training_rows(split, rows)):
             # A row that is drawn twice counts once.
-            found = np.bincount(codes[np.unique(rows)], minlength=len(sizes))
-            cut |= (found > 0) & (found < sizes)
+            counts = np.bincount(codes[np.unique(numbers)], minlength=len(sizes))
+            cut |= (counts > 0) & (counts < sizes)
     if cut.any():
         warn(
             f"cv cuts {cut.sum()} of {len(cut)} queries, so that scores are those of shorter "
@@ -156,18 +113,18 @@ def warn_of_cuts(splits, problem: Problem):
         )
 
 
-def _disjoint_folds(splits, problem):
+def _disjoint_folds(splits, rows: Rows):
     """Return the number of the split that tests each row, or -1 for none.
 
     Return None if folds overlap or cut a query.
     """
-    fold = np.full(problem.X.shape[0], -1)
+    fold = np.full(rows.n_rows, -1)
     for number, (test, train) in enumerate(splits):
         if train is not None or (fold[test] >= 0).any():
             return None
         fold[test] = number
-    if problem.n_items is None:
-        codes, of_query = problem.queries.codes, np.empty(problem.queries.n_queries, dtype=int)
+    if rows.n_items is None:
+        codes, of_query = rows.codes, np.empty(rows.queries.n_queries, dtype=int)
         of_query[codes] = fold
         if (of_query[codes] != fold).any():
             return None
@@ -177,39 +134,30 @@ def _disjoint_folds(splits, problem):
 # -- moments -------------------------------------------------------------------------------
 
 
-def all_moments(problem: Problem, measures, loss, relative):
+def all_moments(rows: Rows, measures, loss, relative):
     """Return the moments of X and of the targets of the measures, as a function of rows."""
-    columns = []
-    for measure in measures:
-        targets = measure.score_targets(measure.labels(problem.y), problem.queries)
-        if problem.n_items is None:
-            columns.append(problem.queries.ungroup(targets)[:, None])
-        else:
-            columns.append(targets.reshape(-1, problem.n_items))
-    return moments_of(problem, np.hstack(columns), loss, relative)
+    targets = [measure.score_targets(measure.labels(rows.y), rows.queries) for measure in measures]
+    return moments_of(rows, np.hstack([rows.columns(values) for values in targets]), loss, relative)
 
 
-def training_moments(problem: Problem, splits, measures, loss, weighed, relative=False):
+def training_moments(rows: Rows, splits, measures, plan: Plan, relative=False):
     """Return the moments of all rows, and an iterator over those of the training rows of splits.
 
-    `weighed` returns a problem with its rows weighted by query. If `relative`, penalties are in
-    units of the squares of the features.
+    The plan weighs queries. If `relative`, penalties are in units of the features.
     """
-    moments = all_moments(weighed(problem), measures, loss, relative)
-    fold = _disjoint_folds(splits, problem)
+    moments = all_moments(plan.weighed(rows), measures, plan.loss, relative)
+    fold = _disjoint_folds(splits, rows)
     if fold is None:
         # Targets and centers of a cut query are computed from its training rows.
-        trained = (_take(problem, _training_rows(split, problem)) for split in splits)
-        return moments(), (
-            all_moments(weighed(part), measures, loss, relative)() for part in trained
-        )
+        trained = (plan.weighed(rows.take(_training_rows(split, rows))) for split in splits)
+        return moments(), (all_moments(part, measures, plan.loss, relative)() for part in trained)
     by_fold = np.argsort(fold, kind="stable")
     bounds = np.searchsorted(fold[by_fold], np.arange(len(splits)))
     never, *parts = np.split(by_fold, bounds)
     outside = moments(never) if len(never) else None
-    turns = _outside(parts, lambda rows: moments(np.concatenate(rows)), outside)
-    first, own = next(turns)
-    return first.merge(own), chain([first], (part for part, _ in turns))
+    turns = _outside(parts, lambda numbers: moments(np.concatenate(numbers)), outside)
+    first, left = next(turns)
+    return first.merge(left), chain([first], (part for part, _ in turns))
 
 
 def _outside(parts, pool, outside=None) -> Iterator[tuple[Moments, Moments]]:
@@ -230,31 +178,17 @@ def _outside(parts, pool, outside=None) -> Iterator[tuple[Moments, Moments]]:
         yield from _outside(mine, pool, pooled if outside is None else outside.merge(pooled))
 
 
-def _training_rows(split, problem):
-    """Return the training rows of a split."""
+def _training_rows(split, rows: Rows):
+    """Return the numbers of the training rows of a split."""
     if split.train is not None:
         return split.train
-    return np.setdiff1d(np.arange(problem.X.shape[0]), split.test)
-
-
-def _take(problem: Problem, rows) -> Problem:
-    """Return the problem restricted to some rows."""
-    weight = None if problem.weight is None else problem.weight[rows]
-    if problem.n_items is not None:
-        y = problem.y.reshape(-1, problem.n_items)[rows].ravel()
-        queries = Queries.equal(len(rows), problem.n_items)
-    else:
-        queries = Queries.from_qid(problem.queries.codes[rows])
-        y = queries.group(problem.queries.ungroup(problem.y)[rows])
-    return problem._replace(X=problem.X[rows], y=y, queries=queries, weight=weight)
+    return np.setdiff1d(np.arange(rows.n_rows), split.test)
 
 
 # -- held-out scores -----------------------------------------------------------------------
 
 
-def held_out_scores(
-    problem: Problem, splits, training, measures, alphas, relative=False
-) -> np.ndarray:
+def held_out_scores(rows: Rows, splits, training, measures, alphas, relative=False) -> np.ndarray:
     """Return the mean of each measure on test rows, for the models that regress its targets.
 
     `training` yields the moments of each split. If `relative`, penalties are in units of the
@@ -263,9 +197,9 @@ def held_out_scores(
     """
     gained = np.zeros((len(measures), len(alphas), len(splits)))
     counted = np.zeros_like(gained)
-    y = problem.queries.ungroup(problem.y)
-    for pieces in _batches(_parts(problem, splits, training, alphas, relative)):
-        weight, values = _values(problem, y, pieces, measures)
+    y = rows.in_order(rows.y)
+    for pieces in _batches(_parts(rows, splits, training, alphas, relative)):
+        weight, values = _values(rows, y, pieces, measures)
         weight = np.where(np.isnan(values), 0.0, weight)
         values = weight * np.nan_to_num(values)
         starts = np.cumsum([0] + [len(piece.sizes) for piece in pieces[:-1]])
@@ -286,20 +220,20 @@ class _Piece(NamedTuple):
     scores: np.ndarray
 
 
-def _parts(problem, splits, training, alphas, relative) -> Iterator[_Piece]:
+def _parts(rows: Rows, splits, training, alphas, relative) -> Iterator[_Piece]:
     """Yield the test rows of all splits with their scores, in pieces of bounded size."""
-    codes = problem.queries.codes if problem.n_items is None else None
+    codes = rows.codes
     models = _models(training, alphas, relative)
     for number, (split, (coefs, levels)) in enumerate(zip(splits, models)):
         test = split.test
-        if codes is None:
+        if rows.n_items is not None:
             queries = Queries.equal(len(test), 1)
         else:
             test = test[np.argsort(codes[test], kind="stable")]
             queries = Queries.from_qid(codes[test])
-        for _, rows, those in queries.parts(PART_CELLS // len(levels)):
-            scores = product_of_rows(problem.X, coefs, test[rows]) + levels
-            yield _Piece(number, test[rows], those.sizes, scores)
+        for _, part, some in queries.parts(PART_CELLS // len(levels)):
+            scores = product_of_rows(rows.X, coefs, test[part]) + levels
+            yield _Piece(number, test[part], some.sizes, scores)
 
 
 def _models(training, alphas, relative) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -331,22 +265,22 @@ def _batches(pieces) -> Iterator[list[_Piece]]:
         yield batch
 
 
-def _values(problem, y, pieces, measures):
+def _values(rows: Rows, y, pieces, measures):
     """Return the weight of each query, and its value for each measure and penalty.
 
     Values have shape (n_measures, n_alphas, n_queries), with NaN where a measure is undefined.
     """
-    rows = np.concatenate([piece.rows for piece in pieces])
+    numbers = np.concatenate([piece.rows for piece in pieces])
     sizes = np.concatenate([piece.sizes for piece in pieces])
     scores = np.concatenate([piece.scores for piece in pieces])
-    weight = np.ones(len(rows)) if problem.weight is None else problem.weight[rows]
-    if problem.n_items is None:
-        y, queries = y[rows], Queries(np.append(0, np.cumsum(sizes)))
+    weight = np.ones(len(numbers)) if rows.weight is None else rows.weight[numbers]
+    y = y[numbers].ravel()
+    if rows.n_items is None:
+        queries = Queries(np.append(0, np.cumsum(sizes)))
         weight = queries.mean(weight)
     else:
-        y = y.reshape(-1, problem.n_items)[rows].ravel()
-        queries = Queries.equal(len(rows), problem.n_items)
-    scores = scores.reshape(len(rows), -1, len(measures), problem.n_items or 1)
+        queries = Queries.equal(len(numbers), rows.n_items)
+    scores = scores.reshape(len(numbers), -1, len(measures), rows.n_items or 1)
     # Documents on the last axis, so that the scores of a measure and alpha are contiguous.
     scores = scores.transpose(2, 1, 0, 3).reshape(len(measures), scores.shape[1], -1)
     values = np.empty((*scores.shape[:2], queries.n_queries))

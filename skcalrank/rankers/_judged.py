@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,13 +17,13 @@ from ..data import (
     Labels,
     Matrix,
     PreferenceTarget,
+    Rows,
     all_or_nothing,
     available_if,
-    check_params,
     one_of,
 )
-from ._base import DEPENDS_ON_LABELS, BaseRanker
-from ._problem import Problem
+from ._base import BaseRanker, planned
+from ._plan import JudgmentPlan, Plan
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,6 +37,11 @@ class JudgmentRanker(BaseRanker):
     __metadata_request__partial_fit: ClassVar = {"qid": True, "sample_weight": True}
 
     _judgments = _JUDGMENTS
+    _plan_type: ClassVar = JudgmentPlan
+    _y_is_relevance = False
+
+    # Whether targets are made from subsets of the judgments even without an `order`.
+    _of_subsets = False
 
     _parameter_constraints: ClassVar[dict] = {
         "structure": [one_of(*STRUCTURES), callable],
@@ -49,30 +55,8 @@ class JudgmentRanker(BaseRanker):
     structure_options: Mapping | None
 
     @abstractmethod
-    def _learn(self, problem: Problem, judged, method):
+    def _learn(self, plan: Plan, rows: Rows, judged, method):
         """Learn from judgments, by the method "fit" or "partial_fit"."""
-
-    @abstractmethod
-    def _can_add_chunks(self) -> bool:
-        """Return whether the ranker has `partial_fit`."""
-
-    @abstractmethod
-    def _can_go_on(self) -> bool:
-        """Return whether the fitted state can be updated with another chunk."""
-
-    def _check_params(self):
-        """Raise for parameters that are out of range or do not fit together."""
-        check_params(self)
-
-    def _check_scale(self):
-        """Raise if the scale of the targets would depend on the subset of the judgments."""
-        measure = self._measure()
-        if not measure.is_scaled:
-            raise ValueError(
-                f"measure must have a fixed scale, got {measure.name!r} without max_grade, whose "
-                "scale would differ between subsets of the judgments: set max_grade, as in "
-                "ERR(max_grade=1) or ERRRanker(max_grade=1)."
-            )
 
     @all_or_nothing
     def fit(
@@ -103,9 +87,9 @@ class JudgmentRanker(BaseRanker):
         ValueError
             If there is no judgment, or the input is not a ranking problem.
         """
-        return self._take(X, y, qid, sample_weight, "fit")
+        return self._fit_by("fit", X, y, qid, sample_weight)
 
-    @available_if(lambda self: self._can_add_chunks())
+    @available_if(planned("in_chunks"))
     @all_or_nothing
     def partial_fit(
         self,
@@ -138,23 +122,19 @@ class JudgmentRanker(BaseRanker):
             settings were changed in between, or with `GramRidge` if a query was in an earlier
             chunk.
         """
-        return self._take(X, y, qid, sample_weight, "partial_fit")
+        return self._fit_by("partial_fit", X, y, qid, sample_weight)
 
-    def _take(self, X, y, qid, sample_weight, method):
-        self._check_params()
+    def _fit_by(self, method, X, y, qid, sample_weight):
+        plan = self._check_params()
+        if self._of_subsets or self.order is not None:
+            _check_scale(plan.measure)
         goes_on = method == "partial_fit" and self._can_go_on()
-        problem = self._check_problem(X, y, qid, sample_weight, reset=not goes_on)
-        record = self._record(problem)
+        plan, rows = self._check_problem(plan, X, y, qid, sample_weight, reset=not goes_on)
+        record = self._record(plan, rows)
         record = self.record_.add(record) if goes_on else record
-        self._learn(problem, _judgments_of(problem, y), method)
+        self._learn(plan, rows, _judgments_of(rows, y), method)
         self.record_ = record
         return self
-
-    def _loss_in_force(self):
-        return self.structure, self.order, self.structure_options
-
-    def _why_weights_do_not_repeat(self):
-        return DEPENDS_ON_LABELS
 
     def _structure(self):
         """Return the function that aggregates judgments, and its options."""
@@ -162,13 +142,13 @@ class JudgmentRanker(BaseRanker):
         function = STRUCTURES[self.structure] if known else self.structure
         return function, self.structure_options or {}
 
-    def _targets_of_scores(self, ranker: BaseRanker, problem: Problem):
+    def _targets_of_scores(self, ranker: BaseRanker, rows: Rows):
         """Return the function from grouped scores of the structure to the targets of `ranker`."""
-        unscaled = problem._replace(measure=ranker._measure())
+        plan = ranker._plan()
 
         def targets(scores, queries):
             labels = _above_lowest(scores, queries)
-            return ranker._targets(unscaled._replace(y=labels, queries=queries))
+            return ranker._targets(plan, replace(rows, y=labels, queries=queries))
 
         return targets
 
@@ -185,16 +165,26 @@ class JudgmentRanker(BaseRanker):
         return self.record_.measure, labels
 
 
-def count_judgments(problem: Problem, judged, alone=True):
+def _check_scale(measure):
+    """Raise if the scale of the targets would depend on the subset of the judgments."""
+    if not measure.is_scaled:
+        raise ValueError(
+            f"measure must have a fixed scale, got {measure.name!r} without max_grade, whose "
+            "scale would differ between subsets of the judgments: set max_grade, as in "
+            "ERR(max_grade=1) or ERRRanker(max_grade=1)."
+        )
+
+
+def count_judgments(rows: Rows, judged, alone=True):
     """Return the number of judgments of each query.
 
-    Raise if there are none, unless `alone` is True and y is relevances. If `alone` is False, other
-    chunks may hold judgments.
+    Raise ValueError if there are none, except for relevances that are `alone`, not one chunk of
+    several.
     """
     counts = judged.n_judgments
     if counts.any():
         return counts
-    if isinstance(problem.y, _JUDGMENTS) or not alone:
+    if isinstance(rows.y, _JUDGMENTS) or not alone:
         raise ValueError(
             "y must hold at least one judgment (relevances that are equal within a query make "
             "none), got none: there is nothing to learn from."
@@ -203,14 +193,12 @@ def count_judgments(problem: Problem, judged, alone=True):
     return np.ones_like(counts)
 
 
-def _judgments_of(problem: Problem, y):
+def _judgments_of(rows: Rows, y):
     """Return the judgments; relevances count as one judgment of each query."""
     if isinstance(y, _JUDGMENTS):
         return y
-    queries = problem.queries
-    if problem.n_items is not None:
-        return PreferenceTarget.from_relevance(problem.y.reshape(-1, problem.n_items))
-    return PreferenceTarget.from_relevance(queries.ungroup(problem.y), queries.codes)
+    qid = rows.codes if rows.n_items is None else None
+    return PreferenceTarget.from_relevance(rows.in_order(rows.y), qid)
 
 
 def _above_lowest(scores, queries):

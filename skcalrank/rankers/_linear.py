@@ -17,13 +17,14 @@ from ..data import (
     Floats,
     Labels,
     Matrix,
+    Rows,
     all_or_nothing,
-    check_params,
     one_of,
 )
-from ._base import COUNTS_DOCUMENTS, BaseRanker
+from ._base import BaseRanker
 from ._penalty import ALPHA, AUTO, penalty, seen_in
-from ._problem import Problem, units_of
+from ._plan import Plan
+from ._regression import units_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -116,11 +117,8 @@ class LinearScorer(BaseRanker):
         tags.input_tags.sparse = True
         return tags
 
-    def _why_weights_do_not_repeat(self):
-        return f"the loss sums over pairs: {COUNTS_DOCUMENTS}"
-
     @abstractmethod
-    def _solve(self, problem: Problem, start) -> ScorerFit:
+    def _solve(self, plan: Plan, rows: Rows, start) -> ScorerFit:
         """Minimize the objective, from ``start`` = (coef, intercept) unless it is None."""
 
     @all_or_nothing
@@ -158,48 +156,42 @@ class LinearScorer(BaseRanker):
         ConvergenceWarning
             If the solver stops before `tol` is reached.
         """
-        self._check_params()
-        problem = self._weighed(self._check_problem(X, y, qid, sample_weight))
-        return self._keep(problem, self._solve(problem, self._start(problem)))
+        plan, rows = self._check_problem(self._check_params(), X, y, qid, sample_weight)
+        rows = plan.weighed(rows)
+        return self._keep(plan, rows, self._solve(plan, rows, self._start(rows)))
 
-    def _check_params(self):
-        check_params(self)
-
-    def _penalty(self):
-        return self.alpha
-
-    def _alpha(self, problem):
+    def _alpha(self, rows):
         """Return the penalty as a number."""
-        return penalty(self.alpha, seen_in(problem), problem.n_items)
+        return penalty(self.alpha, seen_in(rows), rows.n_items)
 
     @property
     def alpha_(self) -> float:
         """Ridge penalty that was used."""
-        found: Any = self.record_.penalty
-        return float(found)
+        alpha: Any = self.record_.penalty
+        return float(alpha)
 
-    def _keep(self, problem, found: ScorerFit):
+    def _keep(self, plan, rows, fit: ScorerFit):
         """Assign the result of a solver to the fitted attributes."""
-        self.coef_, self.intercept_, self.n_iter_, self.penalty_scale_ = found
-        self.record_ = self._record(problem)
+        self.coef_, self.intercept_, self.n_iter_, self.penalty_scale_ = fit
+        self.record_ = self._record(plan, rows)
         return self
 
-    def _start(self, problem):
+    def _start(self, rows):
         """Return the coefficients and intercept to start from, or None."""
-        shape = (problem.X.shape[1],)
-        if problem.n_items is not None:
-            shape = (problem.n_items, *shape)
-        if self.warm_start and getattr(self, "coef_", np.zeros(0)).shape == shape:
+        shape = (rows.X.shape[1],)
+        if rows.n_items is not None:
+            shape = (rows.n_items, *shape)
+        if self.warm_start and np.shape(vars(self).get("coef_", ())) == shape:
             return self.coef_, self.intercept_
         return None
 
-    def _descend(self, objective, problem: Problem, start, *, sees_shift, curved=None) -> ScorerFit:
+    def _descend(self, objective, rows: Rows, start, *, sees_shift, curved=None) -> ScorerFit:
         """Minimize, by L-BFGS, a function from grouped scores to value and gradient.
 
         `sees_shift` is whether adding a number to all scores of a query changes the function.
         `curved` is another such function, whose curvature is the unit of the penalty.
         """
-        queries = problem.queries
+        queries = rows.queries
 
         def in_row_order(function):
             def value_and_gradient(scores):
@@ -208,18 +200,18 @@ class LinearScorer(BaseRanker):
 
             return value_and_gradient
 
-        within = problem.n_items is None and not sees_shift
+        within = rows.n_items is None and not sees_shift
         units = None
         if self.alpha == AUTO:
-            units = units_of(problem, "squared" if sees_shift else "pairwise_squared")
+            units = units_of(rows, "squared" if sees_shift else "pairwise_squared")
         return fit_scorer(
             in_row_order(objective),
-            problem.X,
-            alpha=self._alpha(problem),
+            rows.X,
+            alpha=self._alpha(rows),
             units=units,
             curved=None if curved is None else in_row_order(curved),
             queries=queries if within else None,
-            n_outputs=problem.n_items,
+            n_outputs=rows.n_items,
             fit_intercept=bool(self.fit_intercept) and not within,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -227,7 +219,7 @@ class LinearScorer(BaseRanker):
             verbose=self.verbose,
         )
 
-    def _descend_along(self, losses, objective, problem: Problem, start) -> ScorerFit:
+    def _descend_along(self, losses, objective, rows: Rows, start) -> ScorerFit:
         """Minimize losses of preferences one after the other, each from the last minimizer."""
         n_iter = 0
         # The first loss sets the units of the penalty, because its corners are the widest: the
@@ -235,24 +227,14 @@ class LinearScorer(BaseRanker):
         options = {"sees_shift": False, "curved": partial(objective, loss=losses[0])}
         # A warm start is near the minimizer, so only the last loss is needed.
         for loss in losses if start is None else losses[-1:]:
-            found = self._descend(partial(objective, loss=loss), problem, start, **options)
-            start, n_iter = found[:2], n_iter + found.n_iter
-        return found._replace(n_iter=n_iter)
+            fit = self._descend(partial(objective, loss=loss), rows, start, **options)
+            start, n_iter = fit[:2], n_iter + fit.n_iter
+        return fit._replace(n_iter=n_iter)
 
-    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
-        X, _ = self._check_rows(X, qid)
-        return linear_scores(X, self.coef_, self.intercept_)
+    def _scores(self, rows):
+        return linear_scores(rows.X, self.coef_, self.intercept_)
 
 
 def linear_scores(X, coef, intercept):
     """Return the scores of rows, for one output or for several."""
     return product_of_rows(X, coef.T) + intercept
-
-
-def document_weights(problem: Problem):
-    """Return the weights of the documents in grouped order, or None without weights."""
-    if problem.weight is None:
-        return None
-    if problem.n_items is not None:
-        return np.repeat(problem.weight, problem.n_items)
-    return problem.queries.group(problem.weight)

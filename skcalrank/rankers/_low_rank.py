@@ -18,6 +18,7 @@ from ..data import (
     ArrayLike,
     Floats,
     Matrix,
+    Reads,
     all_or_nothing,
     check_params,
     check_regressor,
@@ -26,7 +27,6 @@ from ..data import (
     checked_features,
     refuse_lazy,
     refuse_masked,
-    x_checks,
 )
 
 
@@ -127,10 +127,10 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If the loss matrix does not have one row per class, or holds NaN.
         """
-        self._check_params()
+        check_params(self)
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
         refuse_masked(y=y)
-        X, y = checked_features(self, X, y, **self._x_checks())
+        X, y = checked_features(self, X, y, **self._reads().checks())
         check_classification_targets(y)
         weight = check_sample_weight(sample_weight, X.shape[0])
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -144,14 +144,9 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         self.estimator_ = self._regress(X, self.alpha_[codes], weight) if self.rank_ else None
         return self
 
-    def _check_params(self):
-        """Raise for parameters that are out of range or do not fit together."""
-        check_regressor(self, self.estimator)
-        check_params(self)
-
-    def _x_checks(self):
+    def _reads(self):
         # Regressors without a closed form get data frames unchanged.
-        return x_checks(self) | {"as_it_is": not is_closed_form(self.estimator)}
+        return Reads.of(self, tables=not is_closed_form(self.estimator))
 
     def _loss(self):
         n = len(self.classes_)
@@ -187,7 +182,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, "", X=X)
-        X = checked_features(self, X, reset=False, **self._x_checks())
+        X = checked_features(self, X, reset=False, **self._reads().checks())
         if self.estimator_ is None:
             return np.full((X.shape[0], self._n_predictions), self._offset)
         u = self.estimator_.predict(X).reshape(X.shape[0], self.rank_)

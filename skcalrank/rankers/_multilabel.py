@@ -18,7 +18,6 @@ from ..data import (
     Matrix,
     MultiLabelTarget,
     all_or_nothing,
-    check_params,
     checked_array,
 )
 from ..linear_model import add_moments
@@ -27,7 +26,7 @@ from ..metrics import measure_score
 from ._base import BaseRanker
 from ._front import Front, efficient_rows, mixes_of
 from ._penalty import ALPHA, AUTO, gram_ridge, penalty, seen_in
-from ._problem import moments_of
+from ._regression import moments_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -98,6 +97,8 @@ class MultiLabelRanker(BaseRanker):
     """
 
     _judgments = (MultiLabelTarget,)
+    _y_is_relevance = False
+    _plan_settings: ClassVar = {"loss": "pairwise_squared", "sums_over": "pairs"}
 
     _parameter_constraints: ClassVar[dict] = {
         "measure": OWN_ERROR,
@@ -121,12 +122,6 @@ class MultiLabelRanker(BaseRanker):
         tags.input_tags.sparse = True
         return tags
 
-    def _measure(self):
-        given = self.measure
-        if isinstance(given, Mapping):
-            given = next(iter(given.values()), "ndcg@10")
-        return get_measure(given)
-
     def _measures(self, names) -> list[Measure]:
         """Return the measure of each label."""
         given = self.measure
@@ -139,17 +134,8 @@ class MultiLabelRanker(BaseRanker):
             )
         return [get_measure(given.get(name, "ndcg@10")) for name in names]
 
-    def _penalty(self):
-        return self.alpha
-
-    def _loss_in_force(self):
-        return "pairwise_squared"
-
-    def _summed_over(self):
-        return "pairs"
-
     def _check_judgments(self, X, y, reset):
-        if y.names != getattr(self, "label_names_", y.names) and not reset:
+        if y.names != vars(self).get("label_names_", y.names) and not reset:
             raise ValueError(f"y must have the labels of fit, {', '.join(self.label_names_)}.")
         return super()._check_judgments(X, y, reset)
 
@@ -185,24 +171,24 @@ class MultiLabelRanker(BaseRanker):
         ValueError
             If labels do not fit their measure, or weights are not a mix of the labels.
         """
-        check_params(self)
+        plan = self._check_params()
         y = _checked_target(self, y)
-        problem = self._check_problem(X, y, qid, sample_weight)
+        plan, rows = self._check_problem(plan, X, y, qid, sample_weight)
         targets = np.column_stack(
             [
-                _targets(name, measure, y.label(name), problem.queries)
+                _targets(name, measure, y.label(name), rows.queries)
                 for name, measure in zip(y.names, self._measures(y.names))
             ]
         )
-        self.spreads_ = np.array([problem.queries.spread(column) for column in targets.T])
-        alpha = penalty(self.alpha, seen_in(problem), None)
+        self.spreads_ = np.array([rows.queries.spread(column) for column in targets.T])
+        alpha = penalty(self.alpha, seen_in(rows), None)
         ridge = gram_ridge(alpha, self.alpha == AUTO, fit_intercept=False)
         relative = self.alpha == AUTO
-        moments = moments_of(problem, targets / self.spreads_, "pairwise_squared", relative)()
+        moments = moments_of(rows, targets / self.spreads_, "pairwise_squared", relative)()
         self.coefs_ = add_moments(ridge, moments, False).coef_
         self.label_names_, self.alpha_ = list(y.names), alpha
         self.weights_ = self._shares(self.weights)
-        self.record_ = self._record(problem)
+        self.record_ = self._record(plan, rows)
         return self
 
     def _shares(self, weights) -> Floats:
@@ -255,9 +241,8 @@ class MultiLabelRanker(BaseRanker):
         check_is_fitted(self)
         return 0.0
 
-    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
-        X, _ = self._check_rows(X, qid)
-        return product_of_rows(X, self.coef_)  # type: ignore[no-any-return]
+    def _scores(self, rows):
+        return product_of_rows(rows.X, self.coef_)
 
     def score(
         self,
@@ -332,8 +317,8 @@ class MultiLabelRanker(BaseRanker):
         if measures is None:
             measures = dict(zip(names, zip(names, self._measures(names))))
         weights = np.array([self._shares(each) for each in mixes_of(mixes, len(names))])
-        X, _ = self._check_rows(X, y.qid)
-        scores = product_of_rows(X, (weights @ self.coefs_).T)
+        rows = self._check_rows(X, y.qid, "score")
+        scores = product_of_rows(rows.X, (weights @ self.coefs_).T)
         values = np.empty((len(weights), len(measures)))
         for place, (label, measure) in enumerate(measures.values()):
             labels = y.label(label)

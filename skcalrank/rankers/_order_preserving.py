@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Real
 from typing import ClassVar
 
@@ -15,11 +16,11 @@ from sklearn.linear_model import LogisticRegression
 from .._solvers import ScorerFit, fit_regressor, penalty_scale
 from ..data import NON_NEGATIVE, OWN_ERROR, POSITIVE, Interval
 from ..losses import Loss, get_loss
-from ..measures import Measure, get_measure
-from ._base import DEPENDS_ON_LABELS
-from ._linear import LinearScorer, document_weights
+from ..measures import Measure
+from ._linear import LinearScorer
 from ._penalty import AUTO, gram_ridge
-from ._problem import fit_ridge, units_of
+from ._plan import LossPlan
+from ._regression import fit_ridge, units_of
 
 # Largest number of features for Newton's method.
 _NEWTON_FEATURES = 500
@@ -129,6 +130,7 @@ class OrderPreservingRanker(LinearScorer):
     Logistic(eta=1.0)
     """
 
+    _plan_type: ClassVar = LossPlan
     _takes_targets = True
     _parameter_constraints: ClassVar = {
         **LinearScorer._parameter_constraints,
@@ -162,111 +164,91 @@ class OrderPreservingRanker(LinearScorer):
         self.threshold = threshold
         self.smoothing = smoothing
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        try:
-            measure = get_measure(self.measure)
-        except (ValueError, TypeError):  # parameters are validated in fit
-            return tags
-        tags.target_tags.positive_only = measure.positive_only or measure.needs_binary_labels
-        return tags
-
-    def _why_weights_do_not_repeat(self):
-        if not get_loss(self.loss).separable or self.query_weight in ("pairs", "equal"):
-            return super()._why_weights_do_not_repeat()
-        return None if self._measure().separable else DEPENDS_ON_LABELS
-
-    def _summed_over(self):
-        return get_loss(self.loss).summed_over
-
-    def _measure(self):
-        return get_measure(self.measure)
-
     def _loss(self):
         return get_loss(self.loss, eta=self.eta, threshold=self.threshold, smoothing=self.smoothing)
 
-    def _targets(self, problem):
-        targets = super()._targets(problem)
-        of_pairs = problem.measure.shape == "pairs"
-        return self._loss().standardize(targets, problem.queries) if of_pairs else targets
+    def _targets(self, plan, rows):
+        targets = super()._targets(plan, rows)
+        of_pairs = plan.measure.shape == "pairs"
+        return self._loss().standardize(targets, rows.queries) if of_pairs else targets
 
-    def _fit_to_targets(self, problem, targets, method="fit"):
+    def _fit_to_targets(self, plan, rows, targets, method="fit"):
         """Minimize the loss for targets in grouped order, of its own or another measure."""
-        problem = self._weighed(problem)
-        return self._keep(problem, self._solve(problem, self._start(problem), targets))
+        rows = plan.weighed(rows)
+        return self._keep(plan, rows, self._solve(plan, rows, self._start(rows), targets))
 
-    def _solve(self, problem, start, targets=None):
-        targets = self._targets(problem) if targets is None else targets
-        queries, weight = problem.queries, document_weights(problem)
+    def _solve(self, plan, rows, start, targets=None):
+        targets = self._targets(plan, rows) if targets is None else targets
+        queries, weight = rows.queries, rows.document_weights()
         loss = self._loss().scaled_to(
             targets if weight is None else targets * (weight > 0), queries
         )
         self.loss_ = loss
         if loss.family == "squared":
-            return self._solve_squares(problem, targets)
-        if loss.family == "logistic" and problem.X.shape[1] <= _NEWTON_FEATURES:
-            fit = self._solve_logistic(problem, targets, start)
+            return self._solve_squares(rows, targets)
+        if loss.family == "logistic" and rows.X.shape[1] <= _NEWTON_FEATURES:
+            fit = self._solve_logistic(rows, targets, start)
             if fit is not None:
                 return fit
         return self._descend(
             lambda s: loss.value_and_gradient(targets, s, queries, weight),
-            problem,
+            rows,
             start,
             sees_shift=loss.needs_intercept,
         )
 
-    def _solve_squares(self, problem, targets):
+    def _solve_squares(self, rows, targets):
         pairwise, relative = not self.loss_.separable, self.alpha == AUTO
         # The sum over pairs of r items is r times the sum of centered squares.
-        unit = (problem.n_items or 1) if pairwise else 1
-        alpha = self._alpha(problem) / (1 if relative else unit)
+        unit = (rows.n_items or 1) if pairwise else 1
+        alpha = self._alpha(rows) / (1 if relative else unit)
         ridge = gram_ridge(alpha, relative, fit_intercept=self.fit_intercept)
         loss = "pairwise_squared" if pairwise else "squared"
-        ridge = fit_ridge(ridge, problem, targets, loss=loss)
+        ridge = fit_ridge(ridge, rows, targets, loss=loss)
         scale = ridge.penalty_scale_ * (unit if relative else 1)
         return ScorerFit(ridge.coef_, ridge.intercept_, 1, scale)
 
-    def _solve_logistic(self, problem, targets, start):
+    def _solve_logistic(self, rows, targets, start):
         """Fit by Newton's method; return None if the Hessian is nearly singular."""
         with warnings.catch_warnings():
             # After this warning scikit-learn uses a solver that depends on the scale of X.
             warnings.simplefilter("error", LinAlgWarning)
             try:
-                return self._classify_items(problem, targets, start)
+                return self._classify_items(rows, targets, start)
             except LinAlgWarning:
                 return None
 
-    def _classify_items(self, problem, targets, start):
+    def _classify_items(self, rows, targets, start):
         """Fit logistic regressions in units of the penalty."""
-        alpha, scale = self._alpha(problem), np.ones(problem.X.shape[1])
+        alpha, scale = self._alpha(rows), np.ones(rows.X.shape[1])
         if self.alpha == AUTO:
-            scale = self._scale_of_items(problem, targets)
+            scale = self._scale_of_items(rows, targets)
         unit = np.sqrt(scale)
-        X = problem.X @ diags(1.0 / unit) if issparse(problem.X) else problem.X / unit
+        X = rows.X @ diags(1.0 / unit) if issparse(rows.X) else rows.X / unit
         if start is not None:
             start = (start[0] * unit, start[1])
-        problem = problem._replace(X=X)
-        fit = self._classify_each(problem, targets, start, alpha)
+        rows = replace(rows, X=X)
+        fit = self._classify_each(rows, targets, start, alpha)
         return fit._replace(coef=fit.coef / unit, penalty_scale=scale)
 
-    def _scale_of_items(self, problem, targets):
+    def _scale_of_items(self, rows, targets):
         """Return the units of the penalties, as :meth:`_descend` computes them."""
-        X, queries, weight = problem.X, problem.queries, document_weights(problem)
+        X, queries, weight = rows.X, rows.queries, rows.document_weights()
 
         def objective(scores):
             grouped = queries.group(scores)
             value, slope = self.loss_.value_and_gradient(targets, grouped, queries, weight)
             return value, queries.ungroup(slope)
 
-        units, shape = units_of(problem, "squared"), (X.shape[1], problem.n_items or 1)
+        units, shape = units_of(rows, "squared"), (X.shape[1], rows.n_items or 1)
         return penalty_scale(objective, units, lambda w: X @ w, lambda slope: X.T @ slope, shape)
 
-    def _classify_each(self, problem, targets, start, alpha):
+    def _classify_each(self, rows, targets, start, alpha):
         """Fit one logistic regression, or one per item in the label-ranking form."""
-        X, n_items = problem.X, problem.n_items
-        weight = np.ones(X.shape[0]) if problem.weight is None else problem.weight
+        X, n_items = rows.X, rows.n_items
+        weight = np.ones(X.shape[0]) if rows.weight is None else rows.weight
         if n_items is None:
-            return self._classify(X, problem.queries.ungroup(targets), weight, start, alpha)
+            return self._classify(X, rows.queries.ungroup(targets), weight, start, alpha)
         starts = [None] * n_items if start is None else list(zip(*start))
         fits = [
             self._classify(X, column, weight, begin, alpha)
@@ -278,14 +260,14 @@ class OrderPreservingRanker(LinearScorer):
     def _classify(self, X, targets, weight, start, alpha):
         """Fit a logistic regression with every document once in each class."""
         shares = (weight * (self.loss_.eta - targets), weight * targets)
-        rows, ones = [np.flatnonzero(share > 0) for share in shares], np.ones(X.shape[1])
-        if not all(map(len, rows)) and self.fit_intercept:
+        classes, ones = [np.flatnonzero(share > 0) for share in shares], np.ones(X.shape[1])
+        if not all(map(len, classes)) and self.fit_intercept:
             # One class only: the intercept diverges, and the coefficients are zero.
-            far = -np.log(self.tol) if len(rows[1]) else np.log(self.tol)
+            far = -np.log(self.tol) if len(classes[1]) else np.log(self.tol)
             return ScorerFit(np.zeros(X.shape[1]), float(far), 1, ones)
-        if not all(map(len, rows)):
+        if not all(map(len, classes)):
             # scikit-learn requires both classes: give one of them zero weight.
-            rows = [np.arange(X.shape[0])] * 2
+            classes = [np.arange(X.shape[0])] * 2
         classifier = LogisticRegression(
             C=np.inf if alpha == 0 else 1.0 / (2.0 * alpha),
             fit_intercept=self.fit_intercept,
@@ -300,12 +282,12 @@ class OrderPreservingRanker(LinearScorer):
             classifier.intercept_ = np.reshape(start[1], 1).astype(float)
             classifier.classes_ = np.array([0, 1])
         # The tolerance of the solver requires double precision.
-        twice = [X[part].astype(float, copy=False) for part in rows]
+        twice = [X[numbers].astype(float, copy=False) for numbers in classes]
         fit_regressor(
             classifier,
             sparse_vstack(twice) if issparse(X) else np.concatenate(twice),
-            np.repeat([0, 1], [len(part) for part in rows]),
-            np.concatenate([share[part] for share, part in zip(shares, rows)]),
+            np.repeat([0, 1], [len(numbers) for numbers in classes]),
+            np.concatenate([share[numbers] for share, numbers in zip(shares, classes)]),
         )
         return ScorerFit(
             classifier.coef_[0].astype(float),

@@ -29,12 +29,13 @@ from ..data import (
     each,
     first_equal_rows,
     one_of,
+    refuse_lazy,
     refuse_unread,
     warn,
 )
 from ..preds import Pred, PredResult, get_pred, solve_with_ties
 from ._penalty import AUTO, gram_ridge, penalty, seen_in
-from ._problem import fit_ridge
+from ._regression import fit_ridge
 from ._score import ScoreRanker
 from ._stacks import distinct_rows, rows_of, solve_task, stacks
 
@@ -146,7 +147,7 @@ class PairRanker(ScoreRanker):
         self.verbose = verbose
 
     @abstractmethod
-    def _pair_values(self, problem):
+    def _pair_values(self, plan, rows):
         """Return the function from pairs of documents to targets, in grouped order."""
 
     @abstractmethod
@@ -161,16 +162,14 @@ class PairRanker(ScoreRanker):
     def _takes_targets(self):
         return self.surrogate == "score"
 
-    def _summed_over(self):
-        return super()._summed_over() if self.surrogate == "score" else "pairs"
+    def _plan(self):
+        plan = super()._plan()
+        bilinear = plan.surrogate == "pairwise" and self._is_bilinear()
+        return replace(plan, alpha=_OF_BILINEAR) if plan.alpha == AUTO and bilinear else plan
 
-    def _why_weights_do_not_repeat(self):
-        if self.surrogate == "score":
-            return super()._why_weights_do_not_repeat()
-        return (
-            "the weight of a pair is the product of the weights of its documents over the mean of "
-            "the query, which repeating a document changes"
-        )
+    @property
+    def _scores_by_query(self):
+        return self.record_.plan.surrogate == "pairwise"
 
     def _pred(self):
         """Return the prediction map as an object."""
@@ -202,18 +201,18 @@ class PairRanker(ScoreRanker):
         -------
         self
         """
-        self._check_params()
         self.__dict__.pop("n_iter_", None)
         if self.surrogate == "score":
             return super().fit(X, y, qid, sample_weight)
-        problem = self._weighed(self._check_problem(X, y, qid, sample_weight))
-        fit = self._fit_items if problem.n_items else self._fit_documents
-        self.estimator_ = fit(problem, self._pair_values(problem))
-        self.record_ = replace(self._record(problem), surrogate="pairwise")
+        plan, rows = self._check_problem(self._check_params(), X, y, qid, sample_weight)
+        rows = plan.weighed(rows)
+        fit = self._fit_items if rows.n_items else self._fit_documents
+        self.estimator_ = fit(plan, rows, self._pair_values(plan, rows))
+        self.record_ = self._record(plan, rows)
         return self
 
     def _check_params(self):
-        super()._check_params()
+        plan = super()._check_params()
         if self.pred is not None:
             self._pred()
         if self.surrogate == "score":
@@ -227,47 +226,40 @@ class PairRanker(ScoreRanker):
         else:
             mine = "surrogate='pairwise': set surrogate='score'"
             refuse_unread(self, self._of_documents, mine)
+        return plan
 
-    def _takes_tables(self):
-        # Features of pairs are computed from numbers.
-        return self.surrogate == "score" and super()._takes_tables()
-
-    def _can_add_chunks(self):
-        return self.surrogate == "score" and super()._can_add_chunks()
-
-    def _fit_items(self, problem, values):
+    def _fit_items(self, plan, rows, values):
         """Fit the label-ranking form, a regression with one output per pair of items."""
-        r = problem.n_items
+        r = rows.n_items
         i, j = self._item_pairs(r)
-        start = np.arange(problem.queries.n_queries)[:, None] * r
+        start = np.arange(rows.n_rows)[:, None] * r
         targets = values((start + i).ravel(), (start + j).ravel()).reshape(-1, len(i))
         # Rounding may separate predictions of equal targets, so the first one is used for all.
         self._first_alike = first_equal_rows(targets.T)
-        if self.estimator is not None:
-            return fit_outputs(clone(self.estimator), problem.X, targets, problem.weight)
-        of_pairs = problem._replace(n_items=len(i))
-        return fit_ridge(self._ridge(problem), of_pairs, targets.ravel(), loss="squared")
+        if plan.regressor is not None:
+            return fit_outputs(clone(plan.regressor), rows.X, targets, rows.weight)
+        of_pairs = replace(rows, n_items=len(i))
+        return fit_ridge(self._ridge(rows), of_pairs, targets.ravel(), loss="squared")
 
-    def _ridge(self, problem):
-        alpha = penalty(self.alpha, seen_in(problem), problem.n_items)
+    def _ridge(self, rows):
+        alpha = penalty(self.alpha, seen_in(rows), rows.n_items)
         return gram_ridge(alpha, self.alpha == AUTO)
 
-    def _fit_documents(self, problem, values):
+    def _fit_documents(self, plan, rows, values):
         """Fit a model of pairs of documents."""
-        queries = problem.queries
-        weight = None if problem.weight is None else queries.group(problem.weight)
-        regressor = None if self.estimator is None else clone(self.estimator)
+        queries = rows.queries
+        regressor = None if plan.regressor is None else clone(plan.regressor)
         if regressor is None and not self._is_bilinear():
-            regressor = self._ridge(problem)
+            regressor = self._ridge(rows)
         model = fit_pairs(
-            queries.group(as_dense(problem.X)),
+            queries.group(as_dense(rows.X)),
             queries,
             values,
             self.pair_features,
             regressor,
             alpha=_OF_BILINEAR if self.alpha == AUTO else self.alpha,
             diagonal=self._diagonal,
-            weight=weight,
+            weight=rows.document_weights(),
             verbose=self.verbose,
         )
         if hasattr(model, "n_iter_"):
@@ -277,11 +269,6 @@ class PairRanker(ScoreRanker):
     def _is_bilinear(self):
         # Compare strings only: a callable may define equality in any way.
         return isinstance(self.pair_features, str) and self.pair_features == "bilinear"
-
-    def _penalty(self):
-        found = super()._penalty()
-        bilinear = self.surrogate == "pairwise" and self._is_bilinear()
-        return _OF_BILINEAR if found == AUTO and bilinear else found
 
     @property
     def penalty_scale_(self) -> Floats:
@@ -307,16 +294,12 @@ class PairRanker(ScoreRanker):
             For ``surrogate="pairwise"`` a list of ndarray of shape (r_q, r_q), one per query in
             order of first appearance, or in the label-ranking form an ndarray of shape (n, r, r).
         """
-        if self._fitted_surrogate() == "score":
+        check_is_fitted(self)
+        if not self._scores_by_query:
             return super().decision_function(X, qid)
-        X, queries = self._check_pairs(X, qid, "decision_function")
-        matrices, _ = self._matrices(X, queries)
+        rows = self._check_rows(X, qid, "decision_function")
+        matrices, _ = self._matrices(rows.X, rows.queries)
         return list(matrices) if self.n_items_ is None else matrices
-
-    def _check_pairs(self, X, qid, method):
-        X, queries = self._check_rows(X, qid)
-        self._require_qid(qid, method)
-        return X, queries
 
     def _matrices(self, X, queries):
         """Return the matrices of the queries, and a number for each document.
@@ -351,14 +334,18 @@ class PairRanker(ScoreRanker):
         MissingQidError
             If the ranker is pairwise, was fitted with a qid and gets none.
         """
-        if self._fitted_surrogate() == "score":
-            return super().predict(X, qid)
         check_is_fitted(self)
-        self._require_qid(qid, "predict")
-        queries, found = self._solve(X, qid, "predict")
+        if self._scores_by_query:
+            refuse_lazy(type(self).__name__, X=X, qid=qid)
+        return super().predict(X, qid)
+
+    def _scores(self, rows):
+        if not self._scores_by_query:
+            return super()._scores(rows)
+        queries, solved = self._run_map(rows)
         scores = np.empty(queries.n_rows)
-        for numbers, _, found_scores in found:
-            scores[rows_of(queries, numbers)] = found_scores
+        for numbers, _, of_queries in solved:
+            scores[rows_of(queries, numbers)] = of_queries
         if self.n_items_ is not None:
             return scores.reshape(-1, self.n_items_)
         return queries.ungroup(scores)
@@ -377,32 +364,33 @@ class PairRanker(ScoreRanker):
             One per query in order of first appearance, or one per row in the label-ranking form:
             positions, value, bound, whether they are proven best, and the method used.
         """
-        if self._fitted_surrogate() == "score":
+        rows = self._check_rows(X, qid, "solve")
+        if not self._scores_by_query:
             raise ValueError(
                 "surrogate must be 'pairwise' for solve, which runs the map of pairs, got 'score'."
             )
-        queries, found = self._solve(X, qid, "solve")
+        queries, solved = self._run_map(rows)
         results: list[Any] = [None] * queries.n_queries
-        for numbers, result, _ in found:
+        for numbers, result, _ in solved:
             for number, one in zip(numbers.tolist(), result.each()):
                 results[number] = one
         return results
 
-    def _solve(self, X, qid, method):
+    def _run_map(self, rows):
         """Return the queries, and results of the map for stacks of queries of equal size.
 
         Each result is a tuple of the numbers of the queries, the result of the map, and the scores.
         """
-        X, queries = self._check_pairs(X, qid, method)
-        matrices, number = self._matrices(X, queries)
+        matrices, number = self._matrices(rows.X, rows.queries)
+        queries = rows.queries
         if self.n_items_ is not None:
-            queries = Queries.equal(X.shape[0], self.n_items_)
+            queries = Queries.equal(rows.n_rows, self.n_items_)
         # A random order of equal documents; the order of the rows must not matter.
         turn = number + check_random_state(self.random_state).random_sample(len(number))
-        found = []
-        self._run(matrices, turn, queries, self._noting(found, queries.n_queries))
-        self._warn_of_gaps(found)
-        return queries, found
+        solved: list[Any] = []
+        self._run(matrices, turn, queries, self._noting(solved, queries.n_queries))
+        self._warn_of_gaps(solved)
+        return queries, solved
 
     def _run(self, matrices, turn, queries, note):
         """Run the map on stacks of queries of equal size, in processes if that pays."""
@@ -425,13 +413,13 @@ class PairRanker(ScoreRanker):
         most = 1 if "time_limit" in pred.options else len(turn)
         each(lambda task: solve_task(solver, *task), tasks, note, most=most)
 
-    def _noting(self, found, n_queries):
+    def _noting(self, results, n_queries):
         """Return a function that keeps the results of the map and prints the progress."""
         step, done = max(1, n_queries // 10), 0
 
         def note(solved):
             nonlocal done
-            found.append(solved)
+            results.append(solved)
             before, done = done, done + len(solved[0])
             for number in range(before + 1, done + 1) if self.verbose else ():
                 if number % step == 0 or number == n_queries:
@@ -440,12 +428,12 @@ class PairRanker(ScoreRanker):
 
         return note
 
-    def _warn_of_gaps(self, found):
+    def _warn_of_gaps(self, results):
         """Warn if the time limit left orders that are not proven best."""
-        hit = [result.gap[(result.method == "exact") & ~result.proven] for _, result, _ in found]
+        hit = [result.gap[(result.method == "exact") & ~result.proven] for _, result, _ in results]
         gaps = np.concatenate(hit)
         if len(gaps):
-            n_queries = sum(len(numbers) for numbers, *_ in found)
+            n_queries = sum(len(numbers) for numbers, *_ in results)
             warn(
                 f"The time limit was reached on {len(gaps)} of {n_queries} queries, whose orders "
                 f"are not proven best; the largest gap is {gaps.max():.3g}. Increase time_limit.",
@@ -455,8 +443,4 @@ class PairRanker(ScoreRanker):
     @property
     def surrogate_(self) -> str:
         """The surrogate that was fitted, "score" or "pairwise"."""
-        return self.record_.surrogate
-
-    def _fitted_surrogate(self):
-        check_is_fitted(self)
-        return self.record_.surrogate
+        return self.record_.plan.surrogate

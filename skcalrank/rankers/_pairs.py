@@ -135,6 +135,7 @@ class AveragePrecisionRanker(PairRanker):
     """
 
     short_names: ClassVar = {"map": {}}
+    _measure_type = AveragePrecision
     _diagonal = True
     _of_documents = ("loss", "n_passes", "targets")
     _parameter_constraints: ClassVar = {
@@ -176,25 +177,18 @@ class AveragePrecisionRanker(PairRanker):
         self.targets = targets
         self.relevance_level = relevance_level
 
-    def _positive_only(self):
-        return self.relevance_level is None
-
-    def _measure(self):
-        return AveragePrecision(relevance_level=self.relevance_level)
-
-    def _fit_documents(self, problem, values):
+    def _fit_documents(self, plan, rows, values):
         differences = isinstance(self.pair_features, str) and self.pair_features == "difference"
         if differences and is_closed_form(self.estimator):
             raise ValueError(_NOTHING_LEFT)
-        model = super()._fit_documents(problem, values)
-        if differences and is_affine(model.regressor, problem.X.shape[1]):
+        model = super()._fit_documents(plan, rows, values)
+        if differences and is_affine(model.regressor, rows.X.shape[1]):
             raise ValueError(_NOTHING_LEFT)
         return model
 
-    def _pair_values(self, problem):
-        y = self._measure().labels(problem.y)
-        queries = problem.queries
-        share = self._measure().score_targets(y, queries)
+    def _pair_values(self, plan, rows):
+        y = plan.measure.labels(rows.y)
+        share = plan.measure.score_targets(y, rows.queries)
         return lambda first, second: share[first] * y[second]
 
     def _matrices(self, X, queries):
@@ -329,6 +323,7 @@ class PairwiseDisagreementRanker(PairRanker):
 
     short_names: ClassVar = {"pd": {}, "kendall": {"weights": "unit"}}
     _judgments = (PreferenceTarget,)
+    _measure_type = PairwiseDisagreement
     _diagonal = False
     _of_documents = ("loss", "n_passes", "score_function")
     _of_pairs = ("pair_features", "time_limit")
@@ -374,22 +369,18 @@ class PairwiseDisagreementRanker(PairRanker):
         self.weights = weights
         self.time_limit = time_limit
 
-    def _measure(self):
-        return PairwiseDisagreement(weights=self.weights)
+    def _targets(self, plan, rows):
+        if callable(plan.score_function):
+            return _score_matrices(plan.score_function, rows, plan.measure)
+        if isinstance(rows.y, PreferenceTarget):
+            return rows.queries.group(rows.y.net_preference().ravel())
+        return super()._targets(plan, rows)
 
-    def _targets(self, problem):
-        if callable(self.score_function):
-            return _score_matrices(self.score_function, problem, self._measure())
-        if isinstance(problem.y, PreferenceTarget):
-            return problem.queries.group(problem.y.net_preference().ravel())
-        return super()._targets(problem)
-
-    def _pair_values(self, problem):
-        measure = self._measure()
-        if isinstance(problem.y, PreferenceTarget):
-            return partial(_entries, problem.y.adjacency())
-        y = problem.y
-        if measure.weights == "unit":
+    def _pair_values(self, plan, rows):
+        if isinstance(rows.y, PreferenceTarget):
+            return partial(_entries, rows.y.adjacency())
+        y = rows.y
+        if plan.measure.weights == "unit":
             return lambda first, second: (y[first] > y[second]) * 1.0
         return partial(_positive_difference, y)
 
@@ -417,14 +408,14 @@ def _entries(matrix, first, second):
     return np.asarray(matrix[first, second]).ravel()
 
 
-def _score_matrices(score, problem, measure):
+def _score_matrices(score, rows, measure):
     """Return the scores by `score` of the preference matrix of each query."""
-    queries = problem.queries
-    if isinstance(problem.y, PreferenceTarget):
-        matrices = problem.y.matrices()
+    queries = rows.queries
+    if isinstance(rows.y, PreferenceTarget):
+        matrices = rows.y.matrices()
     else:
-        parts = np.split(problem.y, queries.ptr[1:-1])
-        matrices = (measure.pair_targets(part) for part in parts)
+        per_query = np.split(rows.y, queries.ptr[1:-1])
+        matrices = (measure.pair_targets(labels) for labels in per_query)
     out = [np.asarray(score(matrix), dtype=float) for matrix in matrices]
     for query, (values, size) in enumerate(zip(out, queries.sizes)):
         if values.shape != (size,) or not np.isfinite(values).all():

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import NON_NEGATIVE, one_of
+from ..data import NON_NEGATIVE, Rows, one_of
 from ..linear_model import GramRidge
-from ._problem import Problem
 
 AUTO = "auto"
 
@@ -51,14 +50,12 @@ class Seen(NamedTuple):
 NOTHING_SEEN = Seen(0, 0)
 
 
-def seen_in(problem: Problem) -> Seen:
-    """Return the counts of a problem."""
-    counts = np.ones(problem.X.shape[0], dtype=bool)
-    if problem.weight is not None:
-        counts = problem.weight > 0
-    if problem.n_items is not None:
-        return Seen(int(counts.sum()), problem.n_items * int(counts.sum()))
-    sizes = np.bincount(problem.queries.codes[counts], minlength=problem.queries.n_queries)
+def seen_in(rows: Rows) -> Seen:
+    """Return the counts of rows."""
+    counts = np.ones(rows.n_rows, dtype=bool) if rows.weight is None else rows.weight > 0
+    if rows.n_items is not None:
+        return Seen(int(counts.sum()), rows.n_items * int(counts.sum()))
+    sizes = np.bincount(rows.codes[counts], minlength=rows.queries.n_queries)
     return Seen(int((sizes > 1).sum()), int(counts.sum()))
 
 

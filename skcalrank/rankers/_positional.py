@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -24,27 +23,24 @@ _GAIN = [one_of("exponential", "linear"), "array-like", callable]
 _DISCOUNT = [callable, None]
 
 
-class PositionalRanker(ScoreRanker):
-    """Ranker of a positional measure whose fields are parameters of the ranker."""
-
-    # Class of the measure.
-    _kind: ClassVar[type[PositionalMeasure]]
-
-    def _measure(self):
-        """Return the measure, with the parameters of the ranker as its options."""
-        params = self.get_params(deep=False)
-        names = (field.name for field in fields(self._kind))
-        return self._kind(**{name: params[name] for name in names if name in params})
-
-    def _positive_only(self):
-        try:
-            measure = self._measure()
-        except (ValueError, TypeError):  # parameters are validated in fit
-            return False
-        return measure.positive_only or measure.needs_binary_labels
+def positional(measure: Any, owner: Any) -> PositionalMeasure:
+    """Return a positional measure by name, or raise for another one."""
+    if hasattr(measure, "fit"):
+        raise ValueError(
+            f"measure must be a name or a Measure, got {measure!r}: did you mean "
+            f"{type(owner).__name__}(estimator={measure!r})?"
+        )
+    known: Any = get_measure(measure)
+    if known.shape != "documents":
+        raise ValueError(
+            f"measure must be positional, got {measure!r}: no least-squares surrogate "
+            "with one value per document is calibrated for it without conditions. Use "
+            "AveragePrecisionRanker, PairwiseDisagreementRanker or ERRRanker."
+        )
+    return known
 
 
-class LeastSquaresRanker(PositionalRanker):
+class LeastSquaresRanker(ScoreRanker):
     """Least-squares ranker for any positional measure.
 
     Regresses the targets :math:`u_i(y)` of the measure and sorts the documents by the prediction.
@@ -162,22 +158,10 @@ class LeastSquaresRanker(PositionalRanker):
         self.measure = measure
 
     def _measure(self):
-        if hasattr(self.measure, "fit"):
-            raise ValueError(
-                f"measure must be a name or a Measure, got {self.measure!r}: did you mean "
-                f"{type(self).__name__}(estimator={self.measure!r})?"
-            )
-        measure = get_measure(self.measure)
-        if measure.shape != "documents":
-            raise ValueError(
-                f"measure must be positional, got {self.measure!r}: no least-squares surrogate "
-                "with one value per document is calibrated for it without conditions. Use "
-                "AveragePrecisionRanker, PairwiseDisagreementRanker or ERRRanker."
-            )
-        return measure
+        return positional(self.measure, self)
 
 
-class DCGRanker(PositionalRanker):
+class DCGRanker(ScoreRanker):
     """Least-squares ranker for discounted cumulative gain (DCG@k).
 
     Regresses the gain ``G(y_i)`` of a document and sorts the documents by the prediction. Queries
@@ -253,7 +237,7 @@ class DCGRanker(PositionalRanker):
     """
 
     short_names: ClassVar = {"dcg": {}}
-    _kind = DCG
+    _measure_type = DCG
     _parameter_constraints: ClassVar = {
         **CONSTRAINTS,
         "k": CUTOFF,
@@ -281,7 +265,7 @@ class DCGRanker(PositionalRanker):
         self.discount = discount
 
 
-class NDCGRanker(PositionalRanker):
+class NDCGRanker(ScoreRanker):
     """Least-squares ranker for normalized discounted cumulative gain (NDCG@k).
 
     Regresses ``G(y_i) / IDCG@k(y)``, the gain of a document divided by the largest DCG@k that the
@@ -368,7 +352,7 @@ class NDCGRanker(PositionalRanker):
     """
 
     short_names: ClassVar = {"ndcg": {}}
-    _kind = NDCG
+    _measure_type = NDCG
     _parameter_constraints: ClassVar = {
         **CONSTRAINTS,
         "k": CUTOFF,
@@ -399,7 +383,7 @@ class NDCGRanker(PositionalRanker):
         self.targets = targets
 
 
-class ExpectedRankUtilityRanker(PositionalRanker):
+class ExpectedRankUtilityRanker(ScoreRanker):
     """Least-squares ranker for expected rank utility (ERU).
 
     Regresses ``max(y_i - neutral, 0)`` and sorts the documents by the prediction. Suits ratings of
@@ -469,7 +453,7 @@ class ExpectedRankUtilityRanker(PositionalRanker):
     """
 
     short_names: ClassVar = {"eru": {}}
-    _kind = ERU
+    _measure_type = ERU
     _parameter_constraints: ClassVar = {
         **CONSTRAINTS,
         "neutral": [FINITE],
@@ -494,7 +478,7 @@ class ExpectedRankUtilityRanker(PositionalRanker):
         self.half_life = half_life
 
 
-class SpearmanRanker(PositionalRanker):
+class SpearmanRanker(ScoreRanker):
     """Least-squares ranker for Spearman's rho.
 
     Regresses ``r - position_i``, where r is the number of documents of the query and positions are
@@ -564,4 +548,4 @@ class SpearmanRanker(PositionalRanker):
     """
 
     short_names: ClassVar = {"spearman": {}}
-    _kind = Spearman
+    _measure_type = Spearman

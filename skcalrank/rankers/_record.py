@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..data import MissingQidError
+from ..data import MissingQidError, Reads
 from ..measures import Measure
 from ._names import hashed
 from ._penalty import NOTHING_SEEN, Seen, penalty
+from ._plan import Plan
 
 # Statistics can be added only if these settings are equal.
 _SETTINGS = [
@@ -22,6 +23,7 @@ _SETTINGS = [
     "surrogate",
     "targets",
     "score_function",
+    "structure",
     "query_weight",
 ]
 
@@ -66,28 +68,19 @@ class Names(Set[Any]):
 
 @dataclass(frozen=True)
 class FitRecord:
-    """The settings of a fit and the form of its data.
+    """The plan of a fit and the form of its data.
 
     A ranker reads its fitted state from the record and not from its parameters, which may have been
     changed since.
 
     Attributes
     ----------
-    kind : str
-        Class of the ranker.
-    measure : Measure
-        The measure whose targets were regressed and that ``score`` computes, with options that
-        depend on the labels filled in.
-    loss : Any
-        The loss that was minimized.
-    surrogate : {"score", "pairwise"}
-        Whether one value per document was regressed, or one per pair of documents.
+    plan : Plan
+        What was fitted, without the regressor.
     n_items : int or None
         Number of items in the label-ranking form, None otherwise.
     has_qid : bool
         Whether fit had a qid.
-    alpha : float, "auto" or None
-        Ridge penalty as given by the user; None if the regressor has its own.
     seen : Seen
         Counts of queries and documents that were learned from.
     names : set
@@ -98,28 +91,28 @@ class FitRecord:
         documents mean that nothing was learned.
     hashes : ndarray of uint64, sorted
         Hashes of the names that a model file did not keep.
-    targets : {"measure", "separable"}
-        Whether the targets of the measure were regressed, or those of single labels.
-    score_function : str or callable, or None
-        The parameter of the same name; None for rankers without it.
-    query_weight : str or None
-        The parameter of the same name; None for rankers without it.
+    reads : Reads
+        How X is read.
     """
 
-    kind: str
-    measure: Measure
-    loss: Any
-    surrogate: str = "score"
+    plan: Plan
     n_items: int | None = None
     has_qid: bool = False
-    alpha: float | str | None = None
     seen: Seen = NOTHING_SEEN
     names: Set[Any] = frozenset()
     varied: bool = False
-    targets: str = "measure"
-    score_function: Any = None
-    query_weight: str | None = None
     hashes: np.ndarray = field(default_factory=_NONE.copy, compare=False, repr=False)
+    reads: Reads = field(default_factory=Reads)
+
+    @property
+    def measure(self) -> Measure:
+        """The measure that ``score`` computes, with options that depend on the labels filled in."""
+        return self.plan.measure if self.plan.scored is None else self.plan.scored
+
+    @property
+    def alpha(self) -> float | str | None:
+        """Ridge penalty as given by the user; None if the regressor has its own."""
+        return self.plan.alpha
 
     @property
     def penalty(self) -> float | None:
@@ -142,7 +135,8 @@ class FitRecord:
             )
         names, varied = _joined(self.names, chunk.names), self.varied or chunk.varied
         seen = self.seen.add(chunk.seen)
-        return replace(self, names=names, varied=varied, alpha=chunk.alpha, seen=seen)
+        plan = replace(self.plan, alpha=chunk.alpha)
+        return replace(self, plan=plan, names=names, varied=varied, seen=seen)
 
     def merge(self, others: Iterable[FitRecord]) -> FitRecord:
         """Return the record of one fit to the different queries of several rankers."""
@@ -183,11 +177,11 @@ class FitRecord:
     def _check_settings(self, other: FitRecord, who: str) -> None:
         """Raise if the records have different settings, so that sums cannot be added."""
         for name in _SETTINGS:
-            own, given = getattr(self, name), getattr(other, name)
-            if own != given:
+            before, now = (getattr(record.plan, name) for record in (self, other))
+            if before != now:
                 raise ValueError(
-                    f"The {name} of {who} must be {own}, got {given}: statistics can be added only "
-                    "if all settings are equal. Begin with a new ranker."
+                    f"The {name} of {who} must be {before}, got {now}: statistics can be added "
+                    "only if all settings are equal. Begin with a new ranker."
                 )
 
     def _check_form(self, chunk: FitRecord) -> None:
@@ -219,8 +213,8 @@ def _known(names: Iterable[Any], hashes: np.ndarray) -> list[Any]:
     if not len(hashes):
         return []
     asked = hashed(names)
-    found = hashes[np.searchsorted(hashes[:-1], asked)] == asked
-    return [name for name, is_found in zip(names, found.tolist()) if is_found]
+    is_known = hashes[np.searchsorted(hashes[:-1], asked)] == asked
+    return [name for name, known in zip(names, is_known.tolist()) if known]
 
 
 def _any_of(names: Iterable[str]) -> str:

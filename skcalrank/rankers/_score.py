@@ -15,9 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import (
     SQUARED_LOSSES,
-    effective_loss,
     is_closed_form,
-    needs_non_negative,
     predict_rows,
     takes_nan,
     takes_sparse,
@@ -31,20 +29,19 @@ from ..data import (
     Labels,
     Matrix,
     NotAMeanWarning,
+    Rows,
     all_or_nothing,
     available_if,
-    check_params,
     check_regressor,
     lazy_aware,
     one_of,
-    refuse_second_penalty,
-    refuse_unread,
     rows_as_numbers,
     warn,
 )
-from ._base import BaseRanker
+from ._base import BaseRanker, planned
 from ._penalty import ALPHA, AUTO, gram_ridge
-from ._problem import Problem, fit_targets, fit_wide, is_wide, names_of
+from ._plan import RegressionPlan
+from ._regression import fit_targets, fit_wide, is_wide, names_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -83,8 +80,8 @@ def _updated(fitted, given, ignored=()):
 def _check_statistics(*rankers):
     """Raise if a regressor kept no statistics that other rows could be added to."""
     for ranker in rankers:
-        own = vars(ranker).get("estimator_")
-        if isinstance(own, Ridge) and ranker.record_.alpha is not None:
+        regressor = vars(ranker).get("estimator_")
+        if isinstance(regressor, Ridge) and ranker.record_.alpha is not None:
             raise ValueError(
                 f"fit kept no statistics, because X had too few rows for {ranker.n_features_in_} "
                 "features: call partial_fit from the first chunk on."
@@ -134,6 +131,20 @@ def _warn_of_constant(regressor, X, values):
         )
 
 
+def _new_regressor(plan: RegressionPlan, record):
+    """Return an unfitted regressor, with the penalty of a record."""
+    if plan.regressor is not None:
+        return clone(plan.regressor)
+    return gram_ridge(record.penalty, record.alpha == AUTO)
+
+
+def _goes_on(plan: RegressionPlan, fitted, regressor):
+    """Return a fitted regressor with the parameters of another one."""
+    # The rows are centered within queries, so fit_intercept was set to False.
+    pairwise = plan.loss == "pairwise_squared"
+    return _updated(fitted, regressor, ignored=("fit_intercept",) if pairwise else ())
+
+
 class ScoreRanker(BaseRanker):
     """Base class of rankers that regress one value per document and sort by it.
 
@@ -161,6 +172,7 @@ class ScoreRanker(BaseRanker):
 
     __metadata_request__partial_fit = {"qid": True, "sample_weight": True}
 
+    _plan_type: ClassVar = RegressionPlan
     _takes_targets = True
 
     estimator_: Any
@@ -190,21 +202,10 @@ class ScoreRanker(BaseRanker):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self._given_regressor())
-        tags.input_tags.allow_nan = takes_nan(self._given_regressor())
-        tags.target_tags.positive_only = self._positive_only()
+        regressor = check_regressor(self, self.get_params(deep=False).get("estimator"))
+        tags.input_tags.sparse = takes_sparse(regressor)
+        tags.input_tags.allow_nan = takes_nan(regressor)
         return tags
-
-    def _given_regressor(self):
-        """Return the regressor passed by the user (None means Ridge)."""
-        return check_regressor(self, self.estimator)
-
-    def _takes_tables(self):
-        return not is_closed_form(self._given_regressor())
-
-    def _positive_only(self) -> bool:
-        """Return whether labels must be non-negative."""
-        return False
 
     @lazy_aware
     @all_or_nothing
@@ -257,11 +258,10 @@ class ScoreRanker(BaseRanker):
         NotAMeanWarning
             If the regressor does not estimate the mean of its targets.
         """
-        self._check_params()
-        problem = self._check_problem(X, y, qid, sample_weight)
-        return self._fit_to_targets(problem, self._targets(problem))
+        plan, rows = self._check_problem(self._check_params(), X, y, qid, sample_weight)
+        return self._fit_to_targets(plan, rows, self._targets(plan, rows))
 
-    @available_if(lambda self: self._can_add_chunks())
+    @available_if(planned("in_chunks"))
     @all_or_nothing
     def partial_fit(
         self,
@@ -297,44 +297,38 @@ class ScoreRanker(BaseRanker):
             ``SGDRegressor``, may see queries again, so a query that is split between chunks is not
             detected.)
         """
-        self._check_params()
-        self._check_chunks()
+        plan = self._check_params()
+        plan.check_chunks()
         _check_statistics(self)
-        problem = self._check_problem(X, y, qid, sample_weight, reset=not self._can_go_on())
-        return self._fit_to_targets(problem, self._targets(problem), "partial_fit")
+        reset = not self._can_go_on()
+        plan, rows = self._check_problem(plan, X, y, qid, sample_weight, reset=reset)
+        return self._fit_to_targets(plan, rows, self._targets(plan, rows), "partial_fit")
 
-    def _can_go_on(self) -> bool:
-        """Return whether the fitted regressor can be updated with another chunk."""
-        return hasattr(getattr(self, "estimator_", None), "partial_fit")
+    def _can_go_on(self):
+        return hasattr(vars(self).get("estimator_"), "partial_fit")
 
-    def _fit_to_targets(self, problem: Problem, targets, method="fit"):
+    def _fit_to_targets(self, plan: RegressionPlan, rows: Rows, targets, method="fit"):
         """Regress targets in grouped order, of the measure or given in their place."""
         goes_on = method == "partial_fit" and self._can_go_on()
-        queries = problem.queries
+        queries = rows.queries
         varied = bool((queries.max(targets) + queries.max(-targets) > 0).any())
-        record = replace(self._record(problem, self._names(queries)), varied=varied)
+        # Queries that occurred again would count twice.
+        names = names_of(queries) if plan.in_chunks and plan.closed_form else frozenset()
+        record = replace(self._record(plan, rows, names), varied=varied)
         record = self.record_.add(record) if goes_on else record
-        loss = self._loss_in_force()
-        # The cross-validated ranker has no `n_passes`: it is fitted in closed form.
-        options = {"loss": loss, "n_passes": getattr(self, "n_passes", 1)}
-        regressor = self._new_regressor(record)
+        regressor = _new_regressor(plan, record)
         if goes_on:
-            regressor = self._goes_on(_own_copy(self.estimator_), regressor)
-        weighed = self._weighed(problem)
-        if method == "fit" and self.estimator is None and is_wide(problem, loss):
-            self.estimator_ = fit_wide(regressor, weighed, targets, loss=loss)
+            regressor = _goes_on(plan, _own_copy(self.estimator_), regressor)
+        weighed = plan.weighed(rows)
+        if method == "fit" and plan.regressor is None and is_wide(rows, plan.loss):
+            self.estimator_ = fit_wide(regressor, weighed, targets, loss=plan.loss)
         else:
-            self.estimator_ = fit_targets(regressor, weighed, targets, method=method, **options)
+            options = {"loss": plan.loss, "n_passes": plan.n_passes, "method": method}
+            self.estimator_ = fit_targets(regressor, weighed, targets, **options)
         self.record_ = record
         return self
 
-    def _goes_on(self, fitted, given):
-        """Return a fitted regressor with the parameters of the given one."""
-        # The rows are centered within queries, so fit_intercept was set to False.
-        pairwise = self._loss_in_force() == "pairwise_squared"
-        return _updated(fitted, given, ignored=("fit_intercept",) if pairwise else ())
-
-    @available_if(lambda self: self._can_add_chunks() and self._can_merge())
+    @available_if(planned("merges"))
     def merge(self, *others: Self) -> Self:
         """Return a ranker that has seen the queries of this ranker and of the others.
 
@@ -364,86 +358,23 @@ class ScoreRanker(BaseRanker):
         merged = copy.copy(self)
         merged.record_ = self.record_.merge(other.record_ for other in others)
         both = self.estimator_.merge(*(other.estimator_ for other in others))
-        merged.estimator_ = self._goes_on(both, self._new_regressor(merged.record_))
+        plan = self._plan()
+        merged.estimator_ = _goes_on(plan, both, _new_regressor(plan, merged.record_))
         return merged
 
-    def _check_params(self):
-        """Raise for parameters that are out of range or do not fit together."""
-        regressor = self._given_regressor()
-        check_params(self)
-        if regressor is not None:
-            refuse_second_penalty(self)
-        self._check_loss(regressor)
-
-    def _check_loss(self, regressor):
-        """Raise if the regressor cannot minimize the loss, or would ignore `n_passes`."""
-        loss = self._loss_in_force()
-        if loss != "squared" and needs_non_negative(regressor):
-            raise ValueError(
-                f"loss must be 'squared' for {regressor!r}, which needs non-negative targets, got "
-                f"{loss!r}: set loss='squared', or another estimator."
-            )
-        if loss != "pairwise_squared":
-            refuse_unread(self, ["n_passes"], f"loss={loss!r}: set loss='pairwise_squared'")
-        elif is_closed_form(regressor):
-            own = f"estimator={regressor!r}, which is fitted in closed form: set another one"
-            refuse_unread(self, ["n_passes"], own)
-
-    def _loss_in_force(self):
-        return effective_loss(self.loss, self._given_regressor())
-
-    def _summed_over(self):
-        return "documents" if self._loss_in_force() == "squared" else "pairs"
-
-    def _weighed(self, problem):
-        problem = super()._weighed(problem)
-        centered = problem.n_items is None and self._loss_in_force() != "squared"
-        stated = centered and self.query_weight is not None and problem.weight is None
-        if stated and not is_closed_form(self._given_regressor()):
-            # Unit weights make regressors without sample_weight raise instead of ignoring it.
-            return problem._replace(weight=np.ones(problem.queries.n_rows))
-        return problem
-
-    def _check_chunks(self):
-        """Raise if the targets of a query depend on other queries."""
-
-    def _penalty(self):
-        return self.alpha if self.estimator is None else None
-
-    def _can_add_chunks(self) -> bool:
-        regressor = self._given_regressor()
-        return regressor is None or hasattr(regressor, "partial_fit")
-
-    def _can_merge(self) -> bool:
-        regressor = self._given_regressor()
-        return regressor is None or hasattr(regressor, "merge")
-
-    def _new_regressor(self, record):
-        """Return an unfitted regressor, with the penalty of a record."""
-        if self.estimator is not None:
-            return clone(self.estimator)
-        return gram_ridge(record.penalty, record.alpha == AUTO)
-
-    def _names(self, queries) -> frozenset:
-        """Return the names of queries that would count twice if they occurred again."""
-        exact = self._can_add_chunks() and is_closed_form(self._given_regressor())
-        return names_of(queries) if exact else frozenset()
-
-    @lazy_aware
-    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
-        X, _ = self._check_rows(X, qid)
-        values = predict_rows(self.estimator_, X)
+    def _scores(self, rows):
+        values = predict_rows(self.estimator_, rows.X)
         if self.record_.varied:
-            _warn_of_constant(self.estimator_, X, values)
+            _warn_of_constant(self.estimator_, rows.X, values)
         return values
 
     @property
     def alpha_(self) -> float:
         """Ridge penalty that was used; only with ``estimator=None``."""
-        found = self.record_.penalty
-        if found is None:
+        alpha = self.record_.penalty
+        if alpha is None:
             raise AttributeError("alpha_ exists only with estimator=None: see estimator_.")
-        return found
+        return alpha
 
     @property
     def penalty_scale_(self) -> Floats:

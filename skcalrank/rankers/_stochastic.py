@@ -11,10 +11,10 @@ from sklearn.utils import check_random_state
 from ..aggregation import judgments_of, structure_scores
 from ..data import AT_LEAST_ONE, NON_NEGATIVE, OWN_ERROR, POSITIVE, Seed
 from ..losses import Loss, get_loss
-from ..measures import Measure, get_measure
+from ..measures import Measure
 from ._draws import descend, draw_batches, new_descent
 from ._judged import JudgmentRanker, count_judgments
-from ._linear import LinearScorer
+from ._linear import linear_scores
 
 
 class StochasticAggregatedRanker(JudgmentRanker):
@@ -95,6 +95,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
     array([3, 2, 1])
     """
 
+    _of_subsets = True
     _parameter_constraints: ClassVar[dict] = {
         **JudgmentRanker._parameter_constraints,
         "measure": OWN_ERROR,
@@ -141,64 +142,52 @@ class StochasticAggregatedRanker(JudgmentRanker):
         tags.input_tags.sparse = True
         return tags
 
-    def _measure(self):
-        return get_measure(self.measure)
-
     def _loss(self):
         return get_loss("pairwise_squared" if self.loss is None else self.loss)
 
-    def _loss_in_force(self):
-        return *super()._loss_in_force(), self.loss
-
-    def _check_params(self):
-        super()._check_params()
-        self._check_scale()
-
-    def _can_add_chunks(self):
-        return True
-
     def _can_go_on(self):
-        return hasattr(self, "_descent")
+        return "_descent" in vars(self)
 
-    def _learn(self, problem, judged, method):
-        counts = count_judgments(problem, judged)
+    def _learn(self, plan, rows, judged, method):
+        counts = count_judgments(rows, judged)
         if method == "partial_fit" and self._can_go_on():
             # Work on copies: a failed update must leave the model and the generator unchanged.
             descent, source = copy.deepcopy(self._descent), self._rng
-            fresh = new_descent(problem, self._loss(), bool(self.fit_intercept))
+            fresh = new_descent(rows, self._loss(), bool(self.fit_intercept))
             if fresh.fit_intercept != descent.fit_intercept:
                 raise ValueError(
                     f"fit_intercept must not be changed after updates, got {self.fit_intercept!r}: "
                     "begin with a new ranker."
                 )
         else:
-            descent = new_descent(problem, self._loss(), bool(self.fit_intercept))
+            descent = new_descent(rows, self._loss(), bool(self.fit_intercept))
             source = check_random_state(self.random_state)
         rng = copy.deepcopy(source)
         batches = draw_batches(
-            problem,
+            rows,
             judgments_of(judged, judged.queries()),
             counts / counts.sum(),
-            self._targets_of_subsets(problem),
+            self._targets_of_subsets(rows),
             self._loss(),
             order=self.order,
             batch_size=self.batch_size,
             rng=rng,
         )
         options = {"n_updates": self.n_updates, "step": self.step, "verbose": self.verbose}
-        descend(descent, problem, batches, penalty=self.alpha / counts.sum(), **options)
+        descend(descent, rows, batches, penalty=self.alpha / counts.sum(), **options)
         self._descent, self._rng, self.n_iter_ = descent, source, descent.n_updates
         self.coef_, intercept = descent.mean_coef.T, descent.mean_intercept
         self.intercept_ = intercept if intercept.ndim else float(intercept)
         # Last, because it cannot be undone: the generator may belong to the user.
         source.set_state(rng.get_state())
 
-    def _targets_of_subsets(self, problem):
+    def _targets_of_subsets(self, rows):
         """Return the function from chosen judgments to targets."""
         structure, options = self._structure()
-        targets = self._targets_of_scores(self, problem)
+        targets = self._targets_of_scores(self, rows)
         return lambda chosen, queries: targets(
             structure_scores(structure, chosen, queries, options), queries
         )
 
-    decision_function = LinearScorer.decision_function
+    def _scores(self, rows):
+        return linear_scores(rows.X, self.coef_, self.intercept_)

@@ -11,9 +11,9 @@ from .._solvers import ScorerFit
 from ..data import POSITIVE, PREFERENCE_WEIGHTS, Interval, PreferenceTarget, one_of, refuse_unread
 from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement
-from ._linear import LinearScorer, document_weights
+from ._linear import LinearScorer
 from ._penalty import AUTO, gram_ridge
-from ._problem import fit_ridge
+from ._regression import fit_ridge
 
 
 class ValueRegularizedRanker(LinearScorer):
@@ -115,6 +115,7 @@ class ValueRegularizedRanker(LinearScorer):
     """
 
     _judgments = (PreferenceTarget,)
+    _measure_type = PairwiseDisagreement
     _parameter_constraints: ClassVar = {
         **LinearScorer._parameter_constraints,
         "nu": [POSITIVE],
@@ -144,34 +145,25 @@ class ValueRegularizedRanker(LinearScorer):
         self.power = power
         self.weights = weights
 
-    def _measure(self):
-        return PairwiseDisagreement(weights=self.weights)
-
-    def _solve(self, problem, start):
+    def _solve(self, plan, rows, start):
         if self.regularizer != "power":
             mine = f"regularizer={self.regularizer!r}: set regularizer='power'"
             refuse_unread(self, ["power"], mine)
-        net = self._net_preference(problem)
+        net = _net_preference(plan, rows)
         if self.regularizer == "square":
-            return self._solve_square(problem, net)
-        return self._solve_smooth(problem, net, start)
+            return self._solve_square(rows, net)
+        return self._solve_smooth(rows, net, start)
 
-    def _net_preference(self, problem):
-        """Return ``sum_j (y_ij - y_ji)`` for the documents in grouped order."""
-        if isinstance(problem.y, PreferenceTarget):
-            return problem.queries.group(problem.y.net_preference().ravel())
-        return self._measure().score_targets(problem.y, problem.queries)
-
-    def _solve_square(self, problem, net):
-        relative, alpha = self.alpha == AUTO, self._alpha(problem)
+    def _solve_square(self, rows, net):
+        relative, alpha = self.alpha == AUTO, self._alpha(rows)
         alpha = alpha if relative else alpha / self.nu
         ridge = gram_ridge(alpha, relative, fit_intercept=self.fit_intercept)
-        ridge = fit_ridge(ridge, problem, net / (2.0 * self.nu), loss="squared")
+        ridge = fit_ridge(ridge, rows, net / (2.0 * self.nu), loss="squared")
         scale = ridge.penalty_scale_ * (self.nu if relative else 1.0)
         return ScorerFit(ridge.coef_, ridge.intercept_, 1, scale)
 
-    def _solve_smooth(self, problem, net, start):
-        reg, weight = self._regularizer(), document_weights(problem)
+    def _solve_smooth(self, rows, net, start):
+        reg, weight = self._regularizer(), rows.document_weights()
         seen = net if weight is None else net * (weight > 0)
         # Scores are in units of the largest optimal one: the solver takes its first step from the
         # curvature up to a score of 1, where cosh is far from its quadratic approximation.
@@ -193,11 +185,18 @@ class ValueRegularizedRanker(LinearScorer):
 
         if start is not None:
             start = tuple(part / unit for part in start)
-        fit = self._descend(objective, problem, start, sees_shift=True)
+        fit = self._descend(objective, rows, start, sees_shift=True)
         return fit._replace(coef=unit * fit.coef, intercept=unit * fit.intercept)
 
     def _regularizer(self):
         return _Cosh() if self.regularizer == "cosh" else _Power(float(self.power))
+
+
+def _net_preference(plan, rows):
+    """Return ``sum_j (y_ij - y_ji)`` for the documents in grouped order."""
+    if isinstance(rows.y, PreferenceTarget):
+        return rows.queries.group(rows.y.net_preference().ravel())
+    return plan.measure.score_targets(rows.y, rows.queries)
 
 
 # Regularizers: value, derivative (slope), and inverse of the derivative (optimum).

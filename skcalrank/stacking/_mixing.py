@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -42,24 +43,24 @@ class Plan(NamedTuple):
     splits: list[tuple[np.ndarray, np.ndarray]]
 
 
-def make_plan(members: list, problem, X, targets: Floats, cv, qid, rng) -> Plan:
+def make_plan(members: list, rows_of_fit, measure, targets: Floats, cv, qid, rng) -> Plan:
     """Return the plan for (name, ranker) pairs, and targets in grouped order."""
+    X = rows_of_fit.X
     numbers = rows_as_numbers(X)
-    part = part_of(problem._replace(X=numbers), numbers)
+    as_numbers = replace(rows_of_fit, X=numbers)
+    part = part_of(as_numbers, numbers)
     given = part.X if numbers is X else _safe_indexing(X, part.rows)
     rows = Rows(given, part.y, part.queries.codes, part.weight)
-    targets = problem.queries.ungroup(targets)[part.rows]
+    targets = rows_of_fit.in_order(targets)[part.rows]
     if cv is not None:
         place = np.argsort(part.rows)
-        splits = [
-            _masks(split, place) for split in make_splits(cv, problem._replace(X=numbers), qid)
-        ]
+        splits = [_masks(split, place) for split in make_splits(cv, as_numbers, qid)]
         return Plan(rows, targets, None, [(0, 0)] * len(members), splits)
     alone = part.queries.n_queries == 1
     counts = [0 if alone or not stops_early(ranker) else ranker.n_models for _, ranker in members]
     n_folds = max(sum(counts), 1)
     folds = np.full(len(part.y), -1)
-    drawn = held_out(part, problem.measure, min(_FRACTION, _MOST / n_folds), rng, n_folds)
+    drawn = held_out(part, measure, min(_FRACTION, _MOST / n_folds), rng, n_folds)
     for number, held in enumerate(drawn):
         folds[held] = number
     if (folds >= 0).all() or (folds < 0).all():

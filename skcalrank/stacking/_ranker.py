@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..data import (
     OWN_ERROR,
     ArrayLike,
-    Floats,
     Integers,
     Labels,
     Matrix,
@@ -22,10 +21,9 @@ from ..data import (
     all_or_nothing,
     carried_qid,
     check_params,
-    lazy_aware,
     one_of,
 )
-from ..measures import Measure, get_measure
+from ..measures import Measure
 from ..rankers import BaseRanker
 from ._fitting import Fitting
 from ._members import Scale, scores_of
@@ -125,6 +123,9 @@ class StackingRanker(BaseRanker, _BaseComposition):
     """
 
     takes_label_form = False
+    _plan_settings: ClassVar = {
+        "weights_note": "queries are held out, and each ranker uses weights in its own way"
+    }
 
     _parameter_constraints: ClassVar[dict] = {
         "rankers": OWN_ERROR,
@@ -199,7 +200,6 @@ class StackingRanker(BaseRanker, _BaseComposition):
         tags = super().__sklearn_tags__()
         try:
             members = [ranker for _, ranker in self._checked_members()]
-            tags.target_tags.positive_only = self._measure().positive_only
         except ValueError:
             return tags  # parameters are validated in fit
         of_members = [get_tags(ranker).input_tags for ranker in members]
@@ -210,12 +210,9 @@ class StackingRanker(BaseRanker, _BaseComposition):
     def _members(self) -> Any:
         return linear_views(self.measure) if self.rankers is None else self.rankers
 
-    def _measure(self):
-        return get_measure(self.measure)
-
-    def _x_checks(self):
+    def _reads(self, plan):
         # Rankers that do not take missing values raise themselves.
-        return super()._x_checks() | {"as_it_is": True, "ensure_all_finite": "allow-nan"}
+        return super()._reads(plan)._replace(missing=True, tables=True)
 
     def _check_params(self):
         check_params(self)
@@ -288,19 +285,18 @@ class StackingRanker(BaseRanker, _BaseComposition):
             If y carries its queries and rows of some of them are missing.
         """
         members = self._check_params()
-        problem = self._check_problem(X, y, qid, sample_weight)
+        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight)
         rng = None if self.random_state is None else check_random_state(self.random_state)
-        plan = make_plan(
-            members, problem, problem.X, self._targets(problem), self.cv, carried_qid(y, qid), rng
-        )
-        self._fit_members(members, plan)
-        self.record_ = self._record(problem)
+        targets = self._targets(plan, rows)
+        parts = make_plan(members, rows, plan.measure, targets, self.cv, carried_qid(y, qid), rng)
+        self._fit_members(members, parts)
+        self.record_ = self._record(plan, rows)
         return self
 
-    def _targets(self, problem):
+    def _targets(self, plan, rows):
         if self.targets == "grades":
-            return problem.measure.labels(problem.y)
-        return super()._targets(problem)
+            return plan.measure.labels(rows.y)
+        return super()._targets(plan, rows)
 
     def _fit_members(self, members, plan):
         """Fit the rankers, and set the fitted attributes."""
@@ -318,44 +314,22 @@ class StackingRanker(BaseRanker, _BaseComposition):
         check_is_fitted(self)
         return Bunch(**dict(zip(self.names_, self.rankers_)))
 
-    def _why_weights_do_not_repeat(self):
-        return "queries are held out, and each ranker uses weights in its own way"
-
     # -- what was fitted --------------------------------------------------------------
 
-    @lazy_aware
-    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
-        """Return the weighted sum of the scores of the rankers.
+    @property
+    def _scores_by_query(self):
+        return self.normalize == "query"
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_rows, d)
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row; needed if ``normalize="query"``, or if a ranker needs it.
-
-        Returns
-        -------
-        u : ndarray of shape (n_rows,)
-            Higher is better.
-
-        Raises
-        ------
-        MissingQidError
-            If the qid is needed and not given.
-        """
-        X, queries = self._check_rows(X, qid)
-        by_query = self.normalize == "query"
-        if by_query:
-            self._require_qid(qid, "predict")
-        if not self.record_.has_qid:
-            qid = queries.codes
+    def _scores(self, rows):
+        by_query, queries = self.normalize == "query", rows.queries
+        qid = rows.codes if rows.named or not self.record_.has_qid else None
         # Rankers of weight 0 need not predict.
         parts = [
-            weight * Scale(by_query, spread).of(scores_of(ranker, X, queries, qid), queries)
+            weight * Scale(by_query, spread).of(scores_of(ranker, rows.X, queries, qid), queries)
             for ranker, spread, weight in zip(self.rankers_, self.spreads_, self.weights_)
             if weight > 0
         ]
-        return np.sum(parts, axis=0)  # type: ignore[no-any-return]
+        return np.sum(parts, axis=0)
 
 
 def _is_dropped(ranker) -> bool:

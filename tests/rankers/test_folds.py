@@ -62,19 +62,21 @@ def test_default_folds_do_not_depend_on_names_and_containers(data):
 def test_default_folds_are_whole_and_even(data, label_data):
     X, y, qid = data
     default = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS)
-    problem = default._check_problem(X, y, qid, None)
+    _, problem = default._check_problem(default._plan(), X, y, qid, None)
     for n_splits, expected in ((None, [3, 3, 2, 2, 2]), (4, [3] * 4), (12, [1] * 12)):
-        splits = make_splits(n_splits, problem, qid)
+        splits = make_splits(n_splits, problem)
         tested = [np.unique(qid[split.test]) for split in splits]
         assert [len(names) for names in tested] == expected
         assert len(np.unique(np.concatenate(tested))) == 12
         assert all(split.train is None for split in splits)
     few = np.isin(qid, [10, 12, 14])
     assert default.fit(X[few], y[few], qid[few]).n_splits_ == 3
-    rows = make_splits(3, default._check_problem(X, y, None, None), None)
+    _, one_query = default._check_problem(default._plan(), X, y, None, None)
+    rows = make_splits(3, one_query)
     assert sorted(np.concatenate([split.test for split in rows])) == list(range(len(y)))
     assert default.fit(*label_data).n_splits_ == 5
     # Sorted feature values do not make sorted folds.
     order = np.column_stack([np.arange(200.0), np.zeros(200)])
-    rows = make_splits(2, default._check_problem(order, np.arange(200.0), None, None), None)
+    _, sorted_rows = default._check_problem(default._plan(), order, np.arange(200.0), None, None)
+    rows = make_splits(2, sorted_rows)
     assert 30 < (rows[0].test < 100).sum() < 70

@@ -136,7 +136,8 @@ def test_lightgbm_reads_its_categories(table, y, qid):
     lightgbm = pytest.importorskip("lightgbm")
     regressor = lightgbm.LGBMRegressor(n_estimators=10, min_child_samples=5, n_jobs=1, verbose=-1)
     ranker = NDCGRanker(regressor).fit(table, y, qid)
-    alone = clone(regressor).fit(table, ranker._targets(ranker._check_problem(table, y, qid, None)))
+    targets = ranker._targets(*ranker._check_problem(ranker._plan(), table, y, qid, None))
+    alone = clone(regressor).fit(table, targets)
     np.testing.assert_array_equal(ranker.predict(table), alone.predict(table))
 
 

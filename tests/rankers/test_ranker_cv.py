@@ -229,11 +229,12 @@ def test_a_fold_that_outweighs_the_others(loss, rng):
     large = np.isin(qid, [10, 11, 12])
     X[large] *= 1e9
     folds = [(np.flatnonzero(~part), np.flatnonzero(part)) for part in (large, ~large)]
-    problem = LeastSquaresRankerCV()._check_problem(X, y, qid, None)
+    ranker = LeastSquaresRankerCV(loss=loss)
+    plan, rows = ranker._check_problem(ranker._plan(), X, y, qid, None)
     measures = [DCG()]
     splits = [Split(test, None) for _, test in folds]
     splits[1:] = [Split(np.flatnonzero(qid == q), None) for q in range(13, 22)]
-    _, training = training_moments(problem, splits, measures, loss, lambda same: same)
+    _, training = training_moments(rows, splits, measures, plan)
     found = next(iter(training))
     targets = (2.0**y - 1)[:, None]
     if loss == "pairwise_squared":

@@ -137,7 +137,7 @@ def test_predictions_are_those_of_the_separable_measure(cls, estimator, data, la
     ranker = cls(estimator, targets="separable").fit(X, y, qid)
     twin = clone(TWINS[cls]).set_params(estimator=estimator)
     assert np.array_equal(ranker.predict(X), twin.fit(X, y, qid).predict(X))
-    assert ranker.record_.loss == twin.record_.loss
+    assert ranker.record_.plan.loss == twin.record_.plan.loss
     assert ranker.record_.measure.name != twin.record_.measure.name
     X, y = label_data
     y = y if cls is NDCGRanker else np.minimum(y, 1)
@@ -188,4 +188,4 @@ def test_dask_and_model_files_keep_them(data, tmp_path):
     expected = NDCGRanker(GramRidge(), targets="separable").fit(X, y, qid)
     np.testing.assert_allclose(ranker.predict(X), expected.predict(X), atol=1e-9)
     save_model(expected, tmp_path / "ranker.skops")
-    assert load_model(tmp_path / "ranker.skops").record_.targets == "separable"
+    assert load_model(tmp_path / "ranker.skops").record_.plan.targets == "separable"

@@ -1,0 +1,154 @@
+"""Fits of a regressor to the targets of rows, under the squared losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from scipy.sparse import diags, issparse
+from sklearn.linear_model import Ridge
+
+from .._solvers import (
+    Moments,
+    Units,
+    WithinQueries,
+    check_features,
+    fit_centered,
+    fit_outputs,
+    fit_pairwise,
+    fit_pairwise_outputs,
+    fit_regressor,
+    pair_weights,
+    pooled_moments,
+)
+from ..data import MOST_CELLS, Queries, Rows
+from ..linear_model import GramRidge, add_moments
+
+# Number of features up to which the cost of a d x d matrix is negligible.
+_FEW_FEATURES = 1000
+
+
+def fit_targets(regressor, rows: Rows, targets, *, loss, n_passes=1, method="fit"):
+    """Fit a regressor to targets in grouped order under a loss of ``SQUARED_LOSSES``."""
+    X, queries, weight, named = rows.X, rows.queries, rows.weight, rows.named
+    if isinstance(regressor, GramRidge):
+        return _fit_moments(regressor, rows, targets, loss, method)
+    if rows.n_items is not None:
+        targets = targets.reshape(-1, rows.n_items)
+        if loss == "pairwise_squared":
+            return fit_pairwise_outputs(
+                regressor, X, targets, weight, n_passes=n_passes, method=method
+            )
+        if loss == "centered":
+            targets = targets - targets.mean(axis=1, keepdims=True)
+        return fit_outputs(regressor, X, targets, weight, method=method)
+    targets = queries.ungroup(targets)
+    if loss == "squared":
+        codes = queries.codes if named else None
+        return fit_regressor(regressor, X, targets, weight, codes=codes, method=method)
+    fit = fit_centered
+    if loss == "pairwise_squared":
+        fit = partial(fit_pairwise, n_passes=n_passes)
+    return fit(regressor, X, targets, queries, weight, named=named, method=method)
+
+
+def _fit_moments(regressor: GramRidge, rows: Rows, targets, loss, method):
+    """Fit or update a GramRidge by the moments of the rows."""
+    check_features(rows.X)
+    one_target = rows.n_items is None
+    if one_target and loss == "pairwise_squared":
+        # The rows are centered within queries, so there is no intercept.
+        regressor.set_params(fit_intercept=False)
+    relative = regressor.penalty_scale is not None
+    moments = moments_of(rows, rows.columns(targets), loss, relative)()
+    goes_on = method == "partial_fit" and hasattr(regressor, "coef_")
+    return add_moments(regressor, moments, one_target, goes_on=goes_on)
+
+
+def moments_of(rows: Rows, targets, loss, relative) -> Callable[..., Moments]:
+    """Return the moments that a loss of the targets depends on, as a function of rows.
+
+    If `relative`, they include the squares that are the units of the penalties. Targets of several
+    measures may be side by side, in row order: of shape (n_rows, m), or in the label-ranking form
+    (n, m * r).
+    """
+    queries, weight = rows.queries, rows.weight
+    if rows.n_items is not None:
+        if loss != "squared":
+            by_item = targets.reshape(len(targets), -1, rows.n_items)
+            targets = (by_item - by_item.mean(axis=2, keepdims=True)).reshape(targets.shape)
+        return partial(pooled_moments, rows.X, targets, weight)
+    if loss == "pairwise_squared":
+        return WithinQueries(rows.X, targets, queries, weight).moments
+    weights = weight
+    if loss == "centered":
+        targets = queries.centered(targets, weight)
+        weights = pair_weights(queries, weight)
+
+    if not relative:
+        return partial(pooled_moments, rows.X, targets, weights)
+    within: WithinQueries | None = None
+
+    def moments(part=None):
+        nonlocal within
+        pooled = pooled_moments(rows.X, targets, weights, part)
+        # Penalties are in units of the variation within queries, the only one that ranks.
+        if within is None:
+            within = WithinQueries(rows.X, targets[:, :0], queries, weight)
+        return pooled._replace(squares=within.squares(weights, part))
+
+    return moments
+
+
+def is_wide(rows: Rows, loss) -> bool:
+    """Return whether a d x d matrix takes more memory than the rows themselves."""
+    n, d = rows.X.shape
+    if issparse(rows.X) and (rows.n_items is not None or loss != "pairwise_squared"):
+        n = min(n, _FEW_FEATURES)
+    return d > max(n, _FEW_FEATURES) or d * d > MOST_CELLS
+
+
+def fit_ridge(model: GramRidge, rows: Rows, targets, *, loss):
+    """Fit a model to targets in grouped order, or a `Ridge` of the same penalty."""
+    fit = fit_wide if is_wide(rows, loss) else fit_targets
+    return fit(model, rows, targets, loss=loss)
+
+
+def fit_wide(model: GramRidge, rows: Rows, targets, *, loss):
+    """Fit a `Ridge` with the penalty of a model, without a d x d matrix."""
+    squares = np.ones(rows.X.shape[1])
+    if model.penalty_scale is not None:
+        squares = units_of(rows, loss).squares
+    unit = np.sqrt(np.where(squares > 0.0, squares, 1.0)).astype(rows.X.dtype)
+    scaled = rows.X @ diags(1.0 / unit) if issparse(rows.X) else rows.X / unit
+    ridge = Ridge(model.alpha, fit_intercept=model.fit_intercept)
+    ridge = fit_targets(ridge, replace(rows, X=scaled), targets, loss=loss)
+    ridge.coef_ = ridge.coef_ / unit
+    ridge.penalty_scale_ = unit.astype(float) ** 2
+    return ridge
+
+
+def units_of(rows: Rows, loss) -> Units:
+    """Return the units of penalties under a loss, consistent with :func:`moments_of`.
+
+    Features are centered within queries, or about their means in the label-ranking form.
+    """
+    queries, weight, n = rows.queries, rows.weight, rows.n_rows
+    if rows.n_items is not None:
+        queries = Queries.equal(1, n)
+
+    def center(scores):
+        return queries.centered(scores, weight)
+
+    within = WithinQueries(rows.X, np.zeros((n, 0)), queries, weight)
+    if rows.n_items is None and loss != "squared":
+        weight = within.weight()
+    of_row = np.ones(n) if weight is None else weight
+    return Units(within.squares(weight), of_row, center)
+
+
+def names_of(queries: Queries) -> frozenset:
+    """Return the names of the queries; an empty set if all rows are one query."""
+    return frozenset(() if queries.names is None else queries.names.tolist())
