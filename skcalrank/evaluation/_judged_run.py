@@ -36,7 +36,7 @@ class _Options(TypedDict, total=False):
 
 
 @overload
-def evaluate_run(
+def evaluate_run(  # type: ignore[overload-overlap]
     run: Any,
     qrels: Any,
     measures: Iterable[str | Measure] | Mapping[str, str | Measure],
@@ -50,18 +50,9 @@ def evaluate_run(
     qrels: Any,
     measures: Iterable[str | Measure] | Mapping[str, str | Measure],
     *,
-    average: Literal[False],
-    **options: Unpack[_Options],
-) -> dict[Any, dict[str, float]]: ...
-@overload
-def evaluate_run(
-    run: Any,
-    qrels: Any,
-    measures: Iterable[str | Measure] | Mapping[str, str | Measure],
-    *,
     average: bool,
     **options: Unpack[_Options],
-) -> dict[Any, Any]: ...
+) -> dict[Any, dict[str, float]]: ...
 def evaluate_run(
     run: Any,
     qrels: Any,

@@ -134,7 +134,7 @@ class Additive(NamedTuple):
 
 def combined(summands: Iterable[tuple[float, Additive]], constant: float = 0.0) -> Additive:
     """Return a constant plus numbers times sums."""
-    terms: list[dict[Any, float]] = [{}, {}, {}, {}]
+    terms: Any = ({}, {}, {}, {})
     trees: list[tuple[float, Any]] = []
     for weight, score in summands:
         constant += weight * score.constant
@@ -142,7 +142,8 @@ def combined(summands: Iterable[tuple[float, Additive]], constant: float = 0.0) 
             for term, number in added.items():
                 sums[term] = sums.get(term, 0.0) + weight * number
         trees += [(weight * height, tree) for height, tree in score.trees]
-    return Additive(float(constant), *terms, trees=tuple(trees))
+    slopes, hinges, categories, missing = terms
+    return Additive(float(constant), slopes, hinges, categories, missing, tuple(trees))
 
 
 def check_finite(score: Additive) -> None:

@@ -34,10 +34,11 @@ class PairwiseDisagreement(PairMeasure):
     Parameters
     ----------
     weights : {"difference", "unit"}, default="difference"
-        Weight of the preference that two relevances imply: their difference, or 1.
+        Weight of the preference that two relevances imply: their difference, or 1. Ignored for a
+        PreferenceTarget.
     normalize : bool, default=False
-        Whether to divide by the sum of the preferences of the query, so that values are in
-        [-1, 0]. The value of a query without a preference is 0.
+        Whether to divide by the sum of the preferences of the query, so that no value is further
+        from 0 than 1. The value of a query without a preference is 0.
 
     Raises
     ------

@@ -199,12 +199,12 @@ class NDCG(DCG):
         of an array, as in LightGBM's label_gain, or the value of a function of an array of
         grades. The gain must not decrease with the grade.
     discount : callable, default=None
-        As in :class:`DCG`; it applies to the ideal order too.
+        As in :class:`~skcalrank.measures.DCG`; it applies to the ideal order too.
 
     Raises
     ------
     ValueError
-        As in :class:`DCG`.
+        As in :class:`~skcalrank.measures.DCG`.
 
     See Also
     --------

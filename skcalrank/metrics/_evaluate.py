@@ -24,7 +24,7 @@ class _Options(TypedDict, total=False):
 
 
 @overload
-def measure_score(
+def measure_score(  # type: ignore[overload-overlap]
     measure: str | Measure,
     y_true: Labels,
     y_score: ArrayLike,
@@ -38,18 +38,9 @@ def measure_score(
     y_true: Labels,
     y_score: ArrayLike,
     *,
-    average: Literal[False],
-    **options: Unpack[_Options],
-) -> Floats: ...
-@overload
-def measure_score(
-    measure: str | Measure,
-    y_true: Labels,
-    y_score: ArrayLike,
-    *,
     average: bool,
     **options: Unpack[_Options],
-) -> float | Floats: ...
+) -> Floats: ...
 def measure_score(
     measure: str | Measure,
     y_true: Labels,
@@ -119,7 +110,7 @@ def measure_score(
 
 
 @overload
-def evaluate(
+def evaluate(  # type: ignore[overload-overlap]
     y_true: Labels,
     y_score: ArrayLike,
     measures: Iterable[str | Measure] | Mapping[Any, str | Measure],
@@ -133,18 +124,9 @@ def evaluate(
     y_score: ArrayLike,
     measures: Iterable[str | Measure] | Mapping[Any, str | Measure],
     *,
-    average: Literal[False],
-    **options: Unpack[_Options],
-) -> dict[Any, Floats]: ...
-@overload
-def evaluate(
-    y_true: Labels,
-    y_score: ArrayLike,
-    measures: Iterable[str | Measure] | Mapping[Any, str | Measure],
-    *,
     average: bool,
     **options: Unpack[_Options],
-) -> dict[Any, Any]: ...
+) -> dict[Any, Floats]: ...
 def evaluate(
     y_true: Labels,
     y_score: ArrayLike,

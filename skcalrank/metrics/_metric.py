@@ -22,7 +22,7 @@ class Metric(Protocol):
     measure: type[Measure]
 
     @overload
-    def __call__(
+    def __call__(  # type: ignore[overload-overlap]
         self,
         y_true: Labels,
         y_score: ArrayLike,
@@ -40,20 +40,9 @@ class Metric(Protocol):
         *,
         qid: ArrayLike | None = ...,
         k: int | None = ...,
-        average: Literal[False],
-        **options: Any,
-    ) -> Floats: ...
-    @overload
-    def __call__(
-        self,
-        y_true: Labels,
-        y_score: ArrayLike,
-        *,
-        qid: ArrayLike | None = ...,
-        k: int | None = ...,
         average: bool,
         **options: Any,
-    ) -> float | Floats: ...
+    ) -> Floats: ...
 
 
 _LABELS = "array-like of shape (n_rows,) or (n, r)"
@@ -93,27 +82,6 @@ Examples
 --------
 >>> from skcalrank.metrics import {name}
 >>> {example}
-"""
-
-# Options that are missing here are described in the docstring of the measure.
-_OPTIONS = """
-relevance_level : float, default=None
-    Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
-max_grade : float, default=None
-    Highest grade of the scale. If None, the largest label given; set it to compare the values of
-    several calls, such as folds.
-neutral : float, default=0.0
-    Label up to which a document is worth nothing.
-half_life : float, default=5.0
-    Position, greater than 1, at which the discount is one half.
-discount : callable, default=None
-    Non-increasing function of an array of positions (1, 2, ...). If None, as in the definition.
-p : float, default=0.8
-    Persistence of the user, in [0, 1): the probability of reading on after each document.
-weights : {"difference", "unit"}, default="difference"
-    ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``; ignored for a PreferenceTarget.
-normalize : bool, default=False
-    Whether to divide by the total weight of the preferences of the query (0 if it has none).
 """
 
 
@@ -205,9 +173,9 @@ def _docstring(described, measure, y_true):
 
 
 def _entry(option, of_measure):
-    """Return the entry of an option in a section of parameters."""
+    """Return the entry of an option in the docstring of the measure."""
     pattern = rf"^{option} : .*\n(?:    .*\n)*"
-    entry = re.search(pattern, f"{_OPTIONS}\n{of_measure}\n", flags=re.MULTILINE)
+    entry = re.search(pattern, f"{of_measure}\n", flags=re.MULTILINE)
     return entry[0] if entry else f"{option}\n"
 
 
