@@ -99,6 +99,11 @@ def checked_array(values: ArrayLike, name: str, **checks: Any) -> Any:
     with naming(name):
         raw = as_array(values, name)
         refuse_no_numbers(**{name: raw})
+        as_it_is = not checks.get("ensure_2d", True) and checks.keys() <= {"ensure_2d", "allow_nd"}
+        if as_it_is and raw.ndim == 1 and len(raw) and raw.dtype == np.float64:
+            with np.errstate(over="ignore"):
+                if np.isfinite(raw.sum()):  # A finite sum has finite terms.
+                    return raw
         return check_array(raw, input_name=name, **{"dtype": np.float64} | checks)
 
 

@@ -63,8 +63,14 @@ def each(
     threads. Calls may be nested, and several threads of the user may call at the same time: all
     calls together add as many threads as BLAS would use.
     """
-    run = _Run(work, items, merge)
     n_items = len(items) if isinstance(items, Sized) else np.inf
+    if n_items == 1 and _BLAS.is_single():
+        for item in items:
+            result = work(item)
+            if merge is not None:
+                merge(result)
+        return
+    run = _Run(work, items, merge)
     try:
         n_more = 0 if most < 2 else _BLAS.enter(run, min(n_items, most) - 1)
         run.start(n_more, np.inf if long else n_items, most)
@@ -256,6 +262,10 @@ class _Blas:
         # with its frame.
         self.runs: WeakKeyDictionary[_Run[Any, Any], int] = WeakKeyDictionary()
         self.found: list[tuple[Any, int]] = []
+
+    def is_single(self) -> bool:
+        """Return whether BLAS has one thread, and no run that may give it more when it ends."""
+        return not self.runs and all((lib.get_num_threads() or 1) == 1 for lib in _libraries())
 
     def enter(self, run: _Run[Any, Any], n_wanted: float) -> int:
         """Register a run, and return how many threads it may add, at most `n_wanted`."""

@@ -106,6 +106,7 @@ class AggregatedRanker(JudgmentRanker):
     array([3, 2, 1])
     """
 
+    _updated_by = ("ranker_", "partial_fit")
     _parameter_constraints: ClassVar[dict] = {
         **JudgmentRanker._parameter_constraints,
         "ranker": OWN_ERROR,
@@ -153,9 +154,6 @@ class AggregatedRanker(JudgmentRanker):
         plan = super()._check_params()
         ranker._check_params()
         return plan
-
-    def _can_go_on(self):
-        return hasattr(vars(self).get("ranker_"), "partial_fit")
 
     def _learn(self, plan, rows, judged, method):
         ranker = self._new_ranker(plan, method)

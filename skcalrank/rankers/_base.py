@@ -112,6 +112,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     _plan_type: ClassVar[type[Plan]] = Plan
     _plan_settings: ClassVar[dict[str, Any]] = {}
 
+    # Attribute that another chunk updates, and its method that does so.
+    _updated_by: ClassVar[tuple[str, str]] = ("", "")
+
     # Whether the scores of a document depend on the other documents of its query.
     _scores_by_query = False
 
@@ -228,7 +231,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _check_rows(self, X, qid, method: str) -> Rows:
         """Validate the rows to be ranked, for a method that ranks or scores them."""
-        check_is_fitted(self)
+        self._check_fitted()
         if self._scores_by_query or method in _OF_QUERIES:
             self._require_qid(qid, method)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
@@ -260,7 +263,13 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _can_go_on(self) -> bool:
         """Return whether the fitted state can be updated with another chunk."""
-        return False
+        attribute, method = self._updated_by
+        return hasattr(vars(self).get(attribute), method)
+
+    def _check_fitted(self):
+        """Raise NotFittedError before fit; scikit-learn's function alone costs a small predict."""
+        if "record_" not in vars(self):
+            check_is_fitted(self)
 
     @property
     def n_items_(self) -> int | None:
@@ -269,7 +278,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _require_qid(self, qid, method):
         """Raise MissingQidError if qid is None and fit had one."""
-        check_is_fitted(self)
+        self._check_fitted()
         if qid is None and self.record_.has_qid:
             remedy = (
                 "Pass qid=qid, y=RankingTarget(y, qid), or route qid in scikit-learn's tools "

@@ -173,6 +173,7 @@ class ScoreRanker(BaseRanker):
     __metadata_request__partial_fit = {"qid": True, "sample_weight": True}
 
     _plan_type: ClassVar = RegressionPlan
+    _updated_by = ("estimator_", "partial_fit")
     _takes_targets = True
 
     estimator_: Any
@@ -202,7 +203,7 @@ class ScoreRanker(BaseRanker):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        regressor = check_regressor(self, self.get_params(deep=False).get("estimator"))
+        regressor = check_regressor(self, vars(self).get("estimator"))
         tags.input_tags.sparse = takes_sparse(regressor)
         tags.input_tags.allow_nan = takes_nan(regressor)
         return tags
@@ -303,9 +304,6 @@ class ScoreRanker(BaseRanker):
         reset = not self._can_go_on()
         plan, rows = self._check_problem(plan, X, y, qid, sample_weight, reset=reset)
         return self._fit_to_targets(plan, rows, self._targets(plan, rows), "partial_fit")
-
-    def _can_go_on(self):
-        return hasattr(vars(self).get("estimator_"), "partial_fit")
 
     def _fit_to_targets(self, plan: RegressionPlan, rows: Rows, targets, method="fit"):
         """Regress targets in grouped order, of the measure or given in their place."""

@@ -96,6 +96,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
     """
 
     _of_subsets = True
+    _updated_by = ("_descent", "update")
     _parameter_constraints: ClassVar[dict] = {
         **JudgmentRanker._parameter_constraints,
         "measure": OWN_ERROR,
@@ -144,9 +145,6 @@ class StochasticAggregatedRanker(JudgmentRanker):
 
     def _loss(self):
         return get_loss("pairwise_squared" if self.loss is None else self.loss)
-
-    def _can_go_on(self):
-        return "_descent" in vars(self)
 
     def _learn(self, plan, rows, judged, method):
         counts = count_judgments(rows, judged)
