@@ -1,4 +1,4 @@
-"""The base class of order-preserving losses."""
+"""The base classes of order-preserving losses."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import Floats, Queries, query_factors
+from ..data import Floats, Queries, each, query_factors
 
 # Largest argument of exponentials: larger ones are clipped, so that a step of a solver that is
 # too long has a huge but finite loss. Squares of the exponential are still finite.
 EXPONENT = 250.0
+
+# Number of documents of a part, such that temporary arrays stay in cache.
+_PART_ROWS = 1 << 15
 
 
 class Loss(ABC):
@@ -266,6 +269,66 @@ class Loss(ABC):
         c : float
             Constant; infinite if no bound is claimed.
         """
+
+
+class LossInParts(Loss):
+    """Base class of losses that are computed for a few queries at a time.
+
+    The private methods of a subclass see some of the queries, and need not be divided further.
+    """
+
+    # Whether a part takes long, see :func:`each`.
+    _long: ClassVar[bool] = False
+
+    @abstractmethod
+    def _evaluate(self, v, s, queries, weight):
+        """Return the loss of each query."""
+
+    @abstractmethod
+    def _value_and_gradient(self, v, s, queries, weight):
+        """Return the sum of the loss, and its gradient."""
+
+    @abstractmethod
+    def _derivatives(self, v, s, queries, weight):
+        """Return the gradient and the diagonal of the Hessian."""
+
+    def evaluate(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> Floats:
+        def losses(*rows):
+            return (self._evaluate(*rows),)
+
+        return self._joined(losses, ("queries",), v, s, queries, weight)[0]
+
+    def value_and_gradient(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[float, Floats]:
+        results = ("parts", "documents")
+        sums, gradient = self._joined(self._value_and_gradient, results, v, s, queries, weight)
+        return float(sums.sum()), gradient
+
+    def derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        results = ("documents", "documents")
+        gradient, curvature = self._joined(self._derivatives, results, v, s, queries, weight)
+        return gradient, curvature
+
+    def _joined(self, method, results, v, s, queries, weight):
+        """Return the results of a method for all queries, each an array over what is named."""
+        parts = queries.kept_parts(_PART_ROWS)
+        length = {"queries": queries.n_queries, "documents": queries.n_rows, "parts": len(parts)}
+        joined = [np.empty(length[over]) for over in results]
+
+        def work(number):
+            ids, rows, few = parts[number]
+            values = method(v[rows], s[rows], few, None if weight is None else weight[rows])
+            place = {"queries": ids, "documents": rows, "parts": number}
+            for over, whole, some in zip(results, joined, values):
+                whole[place[over]] = some
+
+        each(work, range(len(parts)), long=self._long)
+        return joined
 
 
 def with_eta(loss: Loss, largest: float, what: str = "target") -> Loss:

@@ -17,8 +17,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from ..data import Floats, Queries
-from ._base import Loss, check_eta, with_eta
-from ._parts import in_parts
+from ._base import Loss, LossInParts, check_eta, with_eta
 from ._pointwise import Logistic
 
 
@@ -63,7 +62,7 @@ class BregmanLogistic(Logistic):
 
 
 @dataclass(frozen=True)
-class BregmanKL(Loss):
+class BregmanKL(LossInParts):
     r"""Relative entropy of the targets of a query, with a link of the softmax type.
 
     The targets of a query and the rest :math:`v_0 = \eta - \sum_i v_i` are shares of the whole
@@ -124,26 +123,17 @@ class BregmanKL(Loss):
         whole = queries.sum(raised) + np.exp(-top)
         return raised / queries.repeat(whole), np.log(whole) + top
 
-    @in_parts("queries")
-    def evaluate(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> Floats:
+    def _evaluate(self, v, s, queries, weight):
         rest = np.maximum(self.eta - queries.sum(v), 0.0)
         entropy = queries.sum(xlogy(v, v)) + xlogy(rest, rest) - xlogy(self.eta, self.eta)
         loss = entropy - queries.sum(v * s) + self.eta * self._link(s, queries)[1]
         return loss if weight is None else loss * queries.mean(weight)
 
-    @in_parts("sum", "documents")
-    def value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[float, Floats]:
-        value = self.evaluate(v, s, queries, weight).sum()
-        return float(value), self.derivatives(v, s, queries, weight)[0]
+    def _value_and_gradient(self, v, s, queries, weight):
+        value = self._evaluate(v, s, queries, weight).sum()
+        return float(value), self._derivatives(v, s, queries, weight)[0]
 
-    @in_parts("documents", "documents")
-    def derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[Floats, Floats]:
+    def _derivatives(self, v, s, queries, weight):
         share = self._link(s, queries)[0]
         gradient, curvature = self.eta * share - v, self.eta * share * (1.0 - share)
         if weight is None:

@@ -13,23 +13,15 @@ from typing import ClassVar
 import numpy as np
 
 from ..data import CACHE_CELLS, Floats, Queries, safe_divide
-from ._base import EXPONENT, Loss
-from ._parts import in_parts
+from ._base import EXPONENT, LossInParts
 
 # Lower bound of scores relative to the best score of their query, since e^-700 does not underflow.
 _FLOOR = -700.0
 
 
-class _PairwiseLoss(Loss):
+class _PairwiseLoss(LossInParts):
     needs_intercept: ClassVar[bool] = False
     summed_over: ClassVar[str] = "pairs"
-
-
-def _weights(weight, queries):
-    """Return the weights of documents, and 1 / (mean weight of its query) for each document."""
-    if weight is None:
-        return 1.0, 1.0
-    return weight, queries.repeat(1.0 / queries.mean_weight(weight))
 
 
 @dataclass(frozen=True)
@@ -61,34 +53,22 @@ class PairwiseSquared(_PairwiseLoss):
 
     def _centered(self, v, s, queries, weight):
         gap = s - v
-        if weight is None:
-            return gap - queries.repeat(queries.mean(gap))
-        mean = safe_divide(queries.sum(weight * gap), queries.sum(weight))
-        return gap - queries.repeat(mean)
+        return gap - queries.repeat(queries.mean(gap, weight))
 
-    @in_parts("queries")
-    def evaluate(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> Floats:
+    def _evaluate(self, v, s, queries, weight):
         centered = self._centered(v, s, queries, weight)
         squares = centered**2 if weight is None else weight * centered**2
         return queries.sizes * queries.sum(squares)
 
-    @in_parts("sum", "documents")
-    def value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[float, Floats]:
+    def _value_and_gradient(self, v, s, queries, weight):
         centered = self._centered(v, s, queries, weight)
         slope = queries.repeat(queries.sizes) * centered
         if weight is not None:
             slope *= weight
         return float(slope @ centered), 2.0 * slope
 
-    @in_parts("documents", "documents")
-    def derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[Floats, Floats]:
-        gradient = self.value_and_gradient(v, s, queries, weight)[1]
+    def _derivatives(self, v, s, queries, weight):
+        gradient = self._value_and_gradient(v, s, queries, weight)[1]
         if weight is None:
             return gradient, 2.0 * queries.repeat(queries.sizes - 1.0)
         share = safe_divide(weight, queries.repeat(queries.sum(weight)))
@@ -129,39 +109,30 @@ class PairwiseExponential(_PairwiseLoss):
         np.maximum(below, -EXPONENT, out=below)
         rising = np.exp(below)
         falling = v / rising
-        own = v
+        alone = v
         if weight is not None:
-            weight, share = _weights(weight, queries)
+            share = queries.repeat(1.0 / queries.mean_weight(weight))
             rising *= weight
             # Divide by the mean weight in only one of the two factors.
             falling *= weight * share
-            own = v * weight**2 * share
-        return falling, rising, queries.sum(falling), queries.sum(rising), own
+            alone = v * weight**2 * share
+        return falling, rising, queries.sum(falling), queries.sum(rising), alone
 
-    @in_parts("queries")
-    def evaluate(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> Floats:
-        _, _, fallen, risen, own = self._factors(v, s, queries, weight)
-        return fallen * risen - queries.sum(own)
+    def _evaluate(self, v, s, queries, weight):
+        _, _, fallen, risen, alone = self._factors(v, s, queries, weight)
+        return fallen * risen - queries.sum(alone)
 
-    @in_parts("sum", "documents")
-    def value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[float, Floats]:
-        falling, rising, fallen, risen, own = self._factors(v, s, queries, weight)
+    def _value_and_gradient(self, v, s, queries, weight):
+        falling, rising, fallen, risen, alone = self._factors(v, s, queries, weight)
         falling *= queries.repeat(risen)
         rising *= queries.repeat(fallen)
-        return float(fallen @ risen - own.sum()), np.subtract(rising, falling, out=rising)
+        return float(fallen @ risen - alone.sum()), np.subtract(rising, falling, out=rising)
 
-    @in_parts("documents", "documents")
-    def derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[Floats, Floats]:
-        falling, rising, fallen, risen, own = self._factors(v, s, queries, weight)
+    def _derivatives(self, v, s, queries, weight):
+        falling, rising, fallen, risen, alone = self._factors(v, s, queries, weight)
         falling *= queries.repeat(risen)
         rising *= queries.repeat(fallen)
-        return rising - falling, rising + falling - 2.0 * own
+        return rising - falling, rising + falling - 2.0 * alone
 
     def infimum(self, v: Floats, queries: Queries) -> Floats:
         return queries.sum(np.sqrt(v)) ** 2 - queries.sum(v)
@@ -202,41 +173,33 @@ class PairwiseLogistic(_PairwiseLoss):
     """
 
     name: ClassVar[str] = "pairwise_logistic"
+    _long: ClassVar[bool] = True
 
-    @in_parts("queries", long=True)
-    def evaluate(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> Floats:
+    def _evaluate(self, v, s, queries, weight):
         out = np.zeros(queries.n_queries)
         for block in _blocks(v, s, queries, weight):
-            for part, sums in block.parts():
-                out[block.ids] += block.losses(part, sums)
+            for rows, sums in block.parts():
+                out[block.ids] += block.losses(rows, sums)
         return out
 
-    @in_parts("sum", "documents", long=True)
-    def value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[float, Floats]:
+    def _value_and_gradient(self, v, s, queries, weight):
         value, gradient = 0.0, np.empty(len(s))
         for block in _blocks(v, s, queries, weight):
             slopes = np.zeros_like(block.rising)
-            for part, sums in block.parts():
-                value += float(block.losses(part, sums).sum())
-                block.add_slopes(part, np.divide(1.0, sums, out=sums), slopes)
+            for rows, sums in block.parts():
+                value += float(block.losses(rows, sums).sum())
+                block.add_slopes(rows, np.divide(1.0, sums, out=sums), slopes)
             gradient[block.documents] = slopes[block.present]
         return value, gradient
 
-    @in_parts("documents", "documents", long=True)
-    def derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[Floats, Floats]:
+    def _derivatives(self, v, s, queries, weight):
         gradient, curvature = np.empty(len(s)), np.empty(len(s))
         for block in _blocks(v, s, queries, weight):
             slopes, curves = np.zeros_like(block.rising), np.zeros_like(block.rising)
-            for part, sums in block.parts():
+            for rows, sums in block.parts():
                 inverse = np.divide(1.0, sums, out=sums)
-                block.add_slopes(part, inverse, slopes)
-                block.add_curves(part, inverse, curves)
+                block.add_slopes(rows, inverse, slopes)
+                block.add_curves(rows, inverse, curves)
             gradient[block.documents] = slopes[block.present]
             curvature[block.documents] = curves[block.present]
         return gradient, curvature
@@ -268,8 +231,8 @@ def _blocks(v, s, queries, weight):
         share = 1.0 / queries.mean_weight(weight)
     extended = [queries.extend(values) for values in (v, below, weight)]
     for bucket in queries.pair_buckets():
-        target, score, own = (bucket.pad(values, 0.0) for values in extended)
-        yield _PairBlock(bucket, target, score, own, share[bucket.ids])
+        target, score, of_row = (bucket.pad(values, 0.0) for values in extended)
+        yield _PairBlock(bucket, target, score, of_row, share[bucket.ids])
 
 
 class _PairBlock:
@@ -304,34 +267,35 @@ class _PairBlock:
         row_rising = self._of_rows(self.rising)
         step = max(1, CACHE_CELLS // self.rising.size)
         for start in range(0, self.rows.shape[1], step):
-            part = np.s_[:, start : start + step]
-            yield part, row_rising[part][:, :, None] + self.rising[:, None, :]
+            rows = np.s_[:, start : start + step]
+            yield rows, row_rising[rows][:, :, None] + self.rising[:, None, :]
 
-    def losses(self, part, sums):
+    def losses(self, rows, sums):
         """Return the sum of ``v_i (log(e_i + e_j) - s_i)`` over the pairs j != i of each query."""
         logs = (np.log(sums) @ self.weight[:, :, None])[:, :, 0]
-        logs -= self.total * self.row_s[part] + np.log(2.0) * self.row_weight[part]
-        return np.einsum("ij,ij->i", self.paid[part], logs)
+        logs -= self.total * self.row_s[rows] + np.log(2.0) * self.row_weight[rows]
+        return np.einsum("ij,ij->i", self.paid[rows], logs)
 
-    def add_slopes(self, part, inverse, out):
+    def add_slopes(self, rows, inverse, out):
         """Add first derivatives to `out`; the terms of the pair j = i cancel."""
-        paid, rising = self.paid[part], self.weight * self.rising
+        paid, rising = self.paid[rows], self.weight * self.rising
         pushed = (paid[:, None, :] @ inverse)[:, 0]
         pulled = (inverse @ rising[:, :, None])[:, :, 0]
         out += rising * pushed
-        self._add_to_rows(part, -paid * pulled, out)
+        self._add_to_rows(rows, -paid * pulled, out)
 
-    def add_curves(self, part, inverse, out):
+    def add_curves(self, rows, inverse, out):
         """Add second derivatives to `out`, without the pair j = i."""
-        paid = self.paid[part]
+        paid = self.paid[rows]
         # With p the logistic function of s_j - s_i, compute p (1 - p).
         np.multiply(inverse, self.rising[:, None, :], out=inverse)
         inverse -= inverse**2
         out += self.weight * (paid[:, None, :] @ inverse)[:, 0]
         pulled = (inverse @ self.weight[:, :, None])[:, :, 0]
-        self._add_to_rows(part, paid * (pulled - self.row_weight[part] / 2), out)
+        self._add_to_rows(rows, paid * (pulled - self.row_weight[rows] / 2), out)
 
-    def _add_to_rows(self, part, values, out):
+    def _add_to_rows(self, rows, values, out):
         # The rows of a query are different documents.
-        rows = self.rows[part]
-        np.put_along_axis(out, rows, np.take_along_axis(out, rows, axis=1) + values, axis=1)
+        documents = self.rows[rows]
+        values = np.take_along_axis(out, documents, axis=1) + values
+        np.put_along_axis(out, documents, values, axis=1)

@@ -11,11 +11,10 @@ import numpy as np
 from scipy.special import expit, log1p, xlogy
 
 from ..data import Floats, Queries
-from ._base import EXPONENT, Loss, check_eta, with_eta
-from ._parts import in_parts
+from ._base import EXPONENT, Loss, LossInParts, check_eta, with_eta
 
 
-class PointwiseLoss(Loss):
+class PointwiseLoss(LossInParts):
     """Base class of losses with one term per document, ``terms(v_i, s_i)`` (CUG13, eq. 3).
 
     A subclass defines the terms, their first two derivatives, their smallest values, the minimizer
@@ -120,23 +119,14 @@ class PointwiseLoss(Loss):
         least : ndarray of shape (n_documents,)
         """
 
-    @in_parts("queries")
-    def evaluate(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> Floats:
+    def _evaluate(self, v, s, queries, weight):
         return queries.sum(_weighted(self.terms(v, s), weight))
 
-    @in_parts("sum", "documents")
-    def value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[float, Floats]:
+    def _value_and_gradient(self, v, s, queries, weight):
         value = _weighted(self.terms(v, s), weight).sum()
         return float(value), _weighted(self.slopes(v, s), weight)
 
-    @in_parts("documents", "documents")
-    def derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[Floats, Floats]:
+    def _derivatives(self, v, s, queries, weight):
         return _weighted(self.slopes(v, s), weight), _weighted(self.curvatures(v, s), weight)
 
     def infimum(self, v: Floats, queries: Queries) -> Floats:

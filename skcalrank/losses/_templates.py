@@ -10,8 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..data import Floats, Queries
-from ._base import Loss
-from ._parts import in_parts
+from ._base import LossInParts
 from ._pointwise import PointwiseLoss
 
 Function = Callable[[Any], Any]
@@ -22,7 +21,7 @@ _STEP = 1e-5
 
 
 @dataclass(frozen=True)
-class PairwiseTemplate(Loss):
+class PairwiseTemplate(LossInParts):
     r"""Pairwise loss :math:`\sum_{i<j} v_i \varphi(s_i - s_j) + v_j \varphi(s_j - s_i)`.
 
     The loss is order-preserving for every convex, non-increasing :math:`\varphi` with
@@ -64,6 +63,7 @@ class PairwiseTemplate(Loss):
 
     needs_intercept: ClassVar[bool] = False
     summed_over: ClassVar[str] = "pairs"
+    _long: ClassVar[bool] = True
 
     phi: Function
     slope: Function
@@ -98,26 +98,17 @@ class PairwiseTemplate(Loss):
             ahead = (score[:, :, None] - score[:, None, :]) * (pair > 0)
             yield bucket.ids, present, documents, pair * target[:, :, None], ahead
 
-    @in_parts("queries", long=True)
-    def evaluate(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> Floats:
+    def _evaluate(self, v, s, queries, weight):
         out = np.zeros(queries.n_queries)
         for ids, _, _, paid, ahead in self._pairs(v, s, queries, weight):
             out[ids] = (paid * self.phi(ahead)).sum(axis=(1, 2))
         return out
 
-    @in_parts("sum", "documents", long=True)
-    def value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[float, Floats]:
-        value = float(self.evaluate(v, s, queries, weight).sum())
-        return value, self.derivatives(v, s, queries, weight)[0]
+    def _value_and_gradient(self, v, s, queries, weight):
+        value = float(self._evaluate(v, s, queries, weight).sum())
+        return value, self._derivatives(v, s, queries, weight)[0]
 
-    @in_parts("documents", "documents", long=True)
-    def derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[Floats, Floats]:
+    def _derivatives(self, v, s, queries, weight):
         gradient, curvature = np.empty(len(s)), np.empty(len(s))
         for _, present, documents, paid, ahead in self._pairs(v, s, queries, weight):
             slopes, curves = paid * self.slope(ahead), paid * self.curvature(ahead)

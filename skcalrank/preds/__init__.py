@@ -7,16 +7,11 @@ from typing import Any
 
 from ..data import check_option
 from ._base import Pred
-from ._feedback_arc import (
-    DISAGREEMENT_AUTO,
-    DISAGREEMENT_EXACT,
-    DISAGREEMENT_LOCAL_SEARCH,
-    feedback_arc_positions,
-)
-from ._map import MAP_AUTO, MAP_BEAM, MAP_DIAGONAL, MAP_EXACT, map_positions
+from ._feedback_arc import FEEDBACK_ARC_PREDS, feedback_arc_positions
+from ._map import MAP_PREDS, map_positions
 from ._objectives import OBJECTIVES
-from ._result import PredResult
 from ._sort import SORT, sort_positions
+from ._stacks import PredResult
 from ._ties import solve_with_ties as solve_with_ties
 from ._topological import TOPOLOGICAL, topological_positions
 from ._topological import widest_cycle as widest_cycle
@@ -34,20 +29,7 @@ __all__ = [
 ]
 
 #: Prediction maps by key, which is objective and name: "map_exact", "disagreement_auto".
-PREDS = {
-    pred.key: pred
-    for pred in (
-        SORT,
-        MAP_EXACT,
-        MAP_BEAM,
-        MAP_DIAGONAL,
-        MAP_AUTO,
-        TOPOLOGICAL,
-        DISAGREEMENT_EXACT,
-        DISAGREEMENT_LOCAL_SEARCH,
-        DISAGREEMENT_AUTO,
-    )
-}
+PREDS = {pred.key: pred for pred in (SORT, *MAP_PREDS, TOPOLOGICAL, *FEEDBACK_ARC_PREDS)}
 
 
 def preds_for(objective: str) -> dict[str, Pred]:

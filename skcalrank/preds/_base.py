@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..data import ArrayLike, Floats, Ints, check_option
-from ._matrix import on_stack
 from ._objectives import OBJECTIVES
-from ._result import PredResult
+from ._stacks import PredResult, on_stack
 
 
 def heuristic_cost(r: int) -> float:
@@ -166,11 +165,11 @@ class _OneByOne:
         return result(stack, positions, self.name)
 
     def _positions(self, U: Floats, options: dict[str, Any]) -> Ints:
-        found, r = self.function(U, **options), len(U)
-        positions = np.asarray(getattr(found, "positions", found))
+        returned, r = self.function(U, **options), len(U)
+        positions = np.asarray(getattr(returned, "positions", returned))
         if not np.array_equal(np.sort(positions, axis=None), np.arange(1, r + 1)):
             raise ValueError(
                 f"pred {self.name!r} must return the positions 1 to {r} of {r} documents, got "
-                f"{found!r}."
+                f"{returned!r}."
             )
         return positions.astype(np.intp).reshape(r)

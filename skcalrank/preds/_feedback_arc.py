@@ -14,9 +14,8 @@ from scipy.sparse.csgraph import connected_components
 
 from ..data import Array, ArrayLike, Floats, Ints, check_option
 from ._base import Method, Pred, heuristic_cost
-from ._matrix import on_stack, order_to_positions, parts
 from ._objectives import disagreement_result, net_graph
-from ._result import PredResult
+from ._stacks import PredResult, on_stack, order_to_positions, parts
 from ._subsets import best_chain
 from ._topological import topological_order
 
@@ -74,8 +73,7 @@ def feedback_arc_positions(
     number = time_limit is None or isinstance(time_limit, Real)
     if not number or not (time_limit is None or time_limit > 0):
         raise ValueError(f"time_limit must be a positive number or None, got {time_limit!r}.")
-    result: PredResult = on_stack(partial(_solve, method=method, time_limit=time_limit), U)
-    return result
+    return on_stack(partial(_solve, method=method, time_limit=time_limit), U)
 
 
 # The functions below take stacks, down to the solvers of one component.
@@ -135,7 +133,7 @@ def _places_in_small(net: Floats, head: Ints, size: Ints) -> Ints:
         query = query[by_component].reshape(-1, r)
         document = document[by_component].reshape(-1, r)
         within = net[query[:, :1, None], document[:, :, None], document[:, None, :]]
-        order = np.concatenate([_over_subsets(part) for part in parts(within, r << r)])
+        order = np.concatenate([_over_subsets(few) for few in parts(within, r << r)])
         place[query, np.take_along_axis(document, order, axis=1)] = np.arange(r)
     return place
 
@@ -220,20 +218,20 @@ class _Triangles:
         self.number = np.zeros((self.r, self.r), dtype=np.intp)
         self.number[self.i, self.j] = np.arange(len(self.i))
         self.gain = net[self.i, self.j]
-        self.found = np.zeros((0, 3), dtype=np.intp)
+        self.triples = np.zeros((0, 3), dtype=np.intp)
 
     def minimize(self, relaxed: bool, deadline: float) -> tuple[Floats | None, Any]:
         """Return the best x under the inequalities so far and a bound, or None on timeout."""
-        if not len(self.found):
+        if not len(self.triples):
             x = (self.gain > 0) * 1.0
             return x, 0.0
         left = deadline - time.monotonic()
         if left <= 0:
             return None, None
-        n = len(self.found)
+        n = len(self.triples)
         coefficients = np.tile([1.0, 1.0, -1.0], n)
         shape = (n, len(self.gain))
-        matrix = csr_matrix((coefficients, self.found.ravel(), 3 * np.arange(n + 1)), shape=shape)
+        matrix = csr_matrix((coefficients, self.triples.ravel(), 3 * np.arange(n + 1)), shape=shape)
         result = milp(
             -self.gain,
             integrality=np.full(len(self.gain), 0 if relaxed else 1),
@@ -266,7 +264,7 @@ class _Triangles:
             new.append(np.column_stack(triple))
         new = np.concatenate(new)
         worst = new[np.argsort(-new[:, 3], kind="stable")[:most], :3].astype(np.intp)
-        self.found = np.concatenate([self.found, worst])
+        self.triples = np.concatenate([self.triples, worst])
         return len(new)
 
 
@@ -301,21 +299,21 @@ def _auto_cost(r: int) -> float:
     return _exact_cost(r) if r <= _AUTO_UP_TO else heuristic_cost(r)
 
 
-DISAGREEMENT_EXACT = Pred(
-    "exact",
-    "disagreement",
-    Method(feedback_arc_positions, "exact"),
-    exact=True,
-    cost=_exact_cost,
-    options=("time_limit",),
-)
-DISAGREEMENT_LOCAL_SEARCH = Pred(
-    "local_search", "disagreement", Method(feedback_arc_positions, "local_search")
-)
-DISAGREEMENT_AUTO = Pred(
-    "auto",
-    "disagreement",
-    Method(feedback_arc_positions, "auto"),
-    cost=_auto_cost,
-    options=("time_limit",),
+FEEDBACK_ARC_PREDS = (
+    Pred(
+        "exact",
+        "disagreement",
+        Method(feedback_arc_positions, "exact"),
+        exact=True,
+        cost=_exact_cost,
+        options=("time_limit",),
+    ),
+    Pred("local_search", "disagreement", Method(feedback_arc_positions, "local_search")),
+    Pred(
+        "auto",
+        "disagreement",
+        Method(feedback_arc_positions, "auto"),
+        cost=_auto_cost,
+        options=("time_limit",),
+    ),
 )

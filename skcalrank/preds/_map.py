@@ -9,9 +9,8 @@ import numpy as np
 
 from ..data import Array, ArrayLike, Bools, Floats, Ints, check_option
 from ._base import Method, Pred, heuristic_cost
-from ._matrix import check_stack, on_stack, parts
 from ._objectives import map_result, map_weights
-from ._result import PredResult
+from ._stacks import PredResult, check_stack, on_stack, parts
 from ._subsets import best_chain, weights_of_sets
 
 # Largest numbers of documents for "auto" to be exact, which then takes a tenth of a second, and for
@@ -67,8 +66,7 @@ def map_positions(U: ArrayLike, *, method: str = "exact") -> PredResult:
             f"U must be of at most {_EXACT_UP_TO} documents for method='exact', which enumerates "
             f"their sets, got {r}: use method='auto' or 'beam'."
         )
-    result: PredResult = on_stack(partial(_solve, method=method), U)
-    return result
+    return on_stack(partial(_solve, method=method), U)
 
 
 # The functions below take stacks of matrices.
@@ -176,20 +174,22 @@ def _auto_cost(r: int) -> float:
     return _exact_cost(r) if r <= _AUTO_UP_TO else heuristic_cost(r)
 
 
-MAP_EXACT = Pred(
-    "exact",
-    "map",
-    Method(map_positions, "exact"),
-    exact=True,
-    max_size=_EXACT_UP_TO,
-    cost=_exact_cost,
+MAP_PREDS = (
+    Pred(
+        "exact",
+        "map",
+        Method(map_positions, "exact"),
+        exact=True,
+        max_size=_EXACT_UP_TO,
+        cost=_exact_cost,
+    ),
+    Pred("beam", "map", Method(map_positions, "beam")),
+    Pred(
+        "diagonal",
+        "map",
+        Method(map_positions, "diagonal"),
+        condition="P_reinforce",
+        cost=_diagonal_cost,
+    ),
+    Pred("auto", "map", Method(map_positions, "auto"), cost=_auto_cost),
 )
-MAP_BEAM = Pred("beam", "map", Method(map_positions, "beam"))
-MAP_DIAGONAL = Pred(
-    "diagonal",
-    "map",
-    Method(map_positions, "diagonal"),
-    condition="P_reinforce",
-    cost=_diagonal_cost,
-)
-MAP_AUTO = Pred("auto", "map", Method(map_positions, "auto"), cost=_auto_cost)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data import Array, Bools, Floats, Ints
-from ._matrix import order_to_positions, total
-from ._result import PredResult
+from ._stacks import PredResult, order_to_positions, total
 
 
 class Objective(NamedTuple):
@@ -56,8 +55,7 @@ def _map_value(weights: Floats, order: Ints) -> Floats:
     """Return the sum over positions of what the document there adds, over the position."""
     n, r = order.shape
     placed = weights[np.arange(n)[:, None, None], order[:, :, None], order[:, None, :]]
-    value: Floats = (np.tril(placed).sum(axis=2) / np.arange(1, r + 1)).sum(axis=1)
-    return value
+    return (np.tril(placed).sum(axis=2) / np.arange(1, r + 1)).sum(axis=1)
 
 
 def _map_bound(weights: Floats) -> Floats:
@@ -75,8 +73,7 @@ def _map_bound(weights: Floats) -> Floats:
     most = weights.diagonal(axis1=1, axis2=2)[:, :, None] + 0.5 * most
     top = np.cumsum(-np.sort(-most, axis=1), axis=1).diagonal(axis1=1, axis2=2)
     k = np.arange(1, r)
-    bound: Floats = (top[:, :-1] / (k * (k + 1))).sum(axis=1) + top[:, -1] / r
-    return bound
+    return (top[:, :-1] / (k * (k + 1))).sum(axis=1) + top[:, -1] / r
 
 
 def net_graph(U: Floats) -> Floats:

@@ -14,9 +14,8 @@ import numpy as np
 
 from ..data import CACHE_CELLS, Array, Bools, Floats, Ints, hash_cells, hash_keys
 from ._base import Pred
-from ._matrix import order_to_positions
 from ._objectives import OBJECTIVES, disagreement
-from ._result import PredResult
+from ._stacks import PredResult, order_to_positions
 
 
 def solve_with_ties(
@@ -64,8 +63,8 @@ def _first_twins(read: Floats) -> Ints:
     some = np.flatnonzero(_may_have_twins(read))
     step = max(1, CACHE_CELLS // read[0].size)
     for start in range(0, len(some), step):
-        part = some[start : start + step]
-        first[part] = _are_twins(read[part]).argmax(axis=2)
+        few = some[start : start + step]
+        first[few] = _are_twins(read[few]).argmax(axis=2)
     return first
 
 
@@ -75,8 +74,7 @@ def _may_have_twins(read: Floats) -> Bools:
     order = np.lexsort(keys, axis=1)
     keys = [np.take_along_axis(key, order, axis=1) for key in keys]
     same = [key[:, 1:] == key[:, :-1] for key in keys]
-    found: Bools = np.logical_and.reduce(same).any(axis=1)
-    return found
+    return np.logical_and.reduce(same).any(axis=1)
 
 
 def _are_twins(read: Floats) -> Bools:

@@ -8,9 +8,8 @@ import numpy as np
 
 from ..data import ArrayLike, Bools, Floats, Ints
 from ._base import Pred
-from ._matrix import on_stack, order_to_positions
 from ._objectives import disagreement_at, net_graph
-from ._result import PredResult
+from ._stacks import PredResult, on_stack, order_to_positions
 
 # Numbers of documents up to which the closure of the widest paths is faster than bisection, and up
 # to which processing all matrices of a stack at once is faster than one by one.
@@ -54,8 +53,7 @@ def topological_positions(U: ArrayLike) -> Ints:
     >>> topological_positions([[0, 3, 0], [0, 0, 2], [1, 0, 0]])
     array([1, 2, 3])
     """
-    positions: Ints = on_stack(_algorithm_one, U)
-    return positions
+    return on_stack(_algorithm_one, U)
 
 
 def topological_result(U: ArrayLike) -> PredResult:
@@ -167,8 +165,7 @@ def _close(weights: Floats) -> Floats:
     widest = weights.transpose(1, 2, 0).copy()
     for k in range(len(widest)):
         np.maximum(widest, np.minimum(widest[:, k : k + 1], widest[k]), out=widest)
-    of_cycles: Floats = widest.diagonal().max(axis=1)
-    return of_cycles
+    return widest.diagonal().max(axis=1)
 
 
 def _bisect(weights: Floats) -> Any:
@@ -222,10 +219,10 @@ def topological_order(edges: Bools, priority: Floats) -> tuple[Ints, Any]:
     waiting = edges.sum(axis=1)
     key = np.where(waiting == 0, priority, -np.inf)
     order, rows = np.empty((n, r), dtype=np.intp), np.arange(n)
-    found = np.full((n, r), -np.inf)
+    chosen = np.full((n, r), -np.inf)
     for place in range(r):
         document = order[:, place] = key.argmax(axis=1)
-        best = found[:, place] = key[rows, document]
+        best = chosen[:, place] = key[rows, document]
         # This check costs as much as a step, so it is done seldom.
         if place % _LOOK == 0 and best.max() == -np.inf:
             break
@@ -233,7 +230,7 @@ def topological_order(edges: Bools, priority: Floats) -> tuple[Ints, Any]:
         freed = edges[rows, document]
         waiting -= freed
         np.copyto(key, priority, where=freed & (waiting == 0))
-    return order, (found > -np.inf).all(axis=1)
+    return order, (chosen > -np.inf).all(axis=1)
 
 
 def _cost(r: int) -> float:

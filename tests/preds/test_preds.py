@@ -190,7 +190,7 @@ def test_scale_of_the_matrix_changes_nothing(pred, scale, rng):
 @every_pred
 @pytest.mark.parametrize("cells", [1, 600, 1 << 16])
 def test_a_stack_is_its_matrices_one_by_one(pred, cells, monkeypatch, rng):
-    monkeypatch.setattr("skcalrank.preds._matrix.CACHE_CELLS", cells)
+    monkeypatch.setattr("skcalrank.preds._stacks.CACHE_CELLS", cells)
     for r in (1, 2, 3, 4, 5, 6, 7, 8, 9, 12):
         assert_one_by_one(pred.solve, draw_stack(pred, [*MATRICES, *MATRICES], r, rng))
 

@@ -1,14 +1,49 @@
-"""Stacks of the matrices that prediction maps of pairs read."""
+"""Stacks of the matrices that prediction maps of pairs read, and their results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data import CACHE_CELLS, ArrayLike, Floats, Ints, checked_array
-from ._result import PredResult
+
+
+class PredResult(NamedTuple):
+    """Positions, and how good they are known to be.
+
+    For a stack of n matrices every field is an array whose first axis has length n.
+
+    Attributes
+    ----------
+    positions : ndarray of int of shape (r,) or (n, r)
+        1-based position of each document.
+    value : float
+        Value of the objective at these positions.
+    bound : float
+        Bound of the best value: no positions can be better.
+    proven : bool
+        Whether the positions are best, i.e. value and bound agree.
+    method : str
+        The method that found them.
+    """
+
+    positions: Ints
+    value: Any
+    bound: Any
+    proven: Any
+    method: Any
+
+    @property
+    def gap(self) -> Any:
+        """Difference between value and bound."""
+        return abs(self.value - self.bound)
+
+    def each(self) -> list[PredResult]:
+        """Return the results of a stack as a list."""
+        columns = (column.tolist() for column in self[1:])
+        return [PredResult(*fields) for fields in zip(self.positions, *columns)]
 
 
 def check_stack(U: ArrayLike) -> Floats:
@@ -29,12 +64,12 @@ def on_stack(solve: Callable[[Floats], Any], U: ArrayLike) -> Any:
     """
     U = check_stack(U)
     if U.ndim == 2:
-        found = solve(U[None])
-        return found.each()[0] if isinstance(found, PredResult) else found[0]
-    found = [solve(part) for part in parts(U, U[0].size)]
-    if isinstance(found[0], PredResult):
-        return PredResult(*map(np.concatenate, zip(*found)))
-    return np.concatenate(found)
+        result = solve(U[None])
+        return result.each()[0] if isinstance(result, PredResult) else result[0]
+    results = [solve(few) for few in parts(U, U[0].size)]
+    if isinstance(results[0], PredResult):
+        return PredResult(*map(np.concatenate, zip(*results)))
+    return np.concatenate(results)
 
 
 def parts(stack: Floats, cells: int) -> Iterator[Floats]:
@@ -52,5 +87,4 @@ def order_to_positions(order: Ints) -> Ints:
 
 def total(stack: Floats) -> Floats:
     """Return the sum of each matrix."""
-    sums: Floats = stack.reshape(len(stack), -1).sum(axis=1)
-    return sums
+    return stack.reshape(len(stack), -1).sum(axis=1)
