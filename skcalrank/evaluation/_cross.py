@@ -161,23 +161,21 @@ class _Data:
 
     def __init__(self, X, y, qid):
         refuse_lazy("cross_compare", "pass arrays", X=X, y=y, qid=qid)
-        self.X, self.qid = X, carried_qid(y, qid)
-        self.target = y
+        self.X, self.qid, self.target = X, carried_qid(y, qid), y
         if not isinstance(y, Target):
             labels, queries = check_target(y, self.qid)
-            if np.ndim(y) < 2 or np.shape(y)[1] == 1:
-                if self.qid is None:
-                    raise MissingQidError(
-                        "cross_compare needs the queries of the rows: pass qid, or "
-                        "y=RankingTarget(y, qid)."
-                    )
-                self.target = RankingTarget(queries.ungroup(labels), self.qid)
-            else:
+            if np.ndim(y) == 2 and np.shape(y)[1] > 1:
                 self.target = np.asarray(y)
-        of_rows = isinstance(self.target, Target) and self.target.n_items is None
-        n_rows = len(self.target)
+            elif self.qid is None:
+                raise MissingQidError(
+                    "cross_compare needs the queries of the rows: pass qid, or "
+                    "y=RankingTarget(y, qid)."
+                )
+            else:
+                self.target = RankingTarget(queries.ungroup(labels), self.qid)
         check_consistent_length(X, self.target)
-        self.queries = self.target.queries() if of_rows else Queries.equal(n_rows, 1)
+        of_rows = isinstance(self.target, Target) and self.target.n_items is None
+        self.queries = self.target.queries() if of_rows else Queries.equal(len(self.target), 1)
 
     def scaled(self, measure):
         """Return the measure scaled to all labels; a single fold may lack the largest one."""

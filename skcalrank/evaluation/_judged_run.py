@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 import numpy as np
 
 from ..data import Floats, Queries, Ranked, check_option, safe_divide, warn
 from ..measures import MEASURES, Measure, get_measure
-from ..metrics import EMPTY, check_several, fill_undefined, mean_of_queries, values_per_query
+from ..metrics import EMPTY, MeasuredLabels, check_several, fill_undefined, mean_of_queries
 from ._run_files import Scores, load_qrels, load_run
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _run_measure(measure, level, gain) -> _OfRun:
         return partial(JudgedRun.share_judged, k=int(k) if k else None)
     resolved = get_measure(measure)
     if not resolved.top_only:
-        known = [known_name for known_name, cls in MEASURES.items() if cls.top_only]
+        known = [top_only for top_only, cls in MEASURES.items() if cls.top_only]
         raise ValueError(
             f"measures must be defined for truncated rankings, got {resolved.name}, which needs a "
             f"score for every document. Choose among {', '.join([*known, *JUDGED_MEASURES])}."
@@ -206,7 +206,7 @@ class JudgedRun:
         self.n_unjudged = len(run.keys() - qrels.keys())
         self._ties = ties
         by_query = [_documents(run.get(name, {}), qrels[name], ties) for name in self.names]
-        sizes = [len(documents.relevance) for documents in by_query]
+        sizes = [len(relevance) for relevance, *_ in by_query]
         self.queries = Queries(np.append(0, np.cumsum(sizes)), names=np.array(self.names))
         self._n_retrieved = np.array([len(run.get(name, ())) for name in self.names])
         self._relevance, self._is_judged, places = (
@@ -221,10 +221,10 @@ class JudgedRun:
     def values_of(self, empty: str, *, measure: Measure) -> Floats:
         """Return the value of a measure on each query."""
         y = np.maximum(self._relevance, 0.0)
+        labels = MeasuredLabels(measure.scaled_to(y), y, self.queries)
         with np.errstate(invalid="ignore"):
-            values = values_per_query(measure.scaled_to(y), y, self._ranked, empty)
-        undefined = measure.undefined(measure.labels(y), self.queries)
-        values[(self._n_retrieved == 0) & ~undefined] = 0.0
+            values = labels.values(self._ranked, empty)
+        values[(self._n_retrieved == 0) & ~labels.undefined] = 0.0
         return values
 
     def bpref(self, empty: str, *, level: float) -> Floats:
@@ -261,26 +261,17 @@ class JudgedRun:
             )
 
 
-class _Documents(NamedTuple):
-    """Documents of a query: the retrieved ones, best first, then other judged ones.
+def _documents(scores, judged, ties) -> tuple[list[float], list[bool], list[int]]:
+    """Return the documents of a query: the retrieved ones, best first, then other judged ones.
 
-    `places` are positions from 0; tied documents may share the first of theirs.
+    They are given by their relevances, whether they are judged, and their positions from 0, of
+    which tied documents may share the first.
     """
-
-    relevance: list[float]
-    is_judged: list[bool]
-    places: list[int]
-
-
-def _documents(scores, judged, ties) -> _Documents:
     retrieved, places = _ordered(scores, ties)
-    others = [document for document in judged if document not in scores]
-    documents = retrieved + others
-    return _Documents(
-        [judged.get(document, 0.0) for document in documents],
-        [document in judged for document in documents],
-        places + list(range(len(places), len(documents))),
-    )
+    documents = retrieved + [document for document in judged if document not in scores]
+    relevance = [judged.get(document, 0.0) for document in documents]
+    is_judged = [document in judged for document in documents]
+    return relevance, is_judged, places + list(range(len(places), len(documents)))
 
 
 def _ordered(scores, ties) -> tuple[list[str], list[int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
+from collections import defaultdict
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
@@ -21,13 +22,9 @@ class Cell(NamedTuple):
 
     def text(self, bold: str, marks: str = "%s", interval: str = "%s") -> str:
         """Return the cell, with its parts in the given formats."""
-        return "".join(
-            [
-                bold % self.mean if self.bold else self.mean,
-                marks % self.marks if self.marks else "",
-                " " + interval % self.interval if self.interval else "",
-            ]
-        )
+        mean = bold % self.mean if self.bold else self.mean
+        marked = mean + (marks % self.marks if self.marks else "")
+        return f"{marked} {interval % self.interval}" if self.interval else marked
 
 
 class Layout(NamedTuple):
@@ -41,7 +38,7 @@ class Layout(NamedTuple):
     def of(cls, comparison: Any, digits: int, interval: bool) -> Layout:
         """Return the layout of a comparison."""
         check_count("digits", digits, least=0)
-        marks = _letters(comparison) if _has_other_pairs(comparison) else _signs(comparison)
+        names, marks = _names_and_marks(comparison)
         best = _best(comparison, digits)
         cells = {
             (row.system, row.measure): Cell(
@@ -52,7 +49,6 @@ class Layout(NamedTuple):
             )
             for row in comparison.estimates
         }
-        names = _row_names(comparison)
         rows = [
             (names[system], [cells[system, measure] for measure in comparison.measures])
             for system in comparison.systems
@@ -60,42 +56,31 @@ class Layout(NamedTuple):
         return cls(comparison.measures, rows, comparison.caption())
 
 
-def _has_other_pairs(comparison) -> bool:
-    return any(row.other != comparison.baseline for row in comparison.differences)
+def _names_and_marks(comparison) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
+    """Return the names of the rows, and the marks of significance by system and measure."""
+    significant = [
+        row for row in comparison.differences if row.p_adjusted < 1 - comparison.confidence_level
+    ]
+    if all(row.other == comparison.baseline for row in comparison.differences):
+        names = {system: system for system in comparison.systems}
+        signs = {(r.system, r.measure): "+" if r.difference > 0 else "-" for r in significant}
+        return names, signs
+    letters = {system: _letter(number) for number, system in enumerate(comparison.systems)}
+    worse: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in significant:
+        better, other = (row.system, row.other)[:: 1 if row.difference > 0 else -1]
+        worse[better, row.measure].add(other)
+    marks = {
+        key: "".join(letter for system, letter in letters.items() if system in others)
+        for key, others in worse.items()
+    }
+    return {system: f"{letter} {system}" for system, letter in letters.items()}, marks
 
 
 def _letter(number) -> str:
     """Return a, ..., z, aa, ab, ..."""
     head, last = divmod(number, len(ascii_lowercase))
     return (_letter(head - 1) if head else "") + ascii_lowercase[last]
-
-
-def _row_names(comparison) -> dict[str, str]:
-    if not _has_other_pairs(comparison):
-        return {system: system for system in comparison.systems}
-    return {s: f"{_letter(number)} {s}" for number, s in enumerate(comparison.systems)}
-
-
-def _significant(comparison):
-    """Yield the significant differences, with the better and the worse system of each."""
-    for row in comparison.differences:
-        if row.p_adjusted < 1 - comparison.confidence_level:
-            better = row.difference > 0
-            yield row, *((row.system, row.other) if better else (row.other, row.system))
-
-
-def _signs(comparison) -> dict[tuple[str, str], str]:
-    return {
-        (row.system, row.measure): "+" if better == row.system else "-"
-        for row, better, _ in _significant(comparison)
-    }
-
-
-def _letters(comparison) -> dict[tuple[str, str], str]:
-    worse: dict[tuple[str, str], list[int]] = {}
-    for row, better, other in _significant(comparison):
-        worse.setdefault((better, row.measure), []).append(comparison.systems.index(other))
-    return {key: "".join(map(_letter, sorted(numbers))) for key, numbers in worse.items()}
 
 
 def _best(comparison, digits) -> dict[str, str]:

@@ -112,10 +112,10 @@ def refuse_queries(step: Any) -> None:
 
 def _reader(step):
     """Return the part of a step that sees whole queries, or the step itself."""
-    parts = ("transformers_", "transformer_list", "steps")
-    for _, part, *_ in next((getattr(step, name) for name in parts if hasattr(step, name)), []):
-        if hasattr(part, "transform") and handed_to(part, "transform", qid="any"):
-            return _reader(part)
+    lists = ("transformers_", "transformer_list", "steps")
+    for _, inner, *_ in next((getattr(step, name) for name in lists if hasattr(step, name)), []):
+        if hasattr(inner, "transform") and handed_to(inner, "transform", qid="any"):
+            return _reader(inner)
     return step
 
 

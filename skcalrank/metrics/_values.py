@@ -104,24 +104,19 @@ class CheckedTarget:
         # Measures of the whole order come first, so that the others reuse their sort.
         by_need = sorted(scaled, key=lambda name: scaled[name].cutoff is not None)
 
-        def evaluate_part(part):
-            of_part, rows, queries = part
+        def evaluate_some(some):
+            numbers, rows, queries = some
             rankings = [Ranked(s[rows], queries, policies.ties) for s in scores]
             for name in by_need:
-                labels = _MeasuredLabels(scaled[name], self.y[rows], queries)
+                labels = MeasuredLabels(scaled[name], self.y[rows], queries)
                 for values, ranked in zip(out, rankings):
-                    values[name][of_part] = labels.values(ranked, policies.empty)
+                    values[name][numbers] = labels.values(ranked, policies.empty)
 
-        each(evaluate_part, list(self.queries.parts(_PART_ROWS)), long=True)
+        each(evaluate_some, list(self.queries.parts(_PART_ROWS)), long=True)
         return out
 
 
-def values_per_query(measure: Measure, y: Floats, ranked: Ranked, empty: str) -> Floats:
-    """Return the value of each query, with `empty` applied where the measure is undefined."""
-    return _MeasuredLabels(measure, y, ranked.queries).values(ranked, empty)
-
-
-class _MeasuredLabels:
+class MeasuredLabels:
     """A measure and labels, for the evaluation of any number of rankings."""
 
     def __init__(self, measure: Measure, y, queries: Queries) -> None:
@@ -168,8 +163,8 @@ class PreparedScore:
         self._weight = None if weight is None else queries.mean(weight)
         self._n_queries = queries.n_queries
         self._parts = [
-            (of_part, rows, _MeasuredLabels(measure, y[rows], part))
-            for of_part, rows, part in queries.kept_parts(_PART_ROWS)
+            (numbers, rows, MeasuredLabels(measure, y[rows], some))
+            for numbers, rows, some in queries.kept_parts(_PART_ROWS)
         ]
 
     @property
@@ -182,12 +177,12 @@ class PreparedScore:
         """Return the mean over the queries, for scores in grouped order."""
         values, policies = np.empty(self._n_queries), self._policies
 
-        def evaluate_part(part):
-            of_part, rows, labels = part
+        def evaluate_some(some):
+            numbers, rows, labels = some
             ranked = Ranked(scores[rows], labels.queries, policies.ties)
-            values[of_part] = labels.values(ranked, policies.empty)
+            values[numbers] = labels.values(ranked, policies.empty)
 
-        each(evaluate_part, self._parts, long=True)
+        each(evaluate_some, self._parts, long=True)
         return float(mean_of_queries(values, self._weight, policies.empty))
 
 
