@@ -83,15 +83,13 @@ References
 
 from __future__ import annotations
 
-from ._data import group_sizes
 from ._metrics import lightgbm_metric, xgboost_metric
-from ._objectives import lightgbm_objective, xgboost_objective
-from ._parts import held_out as held_out
-from ._parts import part_of as part_of
+from ._objectives import group_sizes, lightgbm_objective, xgboost_objective
 from ._ranker import BoostedRanker
 from ._ranker import fit_held_out as fit_held_out
-from ._tree_parts import has_tree_parts as has_tree_parts
-from ._tree_parts import tree_parts as tree_parts
+from ._sklearn import has_tree_parts as has_tree_parts
+from ._sklearn import tree_parts as tree_parts
+from ._training import held_out as held_out
 
 __all__ = [
     "BoostedRanker",

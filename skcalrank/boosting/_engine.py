@@ -5,39 +5,43 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-import numpy as np
 from joblib import effective_n_jobs
 
-from ..data import Floats
-
-
-class Rows(NamedTuple):
-    """Training or validation rows, as an engine takes them.
-
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, d)
-    labels : ndarray of shape (n_rows,)
-        Read by the ranking objectives of the engine only.
-    sizes : ndarray of int of shape (n_queries,)
-        Number of rows of each query.
-    weight : ndarray of shape (n_rows,) or None
-        Read by the ranking objectives of the engine only.
-    start : ndarray of shape (n_rows,) or None
-        Scores to which the trees are added.
-    """
-
-    X: Any
-    labels: Floats
-    sizes: np.ndarray
-    weight: Any = None
-    start: Any = None
+from ..data import Floats, Rows
 
 
 class Growing(ABC):
-    """A model in training, to which trees are added round by round."""
+    """A model in training, to which trees are added round by round.
+
+    Parameters
+    ----------
+    engine : Engine
+    params : dict
+        Options of the library.
+    objective : str or callable
+        Name of a ranking objective of the library, which reads the labels and weights of the rows;
+        or a function that returns gradients and curvatures at scores.
+    kinds : list of int
+        Numbers of the columns of categories.
+    train, valid : Rows
+        Rows to train on, and rows to follow or None. Each query is contiguous.
+    starts : tuple (ndarray or None, ndarray or None)
+        Scores of these rows to which the trees are added.
+    """
+
+    @abstractmethod
+    def __init__(
+        self,
+        engine: Engine,
+        params: dict,
+        objective: str | Callable,
+        kinds: list[int],
+        train: Rows,
+        valid: Rows | None,
+        starts: tuple[Floats | None, Floats | None],
+    ) -> None: ...
 
     @abstractmethod
     def grow(self) -> None:
@@ -63,6 +67,8 @@ class Engine(ABC):
     ----------
     name : str
         Name of the library.
+    growing : type of Growing
+        Its models in training.
     objectives : tuple of str
         Names of the ranking objectives of the library.
     takes_sparse : bool
@@ -78,6 +84,7 @@ class Engine(ABC):
     """
 
     name: ClassVar[str]
+    growing: ClassVar[type[Growing]]
     objectives: ClassVar[tuple[str, ...]]
     takes_sparse: ClassVar[bool] = False
     named: ClassVar[dict[str, tuple[str, ...]]]
@@ -95,32 +102,31 @@ class Engine(ABC):
                 f"engine={self.name!r} needs {self.name}: pip install {self.name}"
             ) from error
 
-    def check(self, given: dict, *, own: bool, stops: bool) -> None:
+    def check(self, params: dict, objective: str | None, *, stops: bool) -> None:
         """Raise for options that repeat a parameter, are not read, or break early stopping."""
-        for parameter, names in self.named.items():
-            for name in names:
-                if name in given:
-                    raise ValueError(
-                        f"engine_params must not contain {name!r}: set {parameter}=... of the "
-                        "ranker instead."
-                    )
-        for name in given:
+        names = {name: parameter for parameter, names in self.named.items() for name in names}
+        for name in params:
+            if name in names:
+                raise ValueError(
+                    f"engine_params must not contain {name!r}: set {names[name]}=... of the "
+                    "ranker instead."
+                )
             if name in self.of_columns:
                 raise ValueError(
                     f"engine_params must not contain {name!r}: pass X as a data frame whose "
                     "columns of categories have the dtype category."
                 )
-            if not own and name.startswith(self.of_objectives):
+            if objective is None and name.startswith(self.of_objectives):
                 raise ValueError(
                     f"engine_params contains {name!r}, which only the objectives of {self.name} "
                     f"read ({', '.join(self.objectives)}): leave it out, or set loss to one of "
                     "them."
                 )
-        self._check_booster(given, stops)
+        self._check_booster(params, stops)
 
-    def check_known(self, given: dict, objective: str | None) -> None:
+    def check_known(self, params: dict, objective: str | None) -> None:
         """Raise for options that the library does not read; by itself it would only warn."""
-        unknown = self.unknown(given, objective) if given else []
+        unknown = self.unknown(params, objective) if params else []
         if unknown:
             names = ", ".join(map(repr, unknown))
             raise ValueError(
@@ -128,8 +134,8 @@ class Engine(ABC):
                 "name, or leave it out."
             )
 
-    def _check_booster(self, given, stops):
-        kind = next((str(given[name]) for name in self.boosters if name in given), "gbdt")
+    def _check_booster(self, params, stops):
+        kind = next((str(params[name]) for name in self.boosters if name in params), "gbdt")
         why = None
         if kind in ("rf", "random_forest"):
             why = "a random forest does not boost a loss"
@@ -143,22 +149,16 @@ class Engine(ABC):
         if why is not None:
             raise ValueError(f"engine_params must not contain {self.boosters[0]}={kind!r}: {why}.")
 
-    def check_with_losses(self, given: dict) -> None:  # noqa: B027
+    def check_with_losses(self, params: dict) -> None:  # noqa: B027
         """Raise for options that do not work with custom objectives."""
 
     @abstractmethod
-    def unknown(self, given: dict, objective: str | None) -> list[str]:
+    def unknown(self, params: dict, objective: str | None) -> list[str]:
         """Return the options that the library does not read with this objective (None: custom)."""
 
     @abstractmethod
-    def params(self, settings: dict, given: dict) -> dict:
-        """Return the options of the library: `settings` of the ranker, then those `given`."""
-
-    @abstractmethod
-    def start(
-        self, params: dict, objective: str | Callable, rows: Rows, followed: Rows | None, kinds
-    ) -> Growing:
-        """Return a model without trees; `kinds` are the numbers of the columns of categories."""
+    def params(self, settings: dict, engine_params: dict) -> dict:
+        """Return the options of the library: `settings`, then those of the user."""
 
     @abstractmethod
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
@@ -177,7 +177,7 @@ class Engine(ABC):
         """Return a model in the form in which pickles and files store it."""
 
     @abstractmethod
-    def load(self, held: Any) -> Any:
+    def load(self, dumped: Any) -> Any:
         """Return the model from the form that `dump` returned."""
 
 

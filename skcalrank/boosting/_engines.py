@@ -1,14 +1,19 @@
-"""Registry of the libraries of boosted trees."""
+"""Registry of the libraries of boosted trees, and checks of the parameters that they read."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
+from inspect import isclass, signature
+from typing import Any
 
 import numpy as np
 
-from ..data import Floats
+from ..data import Floats, refuse_unread
+from ..losses import LOSSES, get_loss
+from ..measures import Measure
 from ._engine import Engine
 from ._lightgbm import LightGBM
+from ._objectives import check_boosted
 from ._sklearn import ScikitLearn
 from ._xgboost import XGBoost
 
@@ -38,3 +43,64 @@ def preferred() -> Engine:
     """Return the first engine that is installed; scikit-learn always is."""
     *libraries, last = ENGINES.values()
     return next((engine for engine in libraries if find_spec(engine.name) is not None), last)
+
+
+_OWNERS = {name: engine for engine in ENGINES.values() for name in engine.objectives}
+
+
+def is_objective(loss: Any) -> bool:
+    """Return whether a loss is the name of an objective of an engine."""
+    return isinstance(loss, str) and loss in _OWNERS
+
+
+def engine_of(ranker: Any) -> Engine:
+    """Return the engine that the parameters name, or else the preferred installed one."""
+    owner = _OWNERS[ranker.loss] if is_objective(ranker.loss) else None
+    engine = ENGINES[ranker.engine] if ranker.engine is not None else owner or preferred()
+    if owner is not None and engine is not owner:
+        raise ValueError(
+            f"engine must be {owner.name!r} with its objective loss={ranker.loss!r}, got "
+            f"{ranker.engine!r}. Set engine={owner.name!r}, or choose loss from "
+            f"{', '.join([*engine.objectives, *LOSSES])}."
+        )
+    _ = engine.module
+    return engine
+
+
+def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
+    """Raise for parameters that contradict each other or would have no effect."""
+    if is_objective(ranker.loss):
+        why = f"loss={ranker.loss!r}: set a loss of skcalrank.losses"
+        refuse_unread(ranker, ["targets", "query_weight"], why)
+    else:
+        get_loss(ranker.loss)
+        check_boosted(measure)
+    if ranker.targets == "separable" and not measure.has_separable_targets():
+        raise ValueError(
+            f"targets must be 'measure' or 'grades' for measure={measure.name!r}, which has no "
+            "separable targets, got 'separable'."
+        )
+    stops = ranker.eval_set is not None or bool(ranker.validation_fraction)
+    if ranker.start is not None:
+        _check_start(ranker.start, stops)
+    params = ranker.engine_params or {}
+    objective = ranker.loss if is_objective(ranker.loss) else None
+    engine.check(params, objective, stops=stops)
+    if objective is None or ranker.n_models > 1:
+        engine.check_with_losses(params)
+    engine.check_known(params, objective)
+
+
+def _check_start(start, stops):
+    """Raise unless an estimator takes a qid in fit, as rankers and their pipelines do."""
+    is_estimator = not isclass(start) and hasattr(start, "fit") and hasattr(start, "predict")
+    if not is_estimator or "qid" not in signature(start.fit).parameters:
+        raise ValueError(
+            "start must be a ranker, such as NDCGRanker(), or a QueryPipeline that ends in one, "
+            f"got {start!r}."
+        )
+    if not stops:
+        raise ValueError(
+            f"start={start!r} needs validation queries to choose its shrinkage: set "
+            "validation_fraction or eval_set."
+        )

@@ -13,11 +13,56 @@ from ..data import Floats
 from ._engine import Engine, Growing, threads
 
 
+class _GrowingLightGBM(Growing):
+    def __init__(self, engine, params, objective, kinds, train, valid, starts):
+        by_name = isinstance(objective, str)
+        self._objective = None if by_name else lambda scores, _: objective(scores)
+        self._module = engine.module
+        params = params | {"objective": objective if by_name else "none"}
+        data = self._data(train, starts[0], params, by_name, categorical_feature=kinds or "auto")
+        self._model = self._module.Booster(params, data)
+        if valid is not None:
+            followed = self._data(valid, starts[1], params, by_name, reference=data)
+            self._model.add_valid(followed, "validation")
+
+    def _data(self, rows, start, params, by_name, **options):
+        return self._module.Dataset(
+            _as_csr(rows.X),
+            rows.y if by_name else np.zeros(len(rows.y)),
+            group=rows.queries.sizes if by_name else None,
+            weight=rows.weight if by_name else None,
+            init_score=start,
+            params=params,
+            **options,
+        )
+
+    def grow(self):
+        self._model.update(fobj=self._objective)
+
+    def followed(self):
+        scores = []
+        self._model.eval_valid(lambda values, _: scores.append(values) or ("", 0.0, True))
+        return scores[0]
+
+    def n_rounds(self):
+        return self._model.current_iteration()
+
+    def cut(self, n_rounds):
+        # The copy does not hold the training rows.
+        text = self._model.model_to_string(num_iteration=n_rounds)
+        return self._module.Booster(model_str=text)
+
+
+def _as_csr(X):
+    return csr_matrix(X) if issparse(X) else X
+
+
 class LightGBM(Engine):
     """LightGBM."""
 
     name = "lightgbm"
     objectives = ("lambdarank", "rank_xendcg")
+    growing = _GrowingLightGBM
     takes_sparse = True
     named: ClassVar = {
         "loss": ("objective", "objective_type", "app", "application", "loss"),
@@ -43,22 +88,22 @@ class LightGBM(Engine):
     )
     boosters = ("boosting", "boosting_type", "boost")
 
-    def check_with_losses(self, given: dict) -> None:
-        if str(given.get("bagging_by_query", False)).lower() in ("true", "+", "1"):
+    def check_with_losses(self, params: dict) -> None:
+        if str(params.get("bagging_by_query", False)).lower() in ("true", "+", "1"):
             raise ValueError(
                 "engine_params must not contain bagging_by_query=True with a loss of "
                 "skcalrank.losses: LightGBM would train on the wrong rows. Leave it out; "
                 "bagging_fraction then draws rows."
             )
 
-    def unknown(self, given: dict, objective: str | None) -> list[str]:
+    def unknown(self, params: dict, objective: str | None) -> list[str]:
         del objective
         table = getattr(self.module.basic, "_ConfigAliases", None)
         if table is None:
-            return [name for name, value in given.items() if not self._is_read(name, value)]
+            return [name for name, value in params.items() if not self._is_read(name, value)]
         table.get()  # loads the table
         known = {name for names in table.aliases.values() for name in names}
-        return [name for name in given if name not in known]
+        return [name for name in params if name not in known]
 
     def _is_read(self, name, value):
         """Return whether LightGBM reads an option: another value changes the settings.
@@ -76,14 +121,14 @@ class LightGBM(Engine):
         except self.module.basic.LightGBMError:
             return True
 
-    def _settings(self, given):
+    def _settings(self, options):
         """Return all options with their values, from the text form of a model."""
         data = self.module.Dataset(np.zeros((2, 1)), np.zeros(2), params={"verbosity": -1})
-        params = {"objective": "none", "verbosity": -1} | given
+        params = {"objective": "none", "verbosity": -1} | options
         text = self.module.Booster(params, data).model_to_string()
         return dict(re.findall(r"^\[(\w+): (.*)\]$", text, flags=re.MULTILINE))
 
-    def params(self, settings: dict, given: dict) -> dict:
+    def params(self, settings: dict, engine_params: dict) -> dict:
         fixed = {
             "learning_rate": settings["learning_rate"],
             "num_leaves": settings["max_leaves"],
@@ -96,82 +141,33 @@ class LightGBM(Engine):
             "feature_pre_filter": False,
         }
         # By default LightGBM chooses by timing, and results would depend on the choice.
-        if not {"force_row_wise", "force_col_wise"} & set(given):
+        if not {"force_row_wise", "force_col_wise"} & set(engine_params):
             fixed["force_row_wise"] = True
-        return fixed | given
-
-    def start(self, params, objective, rows, followed, kinds):
-        return _GrowingLightGBM(self.module, params, objective, rows, followed, kinds)
+        return fixed | engine_params
 
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
         del kinds  # stored in the model
-        found: Floats = model.predict(_as_csr(X), raw_score=True, num_threads=threads(n_jobs))
-        return found
+        scores: Floats = model.predict(_as_csr(X), raw_score=True, num_threads=threads(n_jobs))
+        return scores
 
     def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
         del kinds
         try:
-            found: Any = model.predict(_as_csr(X), pred_contrib=True)
+            parts: Any = model.predict(_as_csr(X), pred_contrib=True)
         except self.module.basic.LightGBMError as error:
             raise ValueError(
                 f"LightGBM cannot split these scores into contributions of features: {error}"
             ) from error
-        if issparse(found):
-            found = found.toarray()
-        return found
+        return parts.toarray() if issparse(parts) else parts  # type: ignore[no-any-return]
 
     def importances(self, model: Any, n_features: int) -> Floats:
         del n_features  # LightGBM returns all features
-        found: Floats = model.feature_importance("gain").astype(float)
-        return found
+        gains: Floats = model.feature_importance("gain").astype(float)
+        return gains
 
     def dump(self, model: Any) -> str:
         text: str = model.model_to_string(num_iteration=-1)
         return text
 
-    def load(self, held: Any) -> Any:
-        return self.module.Booster(model_str=held)
-
-
-class _GrowingLightGBM(Growing):
-    def __init__(self, module, params, objective, rows, followed, kinds):
-        own = isinstance(objective, str)
-        self._objective = None if own else lambda scores, _: objective(scores)
-        self._module = module
-        params = params | {"objective": objective if own else "none"}
-        data = self._data(rows, params, own, categorical_feature=kinds or "auto")
-        self._model = module.Booster(params, data)
-        if followed is not None:
-            other = self._data(followed, params, own, reference=data)
-            self._model.add_valid(other, "validation")
-
-    def _data(self, rows, params, own, **options):
-        return self._module.Dataset(
-            _as_csr(rows.X),
-            rows.labels if own else np.zeros(len(rows.labels)),
-            group=rows.sizes if own else None,
-            weight=rows.weight if own else None,
-            init_score=rows.start,
-            params=params,
-            **options,
-        )
-
-    def grow(self):
-        self._model.update(fobj=self._objective)
-
-    def followed(self):
-        found = []
-        self._model.eval_valid(lambda scores, _: found.append(scores) or ("", 0.0, True))
-        return found[0]
-
-    def n_rounds(self):
-        return self._model.current_iteration()
-
-    def cut(self, n_rounds):
-        # The copy does not hold the training rows.
-        text = self._model.model_to_string(num_iteration=n_rounds)
-        return self._module.Booster(model_str=text)
-
-
-def _as_csr(X):
-    return csr_matrix(X) if issparse(X) else X
+    def load(self, dumped: Any) -> Any:
+        return self.module.Booster(model_str=dumped)

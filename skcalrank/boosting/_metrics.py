@@ -11,7 +11,7 @@ import numpy as np
 from ..data import check_scores, check_target
 from ..measures import Measure
 from ..metrics import PreparedScore, get_scorer
-from ._data import Handed, Known, from_lightgbm, from_xgboost
+from ._objectives import Handed, Known, from_lightgbm, from_xgboost
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from ..data import (
     AT_LEAST_ONE,
@@ -20,27 +22,30 @@ from ..data import (
     Interval,
     Labels,
     Matrix,
+    Rows,
     Seed,
     all_or_nothing,
     check_params,
+    is_frame,
     one_of,
     refuse_lazy,
 )
 from ..losses import Loss
 from ..measures import Measure
+from ..rankers import BaseRanker
 from ._engine import Engine
-from ._engines import ENGINES, preferred
-from ._fitted import FittedTrees
-from ._models import grow_models, spread
-from ._parameters import check_together, engine_of
-from ._parts import held_as_given, held_out, part_of
+from ._engines import ENGINES, check_together, engine_of, preferred
 from ._tables import learn_categories, with_numbers
+from ._training import Model, grow_models, held_out
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+# Lists with one element for each model if there are several models.
+_OF_MODELS = ("booster_", "best_iteration_", "validation_scores_", "start_", "start_scale_")
 
-class BoostedRanker(FittedTrees):
+
+class BoostedRanker(BaseRanker):
     r"""Boosted trees of LightGBM, XGBoost or scikit-learn, with early stopping on the measure.
 
     The trees boost an order-preserving loss of the targets of a measure, and documents are sorted
@@ -188,6 +193,7 @@ class BoostedRanker(FittedTrees):
     """
 
     takes_label_form = False
+    _for_label_form = "SpearmanRanker(HistGradientBoostingRegressor())"
     _plan_settings: ClassVar = {
         "weights_note": "a repeated row may be held out, and counts twice in a leaf"
     }
@@ -325,11 +331,12 @@ class BoostedRanker(FittedTrees):
             If the measure is undefined on all validation queries. The first round is kept.
         """
         engine = self._check_params()
-        plan, rows, part, rng = self._prepared(X, y, qid, sample_weight)
-        folds = [None] * self.n_models
+        plan, rows, rng = self._prepared(X, y, qid, sample_weight)
+        masks = [None] * self.n_models
         if self.eval_set is None and self.validation_fraction:
-            folds = held_out(part, plan.measure, self.validation_fraction, rng, self.n_models)
-        self._grow(plan, rows, part, folds, rng, engine)
+            share = self.validation_fraction
+            masks = held_out(rows, plan.measure, share, rng, self.n_models)
+        self._grow(plan, rows, masks, rng, engine)
         return self
 
     @all_or_nothing
@@ -351,47 +358,149 @@ class BoostedRanker(FittedTrees):
             rows that train every model.
         """
         engine = self._check_params()
-        plan, rows, part, rng = self._prepared(X, y, qid, sample_weight)
-        held = held_as_given(part, folds, self.n_models)
-        self._grow(plan, rows, part, held, rng, engine)
-        scores = np.full(len(part.rows), np.nan)
-        for rows, model in zip(held, self._models()):
-            there = part.take(rows)
-            scores[there.rows] = self.n_models * self._scores_of(model, there)
+        plan, rows, rng = self._prepared(X, y, qid, sample_weight)
+        masks = self._masks(rows, folds)
+        self._grow(plan, rows, masks, rng, engine)
+        scores = np.full(rows.n_rows, np.nan)
+        for mask, model in zip(masks, self._models()):
+            test = rows.take(mask)
+            scores[test.numbers] = self.n_models * self._scores_of(model, test)
         return scores
 
+    def _masks(self, rows, folds):
+        """Return a mask of the held-out rows of each model, from folds in the user's order."""
+        folds = np.asarray(folds)
+        if folds.shape != (rows.n_rows,) or folds.dtype.kind not in "iu":
+            raise ValueError(
+                f"folds must be integers of shape (n_samples={rows.n_rows},), got {folds.dtype} of "
+                f"shape {folds.shape}."
+            )
+        folds = np.minimum(folds[rows.numbers], self.n_models - 1)
+        if (rows.queries.max(folds) != -rows.queries.max(-folds)).any():
+            raise ValueError("folds must be equal within each query: hold out whole queries.")
+        return [folds == number for number in range(self.n_models)]
+
     def _prepared(self, X, y, qid, sample_weight):
-        """Return the plan, the rows, the same sorted by contents, and the random generator."""
+        """Return the plan, the rows sorted by contents, and the random generator."""
         plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight)
         rng = None if self.random_state is None else check_random_state(self.random_state)
-        return plan, rows, part_of(rows, X), rng
+        return plan, _by_contents(rows, X), rng
 
-    def _grow(self, plan, rows, part, folds, rng, engine):
-        """Grow the trees of each model on the rows outside its fold, and set attributes."""
-        ours = None if self.eval_set is None else self._eval_part()
+    def _grow(self, plan, rows, masks, rng, engine):
+        """Grow the trees of each model on the rows outside its mask, and set attributes."""
+        valid = None if self.eval_set is None else self._eval_rows()
+        models = grow_models(self, engine, plan.measure, rows, masks, valid, rng)
         self.engine_ = engine.name
-        self._keep(grow_models(self, engine, plan.measure, part, folds, ours, rng))
+        for name, values in zip(_OF_MODELS, zip(*models)):
+            setattr(self, name, list(values) if len(models) > 1 else values[0])
         self.model_weights_ = np.ones(self.n_models)
         if self.n_models > 1:
-            spreads = [spread(self._scores_of(model, part), part) for model in self._models()]
+            scores = [self._scores_of(model, rows) for model in models]
+            spreads = [rows.queries.spread(values, rows.weight) for values in scores]
             self.model_weights_ = 1.0 / np.array(spreads)
         self.record_ = self._record(plan, rows)
 
-    def _eval_part(self):
-        given = self.eval_set
-        if not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
+    def _eval_rows(self):
+        eval_set = self.eval_set
+        if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
             raise ValueError(
                 "eval_set must be a tuple (X, y, qid), or (X, y) if y carries the queries, got "
-                f"{given!r}."
+                f"{eval_set!r}."
             )
-        X, y, *qid = given
+        X, y, *qid = eval_set
         try:
             query = qid[0] if qid else None
             _, rows = self._check_problem(self._plan(), X, y, query, None, reset=False)
         except (ValueError, TypeError) as error:
-            kinds = ", ".join(type(each).__name__ for each in given)
+            kinds = ", ".join(type(argument).__name__ for argument in eval_set)
             raise type(error)(f"Invalid eval_set, a tuple of ({kinds}): {error}") from error
-        return part_of(rows, X)
+        return _by_contents(rows, X)
+
+    # -- what was fitted --------------------------------------------------------------
+
+    def _models(self):
+        """Return the fitted models."""
+        columns = [getattr(self, name) for name in _OF_MODELS]
+        if len(self.model_weights_) == 1:
+            columns = [[column] for column in columns]
+        return [Model(*values) for values in zip(*columns, self.model_weights_)]
+
+    def _scores_of(self, model, rows):
+        """Return the scores of one model for some of the rows of fit."""
+        engine, kinds = ENGINES[self.engine_], self.categorical_features_
+        table = None if model.start is None else rows.as_given()
+        return model.scores(engine, rows.X, kinds, self.n_jobs, table, rows.codes)
+
+    def _check_rows(self, X, qid, method):
+        check_is_fitted(self)
+        refuse_lazy(type(self).__name__, X=X, qid=qid)
+        return replace(super()._check_rows(with_numbers(self, X), qid, method), table=X)
+
+    def _scores(self, rows):
+        engine, kinds = ENGINES[self.engine_], self.categorical_features_
+        qid = rows.codes if rows.named else None
+        scores = [
+            model.scores(engine, rows.X, kinds, self.n_jobs, rows.table, qid)
+            for model in self._models()
+        ]
+        return np.sum(scores, axis=0)
+
+    def contributions(self, X: Matrix) -> Floats:
+        """Return the scores as exact sums over the features, which are SHAP values.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+
+        Returns
+        -------
+        parts : ndarray of shape (n_rows, d + 1)
+            What each feature adds to the score of each row; the last column is a constant. Rows
+            sum to :meth:`decision_function`, up to the precision that the engine computes in.
+
+        Raises
+        ------
+        ValueError
+            If `start_` is not linear in the features.
+        """
+        rows = self._check_rows(X, None, "contributions")
+        engine, kinds = ENGINES[self.engine_], self.categorical_features_
+        parts = [model.contributions(engine, rows.X, kinds) for model in self._models()]
+        return np.sum(parts, axis=0)  # type: ignore[no-any-return]
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Decrease of the loss by splits on each feature, normalized to sum 1."""
+        check_is_fitted(self)
+        return np.mean([self._importances(model.booster) for model in self._models()], axis=0)
+
+    def _importances(self, booster):
+        gains = ENGINES[self.engine_].importances(booster, self.n_features_in_)
+        total = gains.sum()
+        return gains / total if total > 0 else gains
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        if "booster_" in state:
+            dump = ENGINES[self.engine_].dump
+            state = {**state, "booster_": _of_each(dump, self.booster_)}
+        return state
+
+    def __setstate__(self, state):
+        if "booster_" in state:
+            load = ENGINES[state["engine_"]].load
+            state = {**state, "booster_": _of_each(load, state["booster_"])}
+        super().__setstate__(state)
+
+
+def _by_contents(rows, X) -> Rows:
+    """Return validated rows sorted by contents, with X as the user passed it if it is a frame."""
+    return replace(rows, table=X if is_frame(X) else None).by_contents()
+
+
+def _of_each(call, booster):
+    """Return ``call(booster)``, or the list of these if there are several boosters."""
+    return list(map(call, booster)) if isinstance(booster, list) else call(booster)
 
 
 def fit_held_out(ranker, X, y, qid, sample_weight, folds):

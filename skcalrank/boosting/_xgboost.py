@@ -13,10 +13,54 @@ from ..data import Floats
 from ._engine import Engine, Growing, threads
 
 
+class _GrowingXGBoost(Growing):
+    def __init__(self, engine, params, objective, kinds, train, valid, starts):
+        by_name = isinstance(objective, str)
+        self._objective = None if by_name else lambda scores, _: objective(scores)
+        zeros = "missing" if issparse(train.X) else None
+        options = _read_by_objectives(train) if by_name else {"label": np.zeros(len(train.y))}
+        self._data = engine.matrix(train.X, kinds, zeros, base_margin=starts[0], **options)
+        known, params = [self._data], params | ({"objective": objective} if by_name else {})
+        if valid is not None:
+            label = np.zeros(len(valid.y))
+            self._valid = engine.matrix(valid.X, kinds, zeros, base_margin=starts[1], label=label)
+            known.append(self._valid)
+        self._model = engine.module.Booster(params, known)
+        self._model.set_attr(zeros=zeros)
+
+    def grow(self):
+        self._model.update(self._data, self.n_rounds(), fobj=self._objective)
+
+    def followed(self):
+        return self._model.predict(self._valid, output_margin=True).astype(float)
+
+    def n_rounds(self):
+        return self._model.num_boosted_rounds()
+
+    def cut(self, n_rounds):
+        return self._model[:n_rounds]
+
+
+def _read_by_objectives(rows):
+    """Return the labels, queries and weights of rows as options of a DMatrix."""
+    options = {"label": rows.y, "group": rows.queries.sizes}
+    if rows.weight is None:
+        return options
+    weight = rows.weight[rows.queries.ptr[:-1]]
+    if (rows.queries.repeat(weight) != rows.weight).any():
+        raise ValueError(
+            "sample_weight must be constant within each query for objectives of XGBoost, got "
+            "different weights. Give the rows of a query the same weight, or choose a loss of "
+            "skcalrank.losses."
+        )
+    return options | {"weight": weight}
+
+
 class XGBoost(Engine):
     """XGBoost."""
 
     name = "xgboost"
+    growing = _GrowingXGBoost
     takes_sparse = True
     objectives = ("rank:ndcg", "rank:pairwise", "rank:map")
     named: ClassVar = {
@@ -34,10 +78,10 @@ class XGBoost(Engine):
     of_columns = ("feature_types", "enable_categorical")
     boosters = ("booster",)
 
-    def unknown(self, given: dict, objective: str | None) -> list[str]:
+    def unknown(self, params: dict, objective: str | None) -> list[str]:
         # XGBoost checks these options against the columns of the data.
         of_columns = ("monotone_constraints", "interaction_constraints")
-        params = {name: value for name, value in given.items() if name not in of_columns}
+        params = {name: value for name, value in params.items() if name not in of_columns}
         if objective is not None:
             params["objective"] = objective
         module = self.module
@@ -50,7 +94,7 @@ class XGBoost(Engine):
         listed = re.search(r"Parameters: \{(.*)\} are not used", said)
         return re.findall(r'"([^"]+)"', listed[1]) if listed else []
 
-    def params(self, settings: dict, given: dict) -> dict:
+    def params(self, settings: dict, engine_params: dict) -> dict:
         fixed = {
             **{name: settings[name] for name in ("learning_rate", "max_leaves")},
             "max_depth": 0,
@@ -61,10 +105,7 @@ class XGBoost(Engine):
             "verbosity": 0,
             "base_score": 0.0,
         }
-        return fixed | {"disable_default_eval_metric": True} | given
-
-    def start(self, params, objective, rows, followed, kinds):
-        return _GrowingXGBoost(self, params, objective, rows, followed, kinds)
+        return fixed | {"disable_default_eval_metric": True} | engine_params
 
     def matrix(self, X: Any, kinds: list[int], zeros: str | None, **options: Any) -> Any:
         """Return a DMatrix of the rows.
@@ -86,68 +127,19 @@ class XGBoost(Engine):
         n_threads = threads(n_jobs)
         model.set_param({"nthread": n_threads})
         data = self.matrix(X, kinds, model.attr("zeros"), nthread=n_threads or None)
-        found: Any = model.predict(data, output_margin=True)
-        return found.astype(float)  # type: ignore[no-any-return]
+        return model.predict(data, output_margin=True).astype(float)  # type: ignore[no-any-return]
 
     def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
-        found: Any = model.predict(self.matrix(X, kinds, model.attr("zeros")), pred_contribs=True)
-        return found.astype(float)  # type: ignore[no-any-return]
+        data = self.matrix(X, kinds, model.attr("zeros"))
+        return model.predict(data, pred_contribs=True).astype(float)  # type: ignore[no-any-return]
 
     def importances(self, model: Any, n_features: int) -> Floats:
-        found = model.get_score(importance_type="total_gain")
-        return np.array([found.get(f"f{i}", 0.0) for i in range(n_features)], dtype=float)
+        gains = model.get_score(importance_type="total_gain")
+        return np.array([gains.get(f"f{i}", 0.0) for i in range(n_features)], dtype=float)
 
     def dump(self, model: Any) -> str:
         text: str = model.save_raw("json").decode()
         return text
 
-    def load(self, held: Any) -> Any:
-        return self.module.Booster(model_file=bytearray(held, "utf-8"))
-
-
-class _GrowingXGBoost(Growing):
-    def __init__(self, engine, params, objective, rows, followed, kinds):
-        own = isinstance(objective, str)
-        self._objective = None if own else lambda scores, _: objective(scores)
-        zeros = "missing" if issparse(rows.X) else None
-        self._data = _matrix(engine, rows, own, kinds, zeros)
-        self._followed = followed and _matrix(engine, followed, False, kinds, zeros)
-        known = [data for data in (self._data, self._followed) if data is not None]
-        params = params | ({"objective": objective} if own else {})
-        self._model = engine.module.Booster(params, known)
-        self._model.set_attr(zeros=zeros)
-
-    def grow(self):
-        self._model.update(self._data, self.n_rounds(), fobj=self._objective)
-
-    def followed(self):
-        return self._model.predict(self._followed, output_margin=True).astype(float)
-
-    def n_rounds(self):
-        return self._model.num_boosted_rounds()
-
-    def cut(self, n_rounds):
-        return self._model[:n_rounds]
-
-
-def _matrix(engine, rows, own, kinds, zeros):
-    """Return a DMatrix with labels and start; with queries and weights if `own`."""
-    options = {"label": rows.labels if own else np.zeros(len(rows.labels))}
-    if own:
-        options["group"] = rows.sizes
-        if rows.weight is not None:
-            options["weight"] = _weights_of_queries(rows)
-    if rows.start is not None:
-        options["base_margin"] = rows.start
-    return engine.matrix(rows.X, kinds, zeros, **options)
-
-
-def _weights_of_queries(rows):
-    first = np.append(0, rows.sizes.cumsum()[:-1])
-    if (np.repeat(rows.weight[first], rows.sizes) != rows.weight).any():
-        raise ValueError(
-            "sample_weight must be constant within each query for objectives of XGBoost, got "
-            "different weights. Give the rows of a query the same weight, or choose a loss of "
-            "skcalrank.losses."
-        )
-    return rows.weight[first]
+    def load(self, dumped: Any) -> Any:
+        return self.module.Booster(model_file=bytearray(dumped, "utf-8"))

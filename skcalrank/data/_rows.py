@@ -38,7 +38,7 @@ class Rows:
     table : array or table, default=None
         All rows as the user passed them; None if `X` holds them.
     numbers : ndarray of shape (n_rows,), default=None
-        Number of each row in `table`; None if all rows are there, in their order.
+        Number of each row among those that the user passed; None if these are all of them.
     """
 
     X: Any
@@ -60,10 +60,17 @@ class Rows:
         """Number of the query of each row; in the label-ranking form, every row is a query."""
         return self.queries.codes if self.n_items is None else np.arange(self.n_rows)
 
+    @property
+    def qid(self) -> Array:
+        """Identifiers of the queries of rows, which differ between queries of disjoint parts."""
+        names = self.queries.names
+        return self.codes if names is None else names[self.codes]
+
     def as_given(self) -> Any:
         """Return the rows in the form in which the user passed them."""
-        table = self.X if self.table is None else self.table
-        return table if self.numbers is None else _safe_indexing(table, self.numbers)
+        if self.table is None or self.numbers is None:
+            return self.X if self.table is None else self.table
+        return _safe_indexing(self.table, self.numbers)
 
     def in_order(self, values: Array) -> Array:
         """Return values of documents in row order, of shape (n_rows,) or (n_rows, n_items)."""
@@ -101,7 +108,6 @@ class Rows:
             y=y,
             queries=queries,
             weight=None if self.weight is None else self.weight[rows],
-            table=self.X if self.table is None else self.table,
             numbers=rows if self.numbers is None else self.numbers[rows],
         )
 
@@ -123,7 +129,8 @@ class Rows:
         """Return the rows with each query contiguous, in an order that depends on contents only."""
         key, codes = self.keys(), self.queries.codes
         of_query = self.queries.sum(self.queries.group(key))
-        return self.take(np.lexsort((key, codes, of_query[codes])))
+        rows = self.take(np.lexsort((key, codes, of_query[codes])))
+        return replace(rows, queries=Queries(rows.queries.ptr))
 
     def folds(self, n_folds: int) -> list[tuple[Ints, Ints]]:
         """Return (training rows, test rows) of folds of whole queries, or of rows of one query."""

@@ -100,6 +100,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     __metadata_request__decision_function = {"qid": True}
     __metadata_request__score = {"qid": True, "sample_weight": True}
 
+    # Ranker to suggest for the label-ranking form.
+    _for_label_form = "SpearmanRanker()"
+
     # Types of judgments that y may have instead of an array.
     _judgments: tuple[type[Judgments], ...] = ()
 
@@ -201,7 +204,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             raise ValueError(
                 f"y must be one relevance for each row, got {n_items} columns (the label-ranking "
                 "form). Pass one row for each document with its qid, or choose another ranker, "
-                "such as SpearmanRanker() with any regressor."
+                f"such as {self._for_label_form}."
             )
 
     def _reads(self, plan: Plan) -> Reads:

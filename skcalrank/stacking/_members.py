@@ -1,122 +1,24 @@
-"""Fits of rankers of any library, and the scale of their scores."""
+"""The rankers of a stack: their fits, with scores of held-out rows, and the scale of these."""
 
 from __future__ import annotations
 
 from inspect import signature
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
 
-from ..boosting import BoostedRanker
-from ..data import Floats, Queries
+from ..boosting import fit_held_out
+from ..data import Floats, Queries, Rows
 from ..pipeline import handed_to
+from ._mixing import Plan
 from ._views import fit_in_two, fits_in_two
 
-
-class Rows(NamedTuple):
-    """Rows of fit, sorted so that each query is contiguous.
-
-    Attributes
-    ----------
-    X : array-like, sparse matrix or data frame of shape (n_rows, d)
-    y : ndarray of shape (n_rows,)
-    codes : ndarray of int of shape (n_rows,)
-        Query of each row, numbered from 0 in ascending order.
-    weight : ndarray of shape (n_rows,) or None
-    """
-
-    X: Any
-    y: Floats
-    codes: np.ndarray
-    weight: Floats | None
-
-    def take(self, kept: np.ndarray) -> Rows:
-        """Return the rows for which the mask `kept` is true."""
-        weight = None if self.weight is None else self.weight[kept]
-        X = _safe_indexing(self.X, np.flatnonzero(kept))
-        return Rows(X, self.y[kept], self.codes[kept], weight)
-
-
-# Spreads below this share of the largest score are rounding errors.
+# Spreads below this share of the largest score of a query are rounding errors.
 _ROUNDING = 1e-9
-
-
-def stops_early(ranker: Any) -> bool:
-    """Return whether a ranker holds out queries to stop its trees early."""
-    by_itself = isinstance(ranker, BoostedRanker) and ranker.eval_set is None
-    return by_itself and bool(ranker.validation_fraction)
-
-
-def fit_member(name: str, ranker: Any, rows: Rows) -> Any:
-    """Return a clone of a ranker or regressor, fitted to rows with their queries and weights."""
-    with config_context(enable_metadata_routing=True):
-        ranker = clone(ranker)
-        given = _queries_for(ranker, rows.codes) | _weights_for(name, ranker, rows)
-        return ranker.fit(rows.X, rows.y, **given)
-
-
-def fit_in_parts(name: str, ranker: Any, rows: Rows, splits: list) -> tuple[Any, Floats]:
-    """Return a ranker fitted to all rows, and out-of-fold scores.
-
-    Scores are NaN for rows that no split holds out.
-    """
-    scores = np.full(len(rows.y), np.nan)
-    in_two = len(splits) == 1 and _is_cut_between_queries(rows.codes, *splits[0])
-    if in_two and fits_in_two(ranker):
-        train, test = splits[0]
-        fitted, scores[test] = fit_in_two(ranker, *rows, train)
-        return fitted, scores
-    fits = [fit_member(name, ranker, rows.take(train)) for train, _ in splits]
-    for (_, test), fitted in zip(splits, fits):
-        held = rows.take(test)
-        scores[test] = scores_of(fitted, held.X, Queries.from_qid(held.codes), held.codes)
-    if in_two and hasattr(ranker, "merge"):
-        # Adds the moments of the held-out rows, instead of computing those of all rows again.
-        return fits[0].merge(fit_member(name, ranker, held)), scores
-    return fit_member(name, ranker, rows), scores
-
-
-def _is_cut_between_queries(codes, train, test):
-    """Return whether a split puts each row into one part, and cuts no query."""
-    apart = len(np.intersect1d(codes[train], codes[test])) == 0
-    return apart and bool((train != test).all())
-
-
-def _queries_for(ranker, codes):
-    """Return the keyword argument with the queries for a ranker; none for regressors."""
-    taken = handed_to(ranker, "fit", qid=codes)
-    named = signature(ranker.fit).parameters.keys()
-    if not taken and "group" in named:
-        return {"group": np.bincount(codes - codes[0])}
-    return taken or ({"group_id": codes} if "group_id" in named else {})
-
-
-def _weights_for(name, ranker, rows):
-    if rows.weight is None:
-        return {}
-    taken = handed_to(ranker, "fit", sample_weight=rows.weight)
-    if not taken:
-        raise TypeError(
-            f"sample_weight must be None with {name!r}: {type(ranker).__name__}.fit does not take "
-            "weights. Leave it out, or choose rankers that take them."
-        )
-    if any(cls.__name__ == "XGBRanker" for cls in type(ranker).__mro__):
-        # XGBRanker takes one weight for each query.
-        heads = np.flatnonzero(np.diff(rows.codes, prepend=-1))
-        sums = np.add.reduceat(rows.weight, heads)
-        return {"sample_weight": sums / np.diff(np.append(heads, len(rows.codes)))}
-    return taken
-
-
-def scores_of(ranker: Any, X: Any, queries: Queries, qid: Any) -> Floats:
-    """Return the scores by a fitted ranker or regressor, which gets the qid if it takes one."""
-    codes = None if qid is None else queries.codes
-    with config_context(enable_metadata_routing=True):
-        scores = ranker.predict(X, **handed_to(ranker, "predict", qid=codes))
-    return np.asarray(scores, dtype=float).reshape(-1)
 
 
 class Scale(NamedTuple):
@@ -138,28 +40,133 @@ class Scale(NamedTuple):
         """Return the scaled scores, in the order of the rows."""
         if not self.by_query:
             return scores / self.spread
-        away = within(scores, queries)
-        squares = queries.sum(queries.group(away**2)) / queries.sizes
+        away = queries.centered(scores)
+        squares = queries.mean(queries.group(away**2))
         largest = queries.max(queries.group(np.abs(scores)))
         unit = np.sqrt(squares)[queries.codes]
         there = unit > _ROUNDING * largest[queries.codes]
         return np.divide(away, unit, out=np.zeros_like(away), where=there)
 
 
-def within(values: Floats, queries: Queries, weight: Floats | None = None) -> Floats:
-    """Return values of rows minus the (weighted) mean of their query."""
-    weight = np.ones(len(values)) if weight is None else weight
-    sums = queries.sum(queries.group(weight * values))
-    total = queries.sum(queries.group(weight))
-    mean = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
-    return values - mean[queries.codes]
+class Member(NamedTuple):
+    """A fitted ranker of a stack.
+
+    Attributes
+    ----------
+    ranker : ranker
+        The ranker for predictions.
+    scores : ndarray of shape (n_rows,)
+        Scaled scores of the held-out rows, by fits that were not trained on them; NaN elsewhere.
+    scale : Scale
+        Scale of the scores.
+    """
+
+    ranker: Any
+    scores: Floats
+    scale: Scale
 
 
-def scale_of_scores(
-    scores: Floats, queries: Queries, weight: Floats | None, by_query: bool
-) -> Scale:
-    """Return the scale of held-out scores; its spread is 1 if they do not vary."""
-    away = within(scores, queries, weight)
-    found = float(np.sqrt(np.average(away**2, weights=weight)))
-    spread = found if found > _ROUNDING * np.abs(scores).max(initial=0.0) else 1.0
-    return Scale(by_query, spread)
+def fit_members(members: list, plan: Plan, by_query: bool, n_jobs, verbose: bool) -> list[Member]:
+    """Return the fitted rankers, in the order of the (name, ranker) pairs.
+
+    `by_query` is whether scores are scaled within each query.
+    """
+    fits = Parallel(n_jobs=n_jobs)(
+        delayed(_timed_fit)(verbose, name, ranker, plan, folds)
+        for (name, ranker), folds in zip(members, plan.of_member)
+    )
+    return [_scaled(ranker, scores, plan, by_query) for ranker, scores in fits]
+
+
+def _timed_fit(verbose, name, ranker, plan, folds):
+    """Return a fitted ranker and its out-of-fold scores; print the time if `verbose`."""
+    start = perf_counter()
+    (first, n_folds), rows, n_rows = folds, plan.rows, plan.rows.n_rows
+    if n_folds:
+        # It is stopped early on its own folds, and not fitted again.
+        model = np.where(plan.folds < first + n_folds, np.maximum(plan.folds - first, -1), -1)
+        n_rows = int((model < 0).sum())
+        fitted = fit_held_out(ranker, rows.as_given(), rows.y, rows.codes, rows.weight, model)
+    else:
+        fitted = _fit_in_parts(name, ranker, rows, plan.splits)
+    if verbose:
+        print(f"[StackingRanker] {name} of {n_rows} rows, total={perf_counter() - start:6.1f}s")
+    return fitted
+
+
+def _scaled(ranker, scores, plan, by_query) -> Member:
+    known = ~np.isnan(scores)
+    queries, weight = plan.held_out(known)
+    scale = Scale(by_query, queries.spread(scores[known], weight))
+    scores[known] = scale.of(scores[known], queries)
+    return Member(ranker, scores, scale)
+
+
+# -- fits of rankers of any library ------------------------------------------------------------
+
+
+def _fit(name: str, ranker: Any, rows: Rows) -> Any:
+    """Return a clone of a ranker or regressor, fitted to rows with their queries and weights."""
+    with config_context(enable_metadata_routing=True):
+        ranker = clone(ranker)
+        params = _queries_for(ranker, rows) | _weights_for(name, ranker, rows)
+        return ranker.fit(rows.as_given(), rows.y, **params)
+
+
+def _fit_in_parts(name: str, ranker: Any, rows: Rows, splits: list) -> tuple[Any, Floats]:
+    """Return a ranker fitted to all rows, and out-of-fold scores.
+
+    Scores are NaN for rows that no split holds out.
+    """
+    scores = np.full(rows.n_rows, np.nan)
+    in_two = len(splits) == 1 and _is_cut_between_queries(rows.codes, *splits[0])
+    if in_two and fits_in_two(ranker):
+        train, test = splits[0]
+        fitted, scores[test] = fit_in_two(ranker, rows, train)
+        return fitted, scores
+    fits = [_fit(name, ranker, rows.take(train)) for train, _ in splits]
+    for (_, test), fitted in zip(splits, fits):
+        tested = rows.take(test)
+        scores[test] = scores_of(fitted, tested.as_given(), tested.queries, True)
+    if in_two and hasattr(ranker, "merge"):
+        # Adds the moments of the held-out rows, instead of computing those of all rows again.
+        return fits[0].merge(_fit(name, ranker, tested)), scores
+    return _fit(name, ranker, rows), scores
+
+
+def _is_cut_between_queries(codes, train, test):
+    """Return whether a split puts each row into one part, and cuts no query."""
+    apart = len(np.intersect1d(codes[train], codes[test])) == 0
+    return apart and bool((train != test).all())
+
+
+def _queries_for(ranker, rows):
+    """Return the keyword argument with the queries for a ranker; none for regressors."""
+    taken = handed_to(ranker, "fit", qid=rows.qid)
+    names = signature(ranker.fit).parameters.keys()
+    if not taken and "group" in names:
+        return {"group": rows.queries.sizes}
+    return taken or ({"group_id": rows.qid} if "group_id" in names else {})
+
+
+def _weights_for(name, ranker, rows):
+    if rows.weight is None:
+        return {}
+    taken = handed_to(ranker, "fit", sample_weight=rows.weight)
+    if not taken:
+        raise TypeError(
+            f"sample_weight must be None with {name!r}: {type(ranker).__name__}.fit does not take "
+            "weights. Leave it out, or choose rankers that take them."
+        )
+    if any(cls.__name__ == "XGBRanker" for cls in type(ranker).__mro__):
+        # XGBRanker takes one weight for each query.
+        return {"sample_weight": rows.queries.mean(rows.weight)}
+    return taken
+
+
+def scores_of(ranker: Any, X: Any, queries: Queries, named: bool) -> Floats:
+    """Return the scores by a fitted ranker or regressor, which gets a qid if it takes one."""
+    codes = queries.codes if named else None
+    with config_context(enable_metadata_routing=True):
+        scores = ranker.predict(X, **handed_to(ranker, "predict", qid=codes))
+    return np.asarray(scores, dtype=float).reshape(-1)

@@ -8,12 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
-from sklearn.utils import _safe_indexing
 
-from ..boosting import held_out, part_of
-from ..data import Floats, Queries, rows_as_numbers
+from ..boosting import BoostedRanker, held_out
+from ..data import Bools, Floats, Queries, Rows, rows_as_numbers
 from ..rankers import make_splits
-from ._members import Rows, stops_early, within
 
 # Share of the queries held out of each model that stops early, and its maximum over all models.
 _FRACTION, _MOST = 0.2, 0.5
@@ -42,30 +40,32 @@ class Plan(NamedTuple):
     of_member: list[tuple[int, int]]
     splits: list[tuple[np.ndarray, np.ndarray]]
 
+    def held_out(self, mask: Bools) -> tuple[Queries, Floats | None]:
+        """Return the queries and weights of the rows of a mask."""
+        weight = self.rows.weight
+        return Queries.from_qid(self.rows.codes[mask]), None if weight is None else weight[mask]
+
 
 def make_plan(members: list, rows_of_fit, measure, targets: Floats, cv, qid, rng) -> Plan:
     """Return the plan for (name, ranker) pairs, and targets in grouped order."""
     X = rows_of_fit.X
     numbers = rows_as_numbers(X)
-    as_numbers = replace(rows_of_fit, X=numbers)
-    part = part_of(as_numbers, numbers)
-    given = part.X if numbers is X else _safe_indexing(X, part.rows)
-    rows = Rows(given, part.y, part.queries.codes, part.weight)
-    targets = rows_of_fit.in_order(targets)[part.rows]
+    as_numbers = replace(rows_of_fit, X=numbers, table=None if numbers is X else X)
+    rows = as_numbers.by_contents()
+    targets = rows_of_fit.in_order(targets)[rows.numbers]
     if cv is not None:
-        place = np.argsort(part.rows)
-        splits = [_masks(split, place) for split in make_splits(cv, as_numbers, qid)]
+        splits = [_masks(split, rows) for split in make_splits(cv, as_numbers, qid)]
         return Plan(rows, targets, None, [(0, 0)] * len(members), splits)
-    alone = part.queries.n_queries == 1
-    counts = [0 if alone or not stops_early(ranker) else ranker.n_models for _, ranker in members]
+    alone = rows.queries.n_queries == 1
+    counts = [0 if alone or not _stops_early(ranker) else ranker.n_models for _, ranker in members]
     n_folds = max(sum(counts), 1)
-    folds = np.full(len(part.y), -1)
-    drawn = held_out(part, measure, min(_FRACTION, _MOST / n_folds), rng, n_folds)
-    for number, held in enumerate(drawn):
-        folds[held] = number
+    folds = np.full(rows.n_rows, -1)
+    drawn = held_out(rows, measure, min(_FRACTION, _MOST / n_folds), rng, n_folds)
+    for number, mask in enumerate(drawn):
+        folds[mask] = number
     if (folds >= 0).all() or (folds < 0).all():
         raise ValueError(
-            f"n_samples={len(folds)} rows of n_queries={part.queries.n_queries} are too few to "
+            f"n_samples={len(folds)} rows of n_queries={rows.queries.n_queries} are too few to "
             "hold some out for the weights of the mixture. Pass more queries, or fit one ranker "
             "alone."
         )
@@ -74,15 +74,21 @@ def make_plan(members: list, rows_of_fit, measure, targets: Floats, cv, qid, rng
     return Plan(rows, targets, folds, of_member, [(folds < 0, folds >= 0)])
 
 
-def _masks(split, place):
-    """Return the two masks of a split, in the order of the plan."""
-    test = np.zeros(len(place), dtype=bool)
-    test[place[split.test]] = True
-    if split.train is None:
-        return ~test, test
-    train = np.zeros(len(place), dtype=bool)
-    train[place[split.train]] = True
-    return train, test
+def _stops_early(ranker) -> bool:
+    """Return whether a ranker holds out queries to stop its trees early."""
+    by_itself = isinstance(ranker, BoostedRanker) and ranker.eval_set is None
+    return by_itself and bool(ranker.validation_fraction)
+
+
+def _masks(split, rows):
+    """Return masks of the rows to train on and of the rows to score."""
+    test = np.zeros(rows.n_rows, dtype=bool)
+    test[split.test] = True
+    train = ~test
+    if split.train is not None:
+        train[:] = False
+        train[split.train] = True
+    return train[rows.numbers], test[rows.numbers]
 
 
 def weights_of(scores: Floats, plan: Plan) -> Floats:
@@ -101,30 +107,30 @@ def weights_of(scores: Floats, plan: Plan) -> Floats:
     -------
     weights : ndarray of shape (n_members,)
     """
-    found = [_least_squares(*each, plan) for each in _folds(scores, plan)]
-    weights = np.mean(found, axis=0)
+    weights = np.mean(list(_weights_of_folds(scores, plan)), axis=0)
     return weights if weights.any() else np.full(scores.shape[1], 1.0 / scores.shape[1])
 
 
-def _folds(scores, plan) -> Iterator[tuple[np.ndarray, np.ndarray, Floats]]:
-    """Yield masks of the rows of a fold and of the rankers not trained on them, and `scores`."""
+def _weights_of_folds(scores, plan) -> Iterator[Floats]:
+    """Yield the weights by each fold of held-out rows."""
+    known = ~np.isnan(scores)
     if plan.folds is None:
-        folds = [~np.isnan(scores).any(axis=1)]
+        folds = [known.all(axis=1)]
     else:
         folds = [plan.folds == number for number in range(plan.folds.max() + 1)]
-    for rows in folds:
-        if rows.any():
-            yield rows, ~np.isnan(scores[rows]).any(axis=0), scores
+    for mask in folds:
+        if mask.any():
+            weights = np.zeros(scores.shape[1])
+            members = known[mask].all(axis=0)
+            weights[members] = _least_squares(plan, mask, scores[np.ix_(mask, members)])
+            yield weights
 
 
-def _least_squares(rows, there, scores, plan):
-    queries = Queries.from_qid(plan.rows.codes[rows])
-    weight = plan.rows.weight
-    weight = np.ones(int(rows.sum())) if weight is None else weight[rows]
-    columns = [plan.targets[rows], *scores[np.ix_(rows, there)].T]
-    centered = np.column_stack([within(each, queries, weight) for each in columns])
+def _least_squares(plan, mask, scores):
+    """Return the non-negative weights by which centered scores come closest to the targets."""
+    queries, weight = plan.held_out(mask)
+    weight = np.ones(len(scores)) if weight is None else weight
+    centered = queries.centered(np.column_stack([plan.targets[mask], scores]), weight)
     # The triangular factor gives the same solution, with one row for each ranker.
     triangle = np.linalg.qr(np.sqrt(weight)[:, None] * centered, mode="r")
-    out = np.zeros(scores.shape[1])
-    out[there] = nnls(triangle[:, 1:], triangle[:, 0])[0]
-    return out
+    return nnls(triangle[:, 1:], triangle[:, 0])[0]

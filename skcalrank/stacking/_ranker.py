@@ -25,8 +25,7 @@ from ..data import (
 )
 from ..measures import Measure
 from ..rankers import BaseRanker
-from ._fitting import Fitting
-from ._members import Scale, scores_of
+from ._members import Scale, fit_members, scores_of
 from ._mixing import make_plan, weights_of
 from ._views import linear_views
 
@@ -202,9 +201,9 @@ class StackingRanker(BaseRanker, _BaseComposition):
             members = [ranker for _, ranker in self._checked_members()]
         except ValueError:
             return tags  # parameters are validated in fit
-        of_members = [get_tags(ranker).input_tags for ranker in members]
-        tags.input_tags.sparse = all(each.sparse for each in of_members)
-        tags.input_tags.allow_nan = all(each.allow_nan for each in of_members)
+        inputs = [get_tags(ranker).input_tags for ranker in members]
+        tags.input_tags.sparse = all(tags_of.sparse for tags_of in inputs)
+        tags.input_tags.allow_nan = all(tags_of.allow_nan for tags_of in inputs)
         return tags
 
     def _members(self) -> Any:
@@ -300,12 +299,12 @@ class StackingRanker(BaseRanker, _BaseComposition):
 
     def _fit_members(self, members, plan):
         """Fit the rankers, and set the fitted attributes."""
-        by_query = self.normalize == "query"
-        fit = Fitting(plan, by_query, self.n_jobs, bool(self.verbose))
-        found = fit.all_of(members)
-        self.weights_ = weights_of(np.column_stack([each.held for each in found]), plan)
-        self.spreads_ = np.array([each.scale.spread for each in found])
-        self.rankers_ = [each.ranker for each in found]
+        fitted = fit_members(
+            members, plan, self.normalize == "query", self.n_jobs, bool(self.verbose)
+        )
+        self.weights_ = weights_of(np.column_stack([member.scores for member in fitted]), plan)
+        self.spreads_ = np.array([member.scale.spread for member in fitted])
+        self.rankers_ = [member.ranker for member in fitted]
         self.names_ = [name for name, _ in members]
 
     @property
@@ -322,10 +321,11 @@ class StackingRanker(BaseRanker, _BaseComposition):
 
     def _scores(self, rows):
         by_query, queries = self.normalize == "query", rows.queries
-        qid = rows.codes if rows.named or not self.record_.has_qid else None
+        takes_qid = rows.named or not self.record_.has_qid
         # Rankers of weight 0 need not predict.
         parts = [
-            weight * Scale(by_query, spread).of(scores_of(ranker, rows.X, queries, qid), queries)
+            weight
+            * Scale(by_query, spread).of(scores_of(ranker, rows.X, queries, takes_qid), queries)
             for ranker, spread, weight in zip(self.rankers_, self.spreads_, self.weights_)
             if weight > 0
         ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -18,10 +18,9 @@ from sklearn.preprocessing import (
     SplineTransformer,
     StandardScaler,
 )
-from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ..data import category_columns, refuse_constant, refuse_dates, refuse_mixed_types
+from ..data import Bools, Rows, category_columns, refuse_constant, refuse_dates, refuse_mixed_types
 from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import QuantileHinges, QueryContext, QueryScaler, signed_log1p
@@ -74,16 +73,15 @@ def _reads_no_labels(step) -> bool:
     if isinstance(step, str):
         return True
     if isinstance(step, ColumnTransformer):
-        return all(_reads_no_labels(each[1]) for each in step.transformers) and _reads_no_labels(
-            step.remainder
-        )
+        steps = [*(transformer for _, transformer, _ in step.transformers), step.remainder]
+        return all(map(_reads_no_labels, steps))
     if type(step) in (Pipeline, QueryPipeline):
-        return all(_reads_no_labels(each) for _, each in step.steps)
+        return all(_reads_no_labels(inner) for _, inner in step.steps)
     requests = getattr(get_routing_for_object(step).fit, "requests", {})
     return type(step) in _READ_NO_LABELS and requests.get("sample_weight") is not True
 
 
-def fit_in_two(pipe: Any, X: Any, y: Any, qid: Any, sample_weight: Any, kept: Any) -> Any:
+def fit_in_two(pipe: Any, rows: Rows, kept: Bools) -> Any:
     """Return a pipeline fitted to all rows, and scores of held-out rows.
 
     The transformers, which do not read labels, are fitted once, to all rows. The ranker is fitted
@@ -97,16 +95,14 @@ def fit_in_two(pipe: Any, X: Any, y: Any, qid: Any, sample_weight: Any, kept: An
         Scores of the rows that are not kept, by the fit to the kept rows.
     """
     before, (name, last) = clone(pipe[:-1]), pipe.steps[-1]
-    X = before.fit_transform(X, None, qid) if len(before) else X
-    fits = []
-    for rows in (np.flatnonzero(kept), np.flatnonzero(~kept)):
-        part = _safe_indexing(X, rows)
-        weight = None if sample_weight is None else sample_weight[rows]
-        fits.append(clone(last).fit(part, y[rows], qid[rows], sample_weight=weight))
+    X = before.fit_transform(rows.as_given(), None, rows.codes) if len(before) else rows.as_given()
+    rows = replace(rows, X=X, table=None)
+    parts = rows.take(kept), rows.take(~kept)
+    fits = [clone(last).fit(part.X, part.y, part.qid, sample_weight=part.weight) for part in parts]
     fitted = clone(pipe)
     fitted.steps = [*before.steps, (name, fits[0].merge(fits[1]))]
     fitted.has_qid_ = True
-    return fitted, fits[0].predict(part)
+    return fitted, fits[0].predict(parts[1].X)
 
 
 class LinearView(QueryPipeline):

@@ -175,7 +175,7 @@ def test_a_missing_shap_is_told(data, monkeypatch):
         return import_module(name)
 
     X, y, qid = data
-    monkeypatch.setattr("skcalrank.boosting._tree_parts.import_module", without)
+    monkeypatch.setattr("skcalrank.boosting._sklearn.import_module", without)
     ranker = NDCGRanker(TREES[0]).fit(X, y, qid)
     with pytest.raises(ImportError, match="HistGradientBoostingRegressor need shap: pip install"):
         explain_order(ranker, X, 0, 1)

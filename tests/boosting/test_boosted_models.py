@@ -84,13 +84,13 @@ def test_every_query_trains_one_of_the_models(engine, random_state, data, monkey
     X, y, qid = data
     seen = []
 
-    def start(self, params, objective, rows, followed, kinds):
-        seen.append((rows.X[:, 0], followed.X[:, 0]))
-        return grow(self, params, objective, rows, followed, kinds)
+    def begin(self, engine, params, objective, kinds, train, valid, starts):
+        seen.append((train.X[:, 0], valid.X[:, 0]))
+        original(self, engine, params, objective, kinds, train, valid, starts)
 
-    kind = type(boosted(engine)._check_params())
-    grow = kind.start
-    monkeypatch.setattr(kind, "start", start)
+    growing = boosted(engine)._check_params().growing
+    original = growing.__init__
+    monkeypatch.setattr(growing, "__init__", begin)
     boosted(engine, n_models=2, n_estimators=1, random_state=random_state).fit(X, y, qid)
     trained, held = ([set(qid[np.isin(X[:, 0], each)]) for each in parts] for parts in zip(*seen))
     assert [len(each) for each in held] == [4, 4]

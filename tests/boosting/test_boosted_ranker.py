@@ -70,10 +70,10 @@ def test_queries_are_held_out_whole(engine, data, monkeypatch):
     seen = {}
 
     def start(*args):
-        seen["train"], seen["valid"] = args[3].X[:, 0], args[4].X[:, 0]
+        seen["train"], seen["valid"] = args[5].X[:, 0], args[6].X[:, 0]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(type(boosted(engine)._check_params()), "start", start)
+    monkeypatch.setattr(boosted(engine)._check_params().growing, "__init__", start)
     for random_state in (None, 3):
         with pytest.raises(KeyboardInterrupt):
             boosted(engine, random_state=random_state).fit(X, y, qid)
@@ -177,17 +177,16 @@ def test_objectives_of_the_engines_are_losses(loss, data):
 def test_lambdarank_is_that_of_lightgbm(data, monkeypatch):
     lightgbm = pytest.importorskip("lightgbm")
     X, y, qid = data
-    ranker, given = boosted(None, loss="lambdarank", n_estimators=8, validation_fraction=None), []
-    start = type(ranker._check_params()).start
-    monkeypatch.setattr(
-        type(ranker._check_params()), "start", lambda *args: given.append(args[3]) or start(*args)
-    )
+    ranker, seen = boosted(None, loss="lambdarank", n_estimators=8, validation_fraction=None), []
+    growing = ranker._check_params().growing
+    begin = growing.__init__
+    monkeypatch.setattr(growing, "__init__", lambda *args: seen.append(args[5]) or begin(*args))
     ranker.fit(X, y, qid)
     params = {"num_leaves": 15, "min_child_samples": 5, "n_jobs": 1, "verbose": -1}
     # Where scores are equal, it depends on the order of the rows.
-    (rows,) = given
+    (rows,) = seen
     theirs = lightgbm.LGBMRanker(n_estimators=8, **params)
-    theirs.fit(rows.X, rows.labels, group=rows.sizes)
+    theirs.fit(rows.X, rows.y, group=rows.queries.sizes)
     np.testing.assert_allclose(ranker.predict(X), theirs.predict(X), rtol=1e-6)
 
 

@@ -227,6 +227,41 @@ def test_scores_of_one_scale_add_up_in_any_units(data):
 # -- tools -------------------------------------------------------------------------------
 
 
+class FirstColumn(BaseEstimator):
+    """A ranker whose scores are the first column, whatever it is fitted to."""
+
+    def fit(self, X, y, sample_weight=None):
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+def test_small_differences_of_large_scores_have_a_spread(data, monkeypatch):
+    X, y, qid = data
+    X = X.copy()
+    X[:, 0] = 1e3 + 1e-5 * X[:, 0]
+    spread = np.sqrt(np.mean(centered(X[:, 0], qid) ** 2))
+    everything = np.arange(len(y)), np.arange(len(y))
+    stack = StackingRanker([("first", FirstColumn())], cv=[everything]).fit(X, y, qid)
+    assert stack.spreads_ == pytest.approx(spread, rel=1e-4)
+    # Both rooms know the same rule for what is a rounding error.
+    ranker = boosted("sklearn", n_models=2, n_estimators=2)
+    engine = type(ranker._check_params())
+    monkeypatch.setattr(engine, "predict", lambda *args: args[2][:, 0])
+    assert 1 / ranker.fit(X, y, qid).model_weights_ == pytest.approx(stack.spreads_[[0, 0]])
+
+
+def test_held_out_rows_without_weight_have_a_spread(data):
+    X, y, qid = data
+    weight = np.where(qid < 20, 1.0, 0.0)
+    split = np.flatnonzero(qid < 20), np.flatnonzero(qid >= 20)
+    stack = StackingRanker([("first", FirstColumn())], cv=[split]).fit(X, y, qid, weight)
+    spread = np.sqrt(np.mean(centered(X[split[1], 0], qid[split[1]]) ** 2))
+    assert stack.spreads_ == pytest.approx(spread)
+    assert stack.weights_.tolist() == [1.0]
+
+
 def test_the_qid_in_predict(data):
     X, y, qid = data
     assert StackingRanker(pair()).fit(X, y, qid).predict(X).shape == y.shape
