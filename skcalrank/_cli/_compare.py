@@ -78,6 +78,7 @@ def run(args) -> str:
     check_reports(args, *args.files, *systems)
     measures, path = make_measures(args), args.files[-1]
     rankers, seconds, legends = {}, {}, []
+    notes: list[str] = []
     if len(args.files) == 1 and systems:
         train = test = RankingData(None, *read_labels(path, args))
         text = f"Evaluated on {_describe(test, path)}."
@@ -89,7 +90,7 @@ def run(args) -> str:
     measures, rankers, left_out = _for_labels(measures, rankers, train, test, args)
     rankers = _transformed(rankers, args, train.X)
     if len(args.files) == 1 and not systems:
-        comparison, notes = _cross_validated(rankers, test, measures, args), []
+        comparison = _cross_validated(rankers, test, measures, args)
     else:
         scores, seconds = _fitted(rankers, train, test)
         names = names_of(systems, rankers)

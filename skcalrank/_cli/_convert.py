@@ -115,30 +115,26 @@ def _check_names(chunk, named):
 @contextmanager
 def _written(path: Path) -> Iterator[Callable[[Any], None]]:
     """Write chunks to a file, which is replaced only when it is complete."""
-    kind, packs = table_format(path), path.suffix in OPENERS
-    with complete_file(path, "wb") as raw, ExitStack() as stack:
-        file = stack.enter_context(OPENERS[path.suffix](raw, "wb")) if packs else raw
-        if kind is None:
-            yield file.writelines
-        else:
-            yield _tables(file, kind.packed, "\t" if ".tsv" in path.suffixes else ",", stack)
-
-
-def _tables(file, packed, separator, stack) -> Callable[[Any], None]:
-    """Return a function that writes tables, all with the schema of the first."""
+    kind = table_format(path)
     writers: list[Any] = []
+    with complete_file(path, "wb") as file, ExitStack() as stack:
+        if path.suffix in OPENERS:
+            file = stack.enter_context(OPENERS[path.suffix](file, "wb"))
 
-    def write(table):
-        if not writers:
-            writers.append(stack.enter_context(_writer(file, table.schema, packed, separator)))
-        writers[0].write_table(table.cast(writers[0].schema) if packed else table)
+        def write(table):
+            """Write a table, with the schema of the first."""
+            if not writers:
+                separator = "\t" if ".tsv" in path.suffixes else ","
+                writer = _table_writer(file, table.schema, kind.packed, separator)
+                writers.append(stack.enter_context(writer))
+            writers[0].write_table(table.cast(writers[0].schema) if kind.packed else table)
 
-    return write
+        yield file.writelines if kind is None else write
 
 
-def _writer(file, schema, packed, separator):
+def _table_writer(file, schema, packed, separator):
     if packed:
         return needs("pyarrow.parquet").ParquetWriter(file, schema)
     csv = needs("pyarrow.csv")
-    options = csv.WriteOptions(delimiter=separator, quoting_style="needed")
-    return csv.CSVWriter(file, schema, write_options=options)
+    settings = csv.WriteOptions(delimiter=separator, quoting_style="needed")
+    return csv.CSVWriter(file, schema, write_options=settings)

@@ -90,14 +90,13 @@ def run(args) -> str:
     data = load_digits_queries(args.queries, args.documents, graded=True, random_state=args.seed)
     # On data this small, threads mostly wait for each other.
     with threadpool_limits(1):
-        aims = {name: _values(name, ranker, data) for name, ranker in AIMS.items()}
+        aims = np.array([_values(name, ranker, data) for name, ranker in AIMS.items()])
         models = {name: _timed(name, ranker, data) for name, ranker in MODELS.items()}
     say("")
     return paragraphs(
         _TASK.format(queries=args.queries, documents=args.documents),
         _AIMS,
-        _table_of_aims(aims, references(data, MEASURES)),
-        _leads(aims),
+        *_compared(aims, references(data, MEASURES)),
         _MEASURES,
         _WHY,
         _MODELS,
@@ -109,66 +108,43 @@ def run(args) -> str:
 
 
 def _values(name, ranker, data):
-    """Return the values of each held-out query, by the name of the measure."""
+    """Return the values of each held-out query, by measure."""
     say(f"fitting {name}")
-    comparison = cross_compare({name: ranker}, *data, MEASURES, cv=2)
-    return dict(zip(MEASURES, comparison.values[0]))
+    return cross_compare({name: ranker}, *data, MEASURES, cv=2).values[0]
 
 
-def _timed(name, ranker, data):
-    """Return the values of NDCG, and the CPU seconds of one fit."""
-    start = time.process_time()
-    values = _values(name, ranker, data)["NDCG@10"]
-    return values, (time.process_time() - start) / 2
-
-
-# -- tables ------------------------------------------------------------------------
-
-
-def _table_of_aims(aims, reached) -> str:
-    names = {"constant": "random order", "ideal": "best possible"}
-    rows = {**aims, **{names[name]: values for name, values in reached.items()}}
-    columns = []
-    for measure in MEASURES:
-        best = _ordered(aims, measure)[0]
-        cells = [
-            _fixed(summary(values[measure])[0]) + (" *" if name == best else "  ")
-            for name, values in rows.items()
-        ]
+def _compared(aims, ends) -> tuple[str, str]:
+    """Return a table of measures by models, and how far the best of each column is ahead."""
+    columns, leads = [], []
+    for number, measure in enumerate(MEASURES):
+        values = [*aims[:, number], ends["constant"][measure], ends["ideal"][measure]]
+        means = [summary(of_queries)[0] for of_queries in values]
+        best, second = np.argsort(np.negative(means[: len(aims)]), kind="stable")[:2]
+        cells = [f"{mean:.3f}" + (" *" if row == best else "  ") for row, mean in enumerate(means)]
         columns.append(Column(measure + "  ", cells))
-    return format_table(list(rows), columns)
-
-
-def _leads(aims) -> str:
-    """Say how far the best of each column is ahead."""
-    leads = []
-    for measure in MEASURES:
-        best, second = (aims[name][measure] for name in _ordered(aims, measure)[:2])
-        leads.append(_estimate(*summary(best - second)))
-    return (
+        leads.append(_estimate(*summary(values[best] - values[second])))
+    return format_table([*AIMS, "random order", "best possible"], columns), (
         f"* is the best of its column, ahead of the second by {leads[0]}, {leads[1]} and "
         f"{leads[2]}: mean difference over queries, ± its standard error."
     )
 
 
-def _ordered(aims, measure):
-    """Return the names of the rankers, the best first."""
-    return sorted(aims, key=lambda name: -np.nanmean(aims[name][measure]))
+def _timed(name, ranker, data):
+    """Return the values of NDCG, and the CPU seconds of one fit."""
+    start = time.process_time()
+    values = _values(name, ranker, data)[list(MEASURES).index("NDCG@10")]
+    return values, (time.process_time() - start) / 2
 
 
 def _table_of_models(models) -> str:
     values, seconds = zip(*models.values())
     differences = [_estimate(*summary(others - values[0])) for others in values[1:]]
     columns = [
-        Column("NDCG@10", [_fixed(summary(of_queries)[0]) for of_queries in values]),
+        Column("NDCG@10", [f"{summary(of_queries)[0]:.3f}" for of_queries in values]),
         Column("difference", ["", *differences]),
         Column("seconds", [f"{second:.2f}" for second in seconds]),
     ]
     return format_table(list(models), columns)
-
-
-def _fixed(value) -> str:
-    return f"{value:.3f}"
 
 
 def _estimate(mean, error) -> str:

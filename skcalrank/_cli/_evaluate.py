@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data import check_queries
 from ..metrics import evaluate
 from . import _options as options
+from ._compare_runs import measure_runs, run_note
 from ._files import output, read_labels, read_scores, refuse_overwriting, score_rows
 from ._rankers import MEASURES, RUN_MEASURES, TREC_MEASURES, make_measures, without_binary
 from ._report import summary
-from ._runs import measure_runs, run_note
 from ._text import Column, format_table, paragraphs, say
-
-
-class _Values(NamedTuple):
-    """Values per query by the name of the measure, names of the queries, and a note."""
-
-    queries: list
-    by_measure: dict[str, np.ndarray]
-    note: str = ""
 
 
 def add_options(parser):
@@ -55,13 +46,13 @@ def run(args) -> str:
     if args.per_query is not None:
         inputs = (*args.files, args.scores, args.run_file, args.qrels)
         refuse_overwriting(args.per_query, *inputs)
-    values = _of_run(args) if _wants_run(args) else _of_file(args)
+    queries, values, note = _of_run(args) if _wants_run(args) else _of_file(args)
     if args.per_query == "-":
-        return _csv(values).rstrip("\n")
+        return _csv(queries, values).rstrip("\n")
     if args.per_query is not None:
         with output(args.per_query) as file:
-            file.write(_csv(values))
-    return paragraphs(_table(values), values.note)
+            file.write(_csv(queries, values))
+    return paragraphs(_table(values), note)
 
 
 def _wants_run(args) -> bool:
@@ -80,12 +71,13 @@ def _wants_run(args) -> bool:
     return by_run
 
 
-def _of_run(args) -> _Values:
+def _of_run(args):
+    """Return the names of the queries, their values by measure, and a note."""
     ((judged, values),) = measure_runs([args.run_file], args)
-    return _Values(judged.names, values, run_note(judged, args.complete))
+    return judged.names, values, run_note(judged, args.complete)
 
 
-def _of_file(args) -> _Values:
+def _of_file(args):
     measures = make_measures(args)
     if args.scores is None:
         model, path = args.files
@@ -100,32 +92,31 @@ def _of_file(args) -> _Values:
         note = "Binary measures are left out: add --relevance-level to include them."
     measures = {name: measures[name] for name in kept}
     values = evaluate(y, scores, measures, qid=qid, empty=args.empty, average=False)
-    queries: Any = check_queries(qid, len(y)).names
-    return _Values(queries.tolist(), values, note)
+    return check_queries(qid, len(y)).names.tolist(), values, note
 
 
 # -- output ------------------------------------------------------------------
 
 
-def _table(values: _Values) -> str:
-    means, errors = zip(*map(summary, values.by_measure.values()))
+def _table(values) -> str:
+    means, errors = zip(*map(summary, values.values()))
     columns = [
         Column("mean", [_number(mean) for mean in means]),
         Column("std. error", [_number(error) for error in errors]),
-        Column("queries", [str(np.sum(~np.isnan(v))) for v in values.by_measure.values()]),
+        Column("queries", [str(np.sum(~np.isnan(v))) for v in values.values()]),
     ]
-    return format_table(list(values.by_measure), columns)
+    return format_table(list(values), columns)
 
 
 def _number(value) -> str:
     return "-" if np.isnan(value) else f"{value:.4f}"
 
 
-def _csv(values: _Values) -> str:
+def _csv(queries, values) -> str:
     """Write one line per query, with no value where the measure is undefined (0/0)."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["qid", *values.by_measure])
-    columns = [[repr(v) if v == v else "" for v in c.tolist()] for c in values.by_measure.values()]
-    writer.writerows(zip(values.queries, *columns))
+    writer.writerow(["qid", *values])
+    columns = [[repr(v) if v == v else "" for v in c.tolist()] for c in values.values()]
+    writer.writerows(zip(queries, *columns))
     return text.getvalue()

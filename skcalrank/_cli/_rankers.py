@@ -9,15 +9,10 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from sklearn import preprocessing
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    OneHotEncoder,
-    QuantileTransformer,
-    StandardScaler,
-)
 
 from ..data import category_columns, check_target
 from ..evaluation import JUDGED_MEASURES
@@ -157,9 +152,11 @@ class _Peer(BaseEstimator):
 
 #: Transformers of numbers, by the name of the option.
 TRANSFORMS = {
-    "standard": StandardScaler,
-    "quantile": partial(QuantileTransformer, random_state=0),
-    "log1p": partial(FunctionTransformer, signed_log1p, feature_names_out="one-to-one"),
+    "standard": preprocessing.StandardScaler,
+    "quantile": partial(preprocessing.QuantileTransformer, random_state=0),
+    "log1p": partial(
+        preprocessing.FunctionTransformer, signed_log1p, feature_names_out="one-to-one"
+    ),
     "query": QueryScaler,
 }
 
@@ -190,7 +187,7 @@ def _encoder(ranker):
     trees = isinstance(getattr(ranker, "estimator", None), HistGradientBoostingRegressor)
     if trees or isinstance(ranker, StackingRanker):
         return "passthrough"
-    return OneHotEncoder(
+    return preprocessing.OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False
     )
 
