@@ -78,7 +78,11 @@ def load_digits_queries(
         _GRADES[difference] if graded else (difference == 0).astype(int),
         np.repeat(np.arange(n_queries), n_documents),
         description=_DESCRIPTION,
-        feature_names=_feature_names(),
+        feature_names=[
+            *(f"pixel_{i}_{j}" for i in range(8) for j in range(8)),
+            *(f"{side}_{i}" for side in ("row_ink", "column_ink") for i in range(8)),
+            *("distance", "cosine", "overlap"),
+        ],
     )
 
 
@@ -91,9 +95,3 @@ def _compare(a, b):
     overlap = np.minimum(a, b).sum(axis=1) / np.maximum(a, b).sum(axis=1)
     pixels, rows, columns = np.abs(a - b), np.abs(rows_a - rows_b), np.abs(columns_a - columns_b)
     return np.column_stack([pixels, rows, columns, distance, cosine, overlap])
-
-
-def _feature_names():
-    pixels = [f"pixel_{i}_{j}" for i in range(8) for j in range(8)]
-    ink = [f"{side}_{i}" for side in ("row_ink", "column_ink") for i in range(8)]
-    return [*pixels, *ink, "distance", "cosine", "overlap"]

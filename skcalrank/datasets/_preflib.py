@@ -92,10 +92,15 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     r = _n_alternatives(path, header.get("NUMBER ALTERNATIVES"), names, orders)
     _check_names(path, names, r)
     _check_sizes(path, counts, r, expand)
-    column_of = {number: number - 1 for number in range(1, r + 1)}
     for where, groups in orders:
         _check_order(where, groups, data_type, r)
-    _warn_of_lost_voters(path, header.get("NUMBER VOTERS"), counts)
+    column_of = {number: number - 1 for number in range(1, r + 1)}
+    n_voters = header.get("NUMBER VOTERS", sum(counts))
+    if n_voters != sum(counts):
+        warn(
+            f"{path.name} has the orders of {sum(counts)} voters, its header says "
+            f"{n_voters}: it may have been cut off or edited.",
+        )
     positions = positions_of_orders([groups for _, groups in orders], column_of)
     if expand:
         positions = np.repeat(positions, counts, axis=0)
@@ -152,8 +157,9 @@ def _read_orders(path, lines):
             continue
         match = _LINE.fullmatch("".join(line.split()))
         if match is None or int(match[1]) == 0:
+            shown = line if len(line) <= 60 else line[:57] + "..."
             raise ValueError(
-                f"{where} is {_shortened(line)!r}: after the header every line is 'count: order', "
+                f"{where} is {shown!r}: after the header every line is 'count: order', "
                 "such as '12: 3,{1,4},2' (the format of PrefLib since 2022)."
             )
         groups = [
@@ -165,10 +171,6 @@ def _read_orders(path, lines):
     if not orders:
         raise ValueError(f"{path} has no orders.")
     return counts, orders
-
-
-def _shortened(line):
-    return line if len(line) <= 60 else line[:57] + "..."
 
 
 def _n_alternatives(path, said, names, orders):
@@ -223,12 +225,4 @@ def _check_order(where, groups, data_type, r):
         raise ValueError(
             f"{where} ranks {len(items)} of {r} alternatives, but the data type {data_type} "
             "promises complete orders."
-        )
-
-
-def _warn_of_lost_voters(path, said, counts):
-    if said not in (None, sum(counts)):
-        warn(
-            f"{path.name} has the orders of {sum(counts)} voters, its header says "
-            f"{said}: it may have been cut off or edited.",
         )

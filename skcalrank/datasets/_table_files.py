@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import is_frame, refuse_rounding, warn
-from ._chunks import refuse_cut_queries, whole_queries
-from ._files import reading, refuse_pipe, to_float
+from ._files import reading, refuse_cut_queries, refuse_pipe, to_float, whole_queries
 
 COMMAS = re.compile(r"[+-]?[0-9.]*,?[0-9.]*(e[+-]?[0-9]+)?")
 
@@ -50,9 +49,7 @@ def read_table(path, columns: Columns, *, chunk_rows=None, dtype=np.float64):
 
     These are about `chunk_rows` rows, up to where a query ends; None = all rows at once.
     """
-    path, kind = _path_and_format(path)
-    _refuse_shared(columns)
-    frames = _checked(path, kind.frames(path, columns, chunk_rows))
+    path, frames = _frames(path, columns, chunk_rows)
     first = next(frames, None)
     if first is None or not len(first):
         raise ValueError(f"{path} has no rows.")
@@ -70,26 +67,27 @@ def _refuse_shared(columns: Columns):
 
 def checked_frames(source, columns: Columns):
     """Return a name for a file or a frame, and all of it as one DataFrame of pandas."""
-    _refuse_shared(columns)
     if is_frame(source):
+        _refuse_shared(columns)
         frame = source.to_pandas() if hasattr(source, "to_pandas") else source
         name = "the frame"
         _refuse_twins(name, frame.columns)
         frame = _with_index(frame, columns)
     else:
-        path, kind = _path_and_format(source)
-        name = path.name
-        frame = next(_checked(path, kind.frames(path, columns, None)), None)
+        path, frames = _frames(source, columns, None)
+        name, frame = path.name, next(frames, None)
     if frame is None or not len(frame):
         raise ValueError(f"{name} has no rows.")
     return name, frame
 
 
-def _path_and_format(path):
+def _frames(path, columns, chunk_rows):
+    """Return the path of a table, and an iterator over its frames."""
     path, kind = Path(path), table_format(path)
     if kind is None:
         raise ValueError(f"The suffix of {path} must be one of {', '.join(TABLES)}.")
-    return path, kind
+    _refuse_shared(columns)
+    return path, _checked(path, kind.frames(path, columns, chunk_rows))
 
 
 def table_format(path) -> TableFormat | None:

@@ -12,8 +12,7 @@ from numpy.typing import DTypeLike
 from ...data import check_count
 from .._container import RankingData
 from .._files import read_bytes
-from ._chunks import read_chunks
-from ._groups import group_file, group_sizes
+from ._chunks import group_file, group_sizes, read_chunks
 from ._lines import Form, check_dtype, line_numbers, matrix, parse_whole
 
 

@@ -13,10 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...data import each
-from .._chunks import Cut, refuse_cut_queries, whole_queries
 from .._container import RankingData
-from .._files import Block, line_blocks, refuse_damaged, refuse_pipe
-from ._groups import group_sizes
+from .._files import (
+    Block,
+    Cut,
+    line_blocks,
+    plain_or_compressed,
+    read_bytes,
+    refuse_cut_queries,
+    refuse_damaged,
+    refuse_pipe,
+    whole_queries,
+    without_packing,
+)
 from ._lines import Form, first_bad, is_row, matrix, parse_block, refusal, rows_of, stacked
 
 # Blocks that are parsed side by side, before the next ones are read.
@@ -220,3 +229,34 @@ def _of_all_rows(block, y, qid):
 def _query(line: bytes) -> bytes:
     """Return the second word of a row, which names its query."""
     return [*line.partition(b"#")[0].split(None, 2), b"", b""][1]
+
+
+# -- group sizes, in a file beside lines without qid ---------------------------------
+
+
+def group_file(path: Path) -> Path | None:
+    """Return the file with the group sizes of a file, if there is one."""
+    return plain_or_compressed(Path(f"{without_packing(path)}.query"))
+
+
+def group_sizes(path: Path, n_rows: int | None = None) -> np.ndarray:
+    """Return the group sizes in the file beside a file; raise unless they sum to its rows."""
+    file = group_file(path)
+    if file is None:
+        raise ValueError(
+            f"{path} has lines without qid:..., and there is no {without_packing(path).name}.query "
+            "with group sizes beside it: add one, or a qid to each line."
+        )
+    words = read_bytes(file).split()
+    bad = [word for word in words if not word.isdigit() or len(word) > 18]
+    if bad:
+        raise ValueError(
+            f"{file} holds {bad[0].decode(errors='replace')!r}, which is not a group size."
+        )
+    sizes = np.array(words, dtype=np.intp)
+    if n_rows is not None and sizes.sum() != n_rows:
+        raise ValueError(
+            f"The group sizes in {file.name} sum to {sizes.sum()}, but {path.name} has {n_rows} "
+            "rows."
+        )
+    return sizes
