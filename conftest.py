@@ -1,14 +1,18 @@
 """For all tests and doctests: seeded data, profiles of random problems, missing libraries."""
 
+import gc
 import os
 import secrets
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
+import covering
 import numpy as np
 import pytest
 from cases import make_data
 
+TESTS = Path(__file__).parent / "tests"
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 # Their examples plot; what they import without matplotlib is tested in tests/displays.
@@ -17,9 +21,6 @@ collect_ignore_glob += [] if find_spec("dask") else ["skcalrank/dask/*"]
 collect_ignore_glob += [] if find_spec("skops") else ["skcalrank/persistence.py"]
 if not (find_spec("lightgbm") or find_spec("xgboost")):
     collect_ignore_glob += ["skcalrank/boosting/_ranker.py", "skcalrank/export/_search.py"]
-
-# Fixtures are no doctests, and one name stands for the files of two folders.
-collect_ignore_glob += ["conftest.py", "tests/cli/conftest.py"]
 
 # What Sphinx reads and makes in doc/ is not for doctest, nor are pages without their libraries.
 collect_ignore_glob += ["doc/conf.py", "doc/_*.py", "doc/_build/*", "doc/gallery/*"]
@@ -62,17 +63,13 @@ def pytest_terminal_summary(terminalreporter, config):
         )
 
 
-SHOWN = set()
-
-
-def pytest_itemcollected(item):
-    """Mark redundant combinations of parameters as slow, before items are shuffled."""
-    if item.get_closest_marker("product") and not item.get_closest_marker("slow"):
-        given = item.callspec.params.items()
-        values = {(item.nodeid.partition("[")[0], name, id(value)) for name, value in given}
-        if values <= SHOWN:
-            item.add_marker("slow")
-        SHOWN.update(values)
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc):
+    """Run few rows of a product of parameters."""
+    for mark in metafunc.definition.own_markers:
+        if mark.name in ("product", "pairs"):
+            slow_too = "not slow" not in metafunc.config.option.markexpr
+            return covering.parametrize(metafunc, mark, slow_too)
 
 
 @pytest.fixture
@@ -112,3 +109,21 @@ def _close_figures():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection():
+    """Do not look for garbage among thousands of cases, neither now nor while they run."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collect_file(file_path):
+    """Look for doctests in the package and its pages, not in tests."""
+    outcome = yield
+    if TESTS in file_path.parents:
+        modules = [node for node in outcome.get_result() if type(node) is pytest.Module]
+        outcome.force_result(modules)

@@ -11,14 +11,13 @@ from boosting_cases import (
     pickled,
 )
 from cases import holds_generator
+from checks import check_all, every_estimator
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcalrank import NDCGRanker
 from skcalrank.inspection import explain_order
 from skcalrank.metrics import measure_score
 from skcalrank.persistence import load_model, save_model
-from skcalrank.testing import expected_failed_checks
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 SQUARES = {"loss": "pairwise_squared", "targets": "grades", "query_weight": "documents"}
@@ -39,13 +38,10 @@ def spread_of(scores, qid):
     return np.sqrt(np.mean(within(scores, qid) ** 2))
 
 
-@parametrize_with_checks(
-    [boosted(FIRST, n_models=2, n_estimators=2)],
-    expected_failed_checks=expected_failed_checks,
-)
+@every_estimator([boosted(FIRST, n_models=2, n_estimators=2)])
 @pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
-def test_estimator_checks(estimator, check):
-    check(estimator)
+def test_estimator_checks(estimator):
+    check_all(estimator)
 
 
 # -- what is summed --------------------------------------------------------------------------

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from boosting_cases import ENGINES, FIRST, boosted, made_queries, pickled
 from cases import make_data
+from checks import check_all, every_estimator
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcalrank import (
     BoostedRanker,
@@ -28,7 +28,6 @@ from skcalrank.data import check_params
 from skcalrank.losses import LOSSES, Logistic
 from skcalrank.measures import AveragePrecision
 from skcalrank.metrics import measure_score
-from skcalrank.testing import expected_failed_checks
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 
@@ -38,13 +37,10 @@ def data():
     return made_queries(40, seed=0)
 
 
-@parametrize_with_checks(
-    [boosted(engine, n_estimators=10, n_iter_no_change=3) for engine in ENGINES],
-    expected_failed_checks=expected_failed_checks,
-)
+@every_estimator([boosted(engine, n_estimators=10, n_iter_no_change=3) for engine in ENGINES])
 @pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
-def test_estimator_checks(estimator, check):
-    check(estimator)
+def test_estimator_checks(estimator):
+    check_all(estimator)
 
 
 # -- when it stops ---------------------------------------------------------------------------

@@ -26,6 +26,7 @@ def garbled(content):
 PACKERS = {".gz": gzip.compress, ".xz": lzma.compress}
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("suffix", PACKERS)
 @pytest.mark.parametrize(

@@ -100,6 +100,7 @@ PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 PLAIN = b"2 qid:7 1:0.5 2:1e-3 # docid = a\n0 qid:7 1:-1 2:.25\r\n1 qid:8 1:3 2:4 \n"
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("text", [PLAIN, PLAIN.replace(b" 2:", b" 5:"), b"# head\n\n" + PLAIN])
 @pytest.mark.parametrize("chunk_rows", [None, 1])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])

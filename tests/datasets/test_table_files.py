@@ -42,6 +42,7 @@ def parquet(tmp_path):
 HEAD = "qid,label,f1,f2\n"
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("name", ["table.csv", "table.csv.gz"])
 @pytest.mark.parametrize("chunk_rows", [None, 1, 2, 9])
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from functools import reduce
 import numpy as np
 import pytest
 from cases import make_data
+from checks import check_all, every_estimator
 from gram_cases import CLOSE, check_close, intercept_or_not
 from scipy.sparse import csc_matrix, csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcalrank._solvers import WithinQueries, pooled_moments
 from skcalrank.data import Queries
@@ -21,9 +21,9 @@ from skcalrank.linear_model import GramRidge
 weighted_or_not = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 
 
-@parametrize_with_checks([GramRidge(), GramRidge(alpha=0.0, fit_intercept=False)])
-def test_estimator_checks(estimator, check):
-    check(estimator)
+@every_estimator([GramRidge(), GramRidge(alpha=0.0, fit_intercept=False)])
+def test_estimator_checks(estimator):
+    check_all(estimator)
 
 
 @pytest.fixture(params=[False, True], ids=["one chunk", "many chunks"])

@@ -2,11 +2,10 @@
 
 import pytest
 from cases import losses_of, rankers
+from checks import check_all, every_estimator
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils import estimator_checks
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcalrank import (
     AveragePrecisionRanker,
@@ -16,7 +15,6 @@ from skcalrank import (
 )
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryContext, QueryScaler
-from skcalrank.testing import expected_failed_checks
 
 # The checks know no qid.
 pytestmark = pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
@@ -41,23 +39,17 @@ def _variants():
 
 
 @pytest.fixture(autouse=True)
-def _fresh_labels(monkeypatch):
-    # Some versions shift the labels that they keep in place, check after check.
-    monkeypatch.setattr(estimator_checks, "REGRESSION_DATASET", None, raising=False)
-
-
-@pytest.fixture(autouse=True)
 def _few_draws(monkeypatch):
     # The checks make queries of many documents: draw few subsets of them, for speed.
     monkeypatch.setattr("skcalrank.rankers._draws._MOST_DRAWS", 16)
 
 
-@parametrize_with_checks(DEFAULTS, expected_failed_checks=expected_failed_checks)
-def test_estimator_checks(estimator, check):
-    check(estimator)
+@every_estimator(DEFAULTS)
+def test_estimator_checks(estimator):
+    check_all(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(list(_variants()), expected_failed_checks=expected_failed_checks)
-def test_estimator_checks_of_variants(estimator, check):
-    check(estimator)
+@every_estimator(list(_variants()))
+def test_estimator_checks_of_variants(estimator):
+    check_all(estimator)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from checks import check_all, every_estimator
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import SplineTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcalrank.preprocessing import QuantileHinges
 
@@ -17,9 +17,9 @@ def X():
     return X
 
 
-@parametrize_with_checks([QuantileHinges()])
-def test_estimator_checks(estimator, check):
-    check(estimator)
+@every_estimator([QuantileHinges()])
+def test_estimator_checks(estimator):
+    check_all(estimator)
 
 
 @pytest.mark.parametrize("n_knots", [2, 3, 5])

@@ -39,6 +39,7 @@ def same(ranker, other):
     np.testing.assert_allclose(ranker.intercept_, other.intercept_, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("first", ["fit", "partial_fit"])
 @pytest.mark.parametrize(

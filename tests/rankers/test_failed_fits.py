@@ -78,7 +78,7 @@ EVERY = [
 every_ranker = pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
 
 
-@pytest.mark.product
+@pytest.mark.product(whole=True)
 @every_ranker
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize("bad", BAD)

@@ -129,6 +129,7 @@ LINEAR = {
 SMALLEST_SPARSE = 1e-100 if sp_version >= parse_version("1.12") else 1e-25
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("name", LINEAR)
 @pytest.mark.parametrize("container", [np.asarray, csr_matrix])
 @pytest.mark.parametrize(("dtype", "size"), [("f", 1e-25), ("f", 1e25), ("d", 1e-100)])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import make_data
+from checks import check_all, every_estimator
 from pair_cases import EVERY_SETTING, PREDS, map_ranker, pd_ranker, setting, wins
 from sklearn import config_context
 from sklearn.base import clone
@@ -11,7 +12,6 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcalrank import (
     AveragePrecisionRanker,
@@ -21,7 +21,6 @@ from skcalrank import (
     RankingTarget,
     get_scorer,
 )
-from skcalrank.testing import expected_failed_checks
 
 # -- in the tools of scikit-learn ------------------------------------------------------
 
@@ -151,12 +150,12 @@ DEFAULTS = [setting(make) for make in PREDS]
 
 
 @pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
-@parametrize_with_checks(DEFAULTS, expected_failed_checks=expected_failed_checks)
-def test_estimator_checks(estimator, check):
-    check(estimator)
+@every_estimator(DEFAULTS)
+def test_estimator_checks(estimator):
+    check_all(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(list(variants()), expected_failed_checks=expected_failed_checks)
-def test_estimator_checks_of_variants(estimator, check):
-    check(estimator)
+@every_estimator(list(variants()))
+def test_estimator_checks_of_variants(estimator):
+    check_all(estimator)

@@ -13,6 +13,7 @@ from skcalrank.rankers._relevance_pairs import RelevancePairs
 SIZES = [1, 2, 7, 30, 7, 1, 12]
 
 
+@pytest.mark.pairs
 @pytest.mark.parametrize("cells", [1, 40, 10_000])
 @pytest.mark.parametrize("unit", [False, True])
 @pytest.mark.parametrize("margin", [False, True])

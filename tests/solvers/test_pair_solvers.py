@@ -124,6 +124,7 @@ def test_pairs_of_queries_of_every_size(qid, rng):
         check_as_if_built(problem, "concat", concat, regressor)
 
 
+@pytest.mark.pairs
 @diagonal_or_not
 @pytest.mark.parametrize("size", [1, 2, 5, 13, 50])
 @named({"ridge": Ridge(), "tree": DecisionTreeRegressor(min_samples_leaf=3, random_state=0)})

@@ -7,6 +7,7 @@ import pytest
 import sklearn
 from boosting_cases import FIRST, boosted, made_queries
 from cases import tags_sparse
+from checks import check_all, every_estimator
 from joblib import parallel_backend
 from scipy.optimize import nnls
 from scipy.sparse import csr_matrix
@@ -20,7 +21,6 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcalrank import (
     BoostedRanker,
@@ -37,7 +37,6 @@ from skcalrank.data import check_queries
 from skcalrank.measures import get_measure
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QuantileHinges, QueryScaler
-from skcalrank.testing import expected_failed_checks
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +53,7 @@ def centered(values, qid):
     return values - (np.bincount(codes, values) / np.bincount(codes))[codes]
 
 
-@parametrize_with_checks(
+@every_estimator(
     [
         StackingRanker(),
         StackingRanker(
@@ -63,12 +62,11 @@ def centered(values, qid):
             normalize="query",
             cv=2,
         ),
-    ],
-    expected_failed_checks=expected_failed_checks,
+    ]
 )
 @pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
-def test_estimator_checks(estimator, check):
-    check(estimator)
+def test_estimator_checks(estimator):
+    check_all(estimator)
 
 
 # -- weights -----------------------------------------------------------------------------
