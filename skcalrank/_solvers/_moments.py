@@ -451,8 +451,9 @@ def product_of_rows(X, coefs, rows=None) -> np.ndarray:
         chunk = X[pick if rows is None else _as_slice(rows[pick])]
         _product_of_chunk(chunk.astype(float, copy=False), coefs, out[pick])
 
-    if len(out) <= step and coefs.ndim == 1:
-        multiply(0)  # a small matrix times a vector: one thread, whatever BLAS may use
+    if rows is None and len(out) <= step and coefs.ndim == 1:
+        # A small matrix times a vector: one thread, whatever BLAS may use.
+        _product_of_chunk(X.astype(float, copy=False), coefs, out)
     else:
         each(multiply, range(0, len(out), step))
     return out

@@ -63,6 +63,8 @@ def as_array(values: ArrayLike, name: str) -> Array:
 
     Raise an error for masked values, dask collections and arrays of other libraries.
     """
+    if type(values) is np.ndarray:
+        return values
     refuse_lazy("this call", "", **{name: values})
     refuse_masked(**{name: values})
     refuse_other_arrays(**{name: values})
@@ -73,6 +75,11 @@ def as_array(values: ArrayLike, name: str) -> Array:
         raise ValueError(
             f"{name} must be convertible to a numpy array, got a {kind}: {error}"
         ) from error
+
+
+def is_plain(values: object) -> bool:
+    """Return whether values are an array of numbers, which no check of containers refuses."""
+    return type(values) is np.ndarray and values.dtype.kind in "fiub"
 
 
 @contextmanager
@@ -98,7 +105,8 @@ def checked_array(values: ArrayLike, name: str, **checks: Any) -> Any:
         raise ValueError(f"{name} must be dense, got a sparse matrix. Pass {name}.toarray().")
     with naming(name):
         raw = as_array(values, name)
-        refuse_no_numbers(**{name: raw})
+        if not is_plain(raw):
+            refuse_no_numbers(**{name: raw})
         as_it_is = not checks.get("ensure_2d", True) and checks.keys() <= {"ensure_2d", "allow_nd"}
         if as_it_is and raw.ndim == 1 and len(raw) and raw.dtype == np.float64:
             with np.errstate(over="ignore"):
@@ -149,6 +157,8 @@ def refuse_rounding(values: Any, name: str) -> None:
 def exact_ranks(values: Any) -> Ints | None:
     """Return the ranks of values if double precision would make some of them equal, else None."""
     raw = np.asarray(values)
+    if raw.dtype == np.float64 and raw is values:
+        return None
     if isinstance(values, (list, tuple)) and raw.dtype.kind == "f" and raw.size:
         # numpy itself casts lists with integers on both sides of 2**63 to double precision.
         # float(): half precision cannot be compared with larger numbers.

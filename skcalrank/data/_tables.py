@@ -27,8 +27,11 @@ _TIMES = ("date", "time", "duration")
 
 def is_frame(X: object) -> bool:
     """Return whether X is a DataFrame of pandas or polars."""
-    libraries = [sys.modules.get(name) for name in ("pandas", "polars")]
-    return any(each is not None and isinstance(X, each.DataFrame) for each in libraries)
+    for name in ("pandas", "polars"):
+        library = sys.modules.get(name)
+        if library is not None and isinstance(X, library.DataFrame):
+            return True
+    return False
 
 
 def is_table(X: object) -> bool:

@@ -86,7 +86,7 @@ def each(
 @contextmanager
 def one_blas_thread(n_cells: int) -> Iterator[None]:
     """Limit BLAS to one thread for a matrix that is so small that more threads are slower."""
-    if n_cells > _SMALL:
+    if n_cells > _SMALL or _BLAS.is_single():
         yield
         return
     run: _Run[float, float] = _Run(abs, ())

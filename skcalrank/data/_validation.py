@@ -16,6 +16,7 @@ from ._arrays import (
     checked_array,
     exact_ranks,
     is_finite,
+    is_plain,
     naming,
     refuse_masked,
     refuse_no_numbers,
@@ -224,13 +225,14 @@ def checked_features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **
 
     With ``as_it_is``, a table is checked and returned unchanged, for a regressor that reads tables.
     """
-    refuse_masked(X=X)
-    refuse_other_arrays(X=X)
     with naming("X", "y"):
-        refuse_no_numbers(X=X)
-        if as_it_is and is_table(X):
-            return _checked_table(estimator, X, *y, **checks)
-        refuse_categories(X)
+        if not is_plain(X):
+            refuse_masked(X=X)
+            refuse_other_arrays(X=X)
+            refuse_no_numbers(X=X)
+            if as_it_is and is_table(X):
+                return _checked_table(estimator, X, *y, **checks)
+            refuse_categories(X)
         if checks.get("ensure_all_finite", True) is True and is_finite(X):
             checks["ensure_all_finite"] = False
         return validate_data(estimator, X, *y, **checks)

@@ -169,7 +169,7 @@ class AggregatedRanker(JudgmentRanker):
             **options,
         )
         targets = rows.queries.group(np.ravel(aggregated.mean))
-        inner = replace(plan.inner, measure=plan.measure)
+        inner = replace(plan.inner, measure=plan.measure, reads=plan.reads)
         weighed = _weighted(rows, counts)
         self.ranker_ = ranker._fit_to_targets(inner, weighed, targets, method)
         self.targets_, self.standard_error_ = aggregated

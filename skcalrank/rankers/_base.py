@@ -161,10 +161,20 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         tags.target_tags.multi_output = self.takes_label_form
         if self._y_is_relevance:
             with suppress(ValueError, TypeError):  # parameters are validated in fit
-                measure = self.record_.measure if "record_" in vars(self) else self._measure()
-                only_positive = measure.positive_only or measure.needs_binary_labels
-                tags.target_tags.positive_only = only_positive
+                tags.target_tags.positive_only = self._takes_positive_only()
         return tags
+
+    def _takes_positive_only(self) -> bool:
+        """Return whether labels must be non-negative, without making a measure where possible."""
+        if "record_" in vars(self):
+            measure = self.record_.plan.measure
+        elif self._measure_type is None:
+            measure = self._measure()
+        elif self._measure_type.is_binary:
+            return self._measure_type.positive_only or vars(self).get("relevance_level") is None
+        else:
+            return self._measure_type.positive_only
+        return measure.positive_only or measure.needs_binary_labels
 
     # -- validation ---------------------------------------------------------------
 
@@ -177,7 +187,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
         labels, table, qid = y, X, carried_qid(y, qid)
-        checks = self._reads(plan).checks() | {"reset": reset}
+        plan = replace(plan, reads=self._reads(plan))
+        checks = plan.reads.checks() | {"reset": reset}
         if isinstance(y, Judgments):
             X = checked_features(self, X, **checks)
             n_items, queries = self._check_judgments(X, y, reset), y.queries()
@@ -238,7 +249,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         if self._scores_by_query or method in _OF_QUERIES:
             self._require_qid(qid, method)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
-        table, X = X, checked_features(self, X, reset=False, **self.record_.reads.checks())
+        table, X = X, checked_features(self, X, reset=False, **self.record_.plan.reads.checks())
         if qid is not None and self.record_.n_items is not None:
             raise ValueError(
                 "qid must be None, because this ranker was fitted in the label-ranking form, in "
@@ -257,7 +268,6 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             has_qid=rows.named,
             seen=seen_in(rows),
             names=names,
-            reads=self._reads(plan),
         )
 
     def _targets(self, plan: Plan, rows: Rows) -> Floats:

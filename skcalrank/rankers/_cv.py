@@ -257,7 +257,7 @@ class LeastSquaresRankerCV(ScoreRanker):
         for number, (name, measure) in enumerate(measures.items()):
             moments = total.of_targets(slice(number * r, (number + 1) * r))
             gram = gram_ridge(float(alphas[best[name]]), relative)
-            self.rankers_[name] = self._ranker(measure, gram, moments, rows)
+            self.rankers_[name] = self._ranker(measure, gram, moments, rows, plan.reads)
         first = next(iter(measures))
         self.estimator_ = self.rankers_[first].estimator_
         self.best_index_ = best[first]
@@ -265,11 +265,11 @@ class LeastSquaresRankerCV(ScoreRanker):
         self.record_ = self._record(replace(plan, alpha=self.estimator_.alpha), rows)
         return self
 
-    def _ranker(self, measure, gram, moments, rows):
+    def _ranker(self, measure, gram, moments, rows, reads):
         """Return the ranker of one measure and penalty, fitted to the moments of all rows."""
         settings = {"loss": self.loss, "query_weight": self.query_weight}
         ranker = LeastSquaresRanker(measure, estimator=clone(gram), **settings)
-        plan, one_target = ranker._plan(), rows.n_items is None
+        plan, one_target = replace(ranker._plan(), reads=reads), rows.n_items is None
         within = one_target and plan.loss == "pairwise_squared"
         ranker.estimator_ = add_moments(
             gram.set_params(fit_intercept=not within), moments, one_target

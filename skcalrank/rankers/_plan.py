@@ -59,6 +59,8 @@ class Plan:
         What the loss sums over.
     scored : Measure or None
         Measure of predictions if it is not the one whose targets are learned.
+    reads : Reads or None
+        How X is read, once this is asked of the regressor.
     weights_note : str or None
         Why weights do not act as repetitions, where the class of the ranker says so.
     """
@@ -76,6 +78,7 @@ class Plan:
     regressor: Any = None
     sums_over: str = "documents"
     scored: Measure | None = None
+    reads: Any = None
     weights_note: str | None = None
 
     @classmethod

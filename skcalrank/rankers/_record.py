@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import MissingQidError, Reads
+from ..data import MissingQidError
 from ..measures import Measure
 from ._names import hashed
 from ._penalty import NOTHING_SEEN, Seen, penalty
@@ -91,8 +91,6 @@ class FitRecord:
         documents mean that nothing was learned.
     hashes : ndarray of uint64, sorted
         Hashes of the names that a model file did not keep.
-    reads : Reads
-        How X is read.
     """
 
     plan: Plan
@@ -102,7 +100,6 @@ class FitRecord:
     names: Set[Any] = frozenset()
     varied: bool = False
     hashes: np.ndarray = field(default_factory=_NONE.copy, compare=False, repr=False)
-    reads: Reads = field(default_factory=Reads)
 
     @property
     def measure(self) -> Measure:

@@ -203,7 +203,9 @@ class ScoreRanker(BaseRanker):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        regressor = check_regressor(self, vars(self).get("estimator"))
+        regressor = vars(self).get("estimator")
+        if "record_" not in vars(self):
+            check_regressor(self, regressor)
         tags.input_tags.sparse = takes_sparse(regressor)
         tags.input_tags.allow_nan = takes_nan(regressor)
         return tags
