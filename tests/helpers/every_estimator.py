@@ -1,0 +1,164 @@
+"""Every public estimator that scores documents, made small: the cases of laws over all of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from boosting_cases import ENGINES, boosted
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Lasso, Ridge
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+import skcalrank
+from skcalrank import (
+    AveragePrecisionRanker,
+    LowRankLossClassifier,
+    MultiLabelRanker,
+    MultiLabelTarget,
+    NDCGRanker,
+    PairwiseDisagreementRanker,
+    StackingRanker,
+    sample_comparisons,
+    tabular_ranker,
+)
+from skcalrank.pipeline import QueryPipeline, make_query_pipeline
+from skcalrank.preprocessing import QuantileHinges, QueryContext, QueryScaler
+from skcalrank.testing import all_rankers
+
+
+@dataclass(frozen=True)
+class Case:
+    """An estimator, the labels that it is fitted to, and what its scores depend on.
+
+    `of_query` and `near` are reasons: why a score depends on the other documents of the query, and
+    why rounding may depend on the rows beside.
+    """
+
+    name: str
+    make: Callable[[], Any]
+    target: str = "grades"
+    of_query: str = ""
+    near: str = ""
+
+    def fit(self, X, y, qid):
+        """The fitted estimator."""
+        estimator = clone(self.make())
+        if self.target == "classes":
+            return estimator.fit(X, y)
+        if self.target == "comparisons":
+            return estimator.fit(X, sample_comparisons(y, qid, n_comparisons=300, random_state=0))
+        if self.target == "labels":
+            labels = np.column_stack([y, y > 1])
+            return estimator.fit(X, MultiLabelTarget(labels, qid, ["grade", "good"]))
+        return estimator.fit(X, y, qid)
+
+
+PRED = "a map ranks the whole query"
+SCALED = "scores or features are scaled within the query"
+REGRESSOR = "predict of the regressor is one product of BLAS, which rounds by the shape"
+
+
+def small_boosted(engine, **params):
+    """A boosted ranker of a few trees."""
+    return boosted(engine, **{"n_estimators": 8, "n_iter_no_change": 3} | params)
+
+
+def small_tabular(trees, **params):
+    """A ranker for tables with a few trees."""
+    ranker = tabular_ranker(trees=trees, n_jobs=1, **params)
+    names = [name for name, _ in ranker.rankers if trees is not None and name.startswith("by_")]
+    few = {"n_estimators": 8, "n_iter_no_change": 3}
+    return ranker.set_params(**{f"{name}__{key}": few[key] for name in names for key in few})
+
+
+def linear_members(*others):
+    """Members of a stack that do not read the query."""
+    scaled = make_query_pipeline(StandardScaler(), NDCGRanker())
+    hinges = make_query_pipeline(QuantileHinges(3), NDCGRanker(k=3))
+    return [("scaled", scaled), ("hinges", hinges), *others]
+
+
+def of_registry():
+    """Cases of all_rankers(), with their defaults."""
+    for name, cls in all_rankers():
+        wanted = {"relevance_level": 1, "random_state": 0, "n_updates": 20, "structure": "win_rate"}
+        names = cls().get_params(deep=False)
+        params = {key: value for key, value in wanted.items() if key in names}
+        target = "comparisons" if "structure" in params else "grades"
+        yield Case(name, lambda cls=cls, params=params: cls(**params), target)
+
+
+def with_regressors():
+    """Rankers around regressors, and the pairwise surrogates."""
+    for regressor in (Ridge(), DecisionTreeRegressor(max_depth=3, random_state=0)):
+        name = type(regressor).__name__
+        yield Case(f"NDCGRanker-{name}", lambda regressor=regressor: NDCGRanker(regressor))
+    histogram = HistGradientBoostingRegressor(max_iter=5, random_state=0)
+    yield Case("NDCGRanker-HistGradientBoosting", lambda: NDCGRanker(histogram))
+    yield Case("NDCGRanker-Lasso", lambda: NDCGRanker(Lasso(1e-3)), near=REGRESSOR)
+    for cls in (AveragePrecisionRanker, PairwiseDisagreementRanker):
+        params = {"surrogate": "pairwise", "random_state": 0}
+        if cls is AveragePrecisionRanker:
+            params["relevance_level"] = 1
+        name = f"{cls.__name__}-pairwise"
+        yield Case(name, lambda cls=cls, params=params: cls(**params), of_query=PRED)
+
+
+def with_trees():
+    """Boosted rankers of every engine."""
+    for engine in ENGINES:
+        for name, params in {
+            "": {},
+            "-two": {"n_models": 2},
+            "-start": {"start": NDCGRanker()},
+        }.items():
+            yield Case(
+                f"BoostedRanker-{engine}{name}",
+                lambda engine=engine, params=params: small_boosted(engine, **params),
+            )
+
+
+def stacks():
+    """Stacks, with scores that are scaled over all queries and within each."""
+    tree = ("tree", NDCGRanker(DecisionTreeRegressor(max_depth=3, random_state=0)))
+    yield Case("StackingRanker", lambda: StackingRanker(linear_members(tree)))
+    yield Case(
+        "StackingRanker-query",
+        lambda: StackingRanker(linear_members(tree), normalize="query"),
+        of_query=SCALED,
+    )
+    yield Case("StackingRanker-default", StackingRanker, of_query=SCALED)
+    for trees in (None, *ENGINES):
+        yield Case(
+            f"tabular_ranker-{trees}", lambda trees=trees: small_tabular(trees), of_query=SCALED
+        )
+
+
+def others():
+    """Pipelines, several labels, and the classifier."""
+    for step in (StandardScaler(), QuantileHinges(3)):
+        yield Case(
+            f"QueryPipeline-{type(step).__name__}",
+            lambda step=step: make_query_pipeline(step, NDCGRanker()),
+        )
+    for step in (QueryScaler(), QueryScaler("rank"), QueryContext()):
+        yield Case(
+            f"QueryPipeline-{type(step).__name__}-{getattr(step, 'method', '')}",
+            lambda step=step: make_query_pipeline(step, NDCGRanker()),
+            of_query=SCALED,
+        )
+    yield Case("MultiLabelRanker", lambda: MultiLabelRanker(alpha=1.0), "labels")
+    yield Case("LowRankLossClassifier", LowRankLossClassifier, "classes", near=REGRESSOR)
+
+
+EVERY_ESTIMATOR = [*of_registry(), *with_regressors(), *with_trees(), *stacks(), *others()]
+
+
+def scoring_classes():
+    """Public classes of estimators that score documents."""
+    public = [getattr(skcalrank, name) for name in skcalrank.__all__]
+    classes = [value for value in public if isinstance(value, type) and hasattr(value, "fit")]
+    return {*classes, QueryPipeline}

@@ -1,0 +1,132 @@
+"""What a ranker draws by itself does not depend on the order of the rows or on names of queries.
+
+Default folds, queries held out for early stopping, and those on which mixtures are fitted are
+chosen by the contents of the queries. The features are continuous, ranks within the query and
+indicators, which have the same values in every query, and those of queries that differ in one
+exchange of cells: what is linear in the cells cannot tell such queries apart.
+"""
+
+import numpy as np
+import pytest
+from boosting_cases import ENGINES
+from every_estimator import linear_members, small_boosted, small_tabular
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from skcalrank import LeastSquaresRankerCV, NDCGRanker, QueryKFold, StackingRanker
+from skcalrank.preprocessing import QueryScaler
+
+N_QUERIES, N_DOCUMENTS = 24, 8
+
+
+def histogram(**params):
+    return HistGradientBoostingRegressor(
+        max_iter=8, early_stopping=True, n_iter_no_change=2, random_state=0, **params
+    )
+
+
+def drawing():
+    """Rankers that draw queries by themselves, by name."""
+    alphas = [0.1, 10.0, 1000.0]
+    yield "CV", LeastSquaresRankerCV("ndcg@3", alphas=alphas)
+    yield "CV-measures", LeastSquaresRankerCV(["ndcg@3", "dcg"], alphas=alphas, cv=3)
+    yield "histogram", NDCGRanker(histogram())
+    yield "histogram-pairs", NDCGRanker(histogram(), loss="pairwise_squared", n_passes=2)
+    for seed in (None, 3):
+        yield f"stack-{seed}", StackingRanker(linear_members(), random_state=seed)
+        yield (
+            f"stack-query-{seed}",
+            StackingRanker(linear_members(), normalize="query", random_state=seed),
+        )
+        for engine in ENGINES:
+            yield f"{engine}-{seed}", small_boosted(engine, random_state=seed)
+            yield f"{engine}-two-{seed}", small_boosted(engine, n_models=2, random_state=seed)
+    yield "stack-folds", StackingRanker(linear_members(), cv=3)
+    yield "stack-trees", StackingRanker(linear_members(("trees", small_boosted(ENGINES[0]))))
+    for trees in (None, *ENGINES):
+        yield f"tabular-{trees}", small_tabular(trees)
+
+
+def continuous(rng):
+    X = rng.normal(size=(N_QUERIES * N_DOCUMENTS, 4))
+    return X, np.clip(np.round(X[:, 0] + rng.normal(size=len(X)) + 1), 0, 3)
+
+
+def ranks(rng):
+    X, y = continuous(rng)
+    qid = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
+    return QueryScaler("rank").fit_transform(X, qid=qid), np.tile(y[:N_DOCUMENTS], N_QUERIES)
+
+
+def indicators(rng):
+    """Each query has every category twice, and the same grades."""
+    half = N_DOCUMENTS // 2
+    kinds = [rng.permutation(np.repeat(np.arange(half), 2)) for _ in range(N_QUERIES)]
+    grades = [rng.permutation(np.tile([0.0, 1.0, 1.0, 3.0], 2)) for _ in range(N_QUERIES)]
+    return np.eye(half)[np.concatenate(kinds)], np.concatenate(grades)
+
+
+def exchanged(rng):
+    """Queries by twos: the second differs from the first in two cells, which it exchanges."""
+    X, y = continuous(rng)
+    X, y = (values.reshape(N_QUERIES, N_DOCUMENTS, -1) for values in (X, y))
+    X[1::2], y[1::2] = X[::2], y[::2]
+    for query in X[1::2]:
+        query[[0, 1], 2] = query[[1, 0], 2]
+    return X.reshape(-1, X.shape[2]), y.ravel()
+
+
+def moved(X, y, qid, rng):
+    """The same data with rows in another order, other names, and queries in another order."""
+    rows = rng.permutation(len(y))
+    yield X[rows], y[rows], qid[rows]
+    names = rng.permutation(qid.max() + 1)
+    yield X, y, np.array([f"{7919 * number}" for number in names])[qid]
+    blocks = np.concatenate([np.flatnonzero(qid == query) for query in names])
+    yield X[blocks], y[blocks], qid[blocks]
+
+
+def draws(ranker):
+    """What the draws have led to, as far as it is recorded."""
+    if hasattr(ranker, "cv_results_"):
+        return ranker.cv_results_[next(key for key in ranker.cv_results_ if "mean_test" in key)]
+    return getattr(ranker, "weights_", [])
+
+
+#: Rankers whose draws do not keep the law yet, with the reason.
+EXCEPTIONS = {
+    "histogram": "whole queries are held out of histogram trees by their numbers",
+    "histogram-pairs": "whole queries are held out of histogram trees by their numbers",
+}
+
+
+def cases():
+    for name, ranker in drawing():
+        marks = (
+            [pytest.mark.xfail(strict=True, reason=EXCEPTIONS[name])] if name in EXCEPTIONS else []
+        )
+        yield pytest.param(ranker, id=name, marks=marks)
+
+
+@pytest.mark.parametrize("make", [continuous, ranks, indicators, exchanged])
+@pytest.mark.parametrize("ranker", cases())
+def test_draws_read_contents_alone(ranker, make, rng):
+    X, y = make(rng)
+    qid = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
+    first = clone(ranker).fit(X, y, qid)
+    expected = first.predict(X, qid)
+    for data in moved(X, y, qid, rng):
+        other = clone(ranker).fit(*data)
+        np.testing.assert_allclose(draws(other), draws(first), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(other.predict(X, qid), expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("make", [continuous, ranks, indicators, exchanged])
+def test_folds_of_contents_matter(make, rng):
+    # Were the scores of all folds the same, the test above would see nothing.
+    X, y = make(rng)
+    qid = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
+    ranker = LeastSquaresRankerCV("ndcg@3", alphas=[0.1, 10.0, 1000.0], cv=5)
+    first = draws(ranker.fit(X, y, qid))
+    second = draws(clone(ranker).set_params(cv=QueryKFold(5)).fit(X, y, qid))
+    assert not np.allclose(first, second, rtol=1e-7)
