@@ -169,3 +169,11 @@ def test_bars_are_the_contributions(rng):
     again = ContributionDisplay.from_explanation(found, name="why", bar_kwargs={"fc": "green"})
     assert again.ax_.get_title() == "why"
     assert again.bars_[0].get_facecolor()[:3] == plt.matplotlib.colors.to_rgb("green")
+
+
+def test_the_name_of_a_front_is_kept_for_the_next_plot():
+    front = front_of().front
+    display = FrontDisplay.from_front(front, name="mixes of labels")
+    assert display.name == "mixes of labels"
+    assert display.plot().ax_.get_title() == "mixes of labels"
+    assert display.plot(name="another").ax_.get_title() == "another"

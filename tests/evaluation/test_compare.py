@@ -9,7 +9,7 @@ from cases import make_data
 
 from skcalrank import OneQueryWarning, PreferenceTarget, RankingTarget
 from skcalrank.evaluation import Comparison, compare, compare_values
-from skcalrank.measures import Precision
+from skcalrank.measures import NDCG, Precision
 from skcalrank.metrics import evaluate
 
 SIZES = (6, 9, 4, 7, 5, 8, 3, 6)
@@ -391,3 +391,12 @@ VALUES = {"a": {"m": {"q1": 0.1, "q2": 0.2}}}
 def test_values_that_cannot_be_compared(more, words):
     with pytest.raises(ValueError, match=words):
         compare_values(VALUES | more)
+
+
+def test_labels_are_read_once_for_all_systems(monkeypatch):
+    reads, labels = [], NDCG.labels
+    monkeypatch.setattr(NDCG, "labels", lambda self, y: reads.append(len(y)) or labels(self, y))
+    y, qid = [1, 0, 0, 1] * 6, np.repeat(np.arange(12), 2)
+    systems = {name: np.arange(24) * sign for name, sign in (("up", 1), ("down", -1))}
+    compare(y, systems, ["ndcg"], qid=qid)
+    assert reads == [24]

@@ -470,3 +470,11 @@ def test_json_of_trees_has_names_of_selected_features(problem):
     np.testing.assert_allclose(found, pipe.predict(X), rtol=1e-5, atol=1e-5)
     with pytest.raises(ValueError, match="trees split columns that the steps before them make"):
         to_json(fitted([StandardScaler()], problem, trees), feature_names=NAMES)
+
+
+def test_trees_in_a_pipeline_inside_a_ranker_are_exported(problem):
+    X, y, qid = problem
+    trees = make_pipeline(HistGradientBoostingRegressor(max_iter=3))
+    ranker = NDCGRanker(trees, loss="squared").fit(X, y, qid)
+    found = score_of_plugin(to_elasticsearch(ranker, "trees", feature_names=NAMES), X)
+    assert_same_order(found, ranker.predict(X))

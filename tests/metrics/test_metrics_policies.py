@@ -324,3 +324,12 @@ def test_scorer_tells_a_predict_that_asks():
     X, y, qid = np.zeros((4, 1)), np.array([0, 1, 0, 1]), [1, 1, 2, 2]
     assert get_scorer("ndcg")(Wants(), X, y, qid=qid) == 1.0
     assert get_scorer("ndcg")(Wants(), X, RankingTarget(y, qid)) == 1.0
+
+
+def test_none_is_the_default_policy():
+    y, scores = [[0, 1, 1], [0, 0, 0]], [[2, 2, 1], [1, 2, 3]]
+    expected = measure_score("ndcg", y, scores, ties="average", empty="skip")
+    assert measure_score("ndcg", y, scores, ties=None, empty=None) == expected
+    library = measure_score("ndcg", y, scores, convention="xgboost")
+    unset = measure_score("ndcg", y, scores, ties=None, empty=None, convention="xgboost")
+    assert unset == library != expected
