@@ -78,8 +78,8 @@ class Explanation:
     def contributions(self) -> Floats:
         """Contribution of each feature to the difference of the scores, of shape (d,)."""
         if self.parts is not None:
-            found: Floats = self.parts
-            return found
+            of_trees: Floats = self.parts
+            return of_trees
         return self.weights * (self.values - self.reference)
 
     @property
@@ -333,12 +333,12 @@ def _other(values, against):
 
 def _of_trees(ranker, steps, X, rows, first, against, names, qid):
     place = np.flatnonzero(rows == first)[0]
-    part = _rows_behind(steps, X, rows, qid)
+    table = _rows_behind(steps, X, rows, qid)
     if hasattr(ranker, "contributions"):
-        parts = ranker.contributions(part)[:, :-1]
+        parts = ranker.contributions(table)[:, :-1]
     else:
-        parts = tree_parts(ranker.estimator_, part, ranker.decision_function(part))[:, :-1]
-    values, reference = _cells(ranker, part, place, against)
+        parts = tree_parts(ranker.estimator_, table, ranker.decision_function(table))[:, :-1]
+    values, reference = _cells(ranker, table, place, against)
     names = np.asarray(_names_of(ranker, steps, names, parts.shape[1]), dtype=object)
     _check_names(names, parts.shape[1])
     weights = np.full(len(values), np.nan)
@@ -347,20 +347,20 @@ def _of_trees(ranker, steps, X, rows, first, against, names, qid):
     return Explanation(names, values, reference, weights, 0.0, said, against, parts)
 
 
-def _cells(ranker, part, place, against):
+def _cells(ranker, table, place, against):
     """Return the features of a row and of its reference, with names of categories."""
-    if not is_frame(part):
-        table = part.toarray() if issparse(part) else np.asarray(part, dtype=float)
-        return table[place], _other(table, against)
-    table = np.empty(part.shape, dtype=object)
-    for k, name in enumerate(part.columns):
-        table[:, k] = part[name].to_list() if hasattr(part[name], "to_list") else part[name]
-    numbers = np.setdiff1d(np.arange(part.shape[1]), getattr(ranker, "categorical_features_", []))
-    reference = np.full(part.shape[1], None)
+    if not is_frame(table):
+        cells = table.toarray() if issparse(table) else np.asarray(table, dtype=float)
+        return cells[place], _other(cells, against)
+    cells = np.empty(table.shape, dtype=object)
+    for k, name in enumerate(table.columns):
+        cells[:, k] = table[name].to_list() if hasattr(table[name], "to_list") else table[name]
+    numbers = np.setdiff1d(np.arange(table.shape[1]), getattr(ranker, "categorical_features_", []))
+    reference = np.full(table.shape[1], None)
     if against.startswith("row"):
-        return table[place], table[1]
-    reference[numbers] = table[:, numbers].astype(float).mean(axis=0)
-    return table[place], reference
+        return cells[place], cells[1]
+    reference[numbers] = cells[:, numbers].astype(float).mean(axis=0)
+    return cells[place], reference
 
 
 def _query_rows(ranker, first, qid, n_rows):
@@ -399,9 +399,9 @@ class _Seen:
     """Rows as the ranker gets them, with their scores and the names of the features."""
 
     def __init__(self, ranker, steps, X, rows, names, qid=None):
-        part = _rows_behind(steps, X, rows, qid)
-        self.X = part.toarray() if issparse(part) else np.asarray(part, dtype=float)
-        self.scores = ranker.decision_function(part)
+        table = _rows_behind(steps, X, rows, qid)
+        self.X = table.toarray() if issparse(table) else np.asarray(table, dtype=float)
+        self.scores = ranker.decision_function(table)
         names = _names_of(ranker, steps, names, self.X.shape[1])
         self.names = np.asarray(names, dtype=object)
         _check_names(self.names, self.X.shape[1])
@@ -427,10 +427,10 @@ def _rows_behind(steps, X, rows, qid):
     codes = None if codes is None else codes[whole]
     refuse_masked(X=X)
     # Sparse matrices in COO format cannot be indexed by rows.
-    part = _safe_indexing(X.tocsr() if issparse(X) else X, whole)
+    table = _safe_indexing(X.tocsr() if issparse(X) else X, whole)
     for step in steps:
-        part = transform_rows(step, part, codes)
-    return part if codes is None else _safe_indexing(part, np.searchsorted(whole, rows))
+        table = transform_rows(step, table, codes)
+    return table if codes is None else _safe_indexing(table, np.searchsorted(whole, rows))
 
 
 def _names_of(ranker, steps, names, n_features):

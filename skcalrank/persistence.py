@@ -187,19 +187,19 @@ def complete_file(path: str | Path, mode: str, **options: Any) -> Iterator[IO[An
         with open(path, mode.replace("w", "a"), **options) as file:
             yield file
         return
-    # The target of a link is replaced. The name of the part is short and random.
+    # The target of a link is replaced. The name of the new file is short and random.
     final = Path(os.path.realpath(path))
-    part = final.with_name(f".skcalrank-{token_hex(8)}.part")
+    unfinished = final.with_name(f".skcalrank-{token_hex(8)}.part")
     try:
-        with _new_file(part, path, mode, options) as file:
+        with _new_file(unfinished, path, mode, options) as file:
             if status is not None:
-                os.chmod(part, S_IMODE(status.st_mode))
+                os.chmod(unfinished, S_IMODE(status.st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, final)
+        os.replace(unfinished, final)
     finally:
-        part.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
 
 
 def _status(path: str | Path) -> os.stat_result | None:
@@ -213,10 +213,10 @@ def _status(path: str | Path) -> os.stat_result | None:
     return status
 
 
-def _new_file(part: Path, path: str | Path, mode: str, options: dict[str, Any]) -> IO[Any]:
-    """Open the new file `part`; errors name `path` instead."""
+def _new_file(file: Path, path: str | Path, mode: str, options: dict[str, Any]) -> IO[Any]:
+    """Open a new file; errors name `path` instead."""
     try:
-        return open(part, mode.replace("w", "x"), **options)
+        return open(file, mode.replace("w", "x"), **options)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from None
 
@@ -240,7 +240,7 @@ def _lean(thing: Any) -> Any:
             vars(thing).update(after)
     elif type(thing) in (list, tuple, dict):
         before = thing.values() if type(thing) is dict else thing
-        after = [_lean(each) for each in before]
+        after = [_lean(inner) for inner in before]
         if any(one is not other for one, other in zip(before, after)):
             thing = dict(zip(thing, after)) if type(thing) is dict else type(thing)(after)
     return thing

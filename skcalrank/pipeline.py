@@ -36,20 +36,20 @@ __all__ = ["QueryPipeline", "make_query_pipeline"]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def handed_to(step: Any, method: str, **given: Any) -> dict[str, Any]:
+def handed_to(step: Any, method: str, **metadata: Any) -> dict[str, Any]:
     """Return the metadata, such as the qid, to pass to a method of a step.
 
     A method is given the parameters that its signature names, unless the step was set not to
     request them. A step that contains other estimators, such as a ColumnTransformer, is given what
     these request.
     """
-    given = {name: value for name, value in given.items() if value is not None}
+    metadata = {name: value for name, value in metadata.items() if value is not None}
     routing = get_routing_for_object(step)
-    named = signature(getattr(step, method)).parameters.keys() & given.keys()
-    if not named and isinstance(routing, MetadataRouter):
-        named = routing.consumes(method, given.keys())
+    names = signature(getattr(step, method)).parameters.keys() & metadata.keys()
+    if not names and isinstance(routing, MetadataRouter):
+        names = routing.consumes(method, metadata.keys())
     requests = getattr(getattr(routing, method, None), "requests", {})
-    return {name: given[name] for name in named if requests.get(name) is not False}
+    return {name: metadata[name] for name in names if requests.get(name) is not False}
 
 
 def transform_rows(step: Any, X: Any, qid: ArrayLike | None) -> Any:
@@ -200,12 +200,12 @@ class QueryPipeline(Pipeline):
             The fitted pipeline.
         """
         qid = carried_qid(y, qid)
-        given = {"qid": qid, "sample_weight": sample_weight}
+        metadata = {"qid": qid, "sample_weight": sample_weight}
         for _, _, step in self._before():
             adds = hasattr(step, "partial_fit")
             if adds or not hasattr(self, "has_qid_"):
                 method = "partial_fit" if adds else "fit"
-                _call_step(step, method, X, y, **_asked_for(step, method, given))
+                _call_step(step, method, X, y, **_asked_for(step, method, metadata))
             X = transform_rows(step, X, qid)
         self._fit_last("partial_fit", X, y, qid, sample_weight)
         self.has_qid_ = qid is not None
@@ -231,9 +231,9 @@ class QueryPipeline(Pipeline):
         memory = check_memory(self.memory)
         fit_step = memory.cache(_fit_step)
         for number, name, step in self._before():
-            own = step if getattr(memory, "location", None) is None else clone(step)
+            step = step if getattr(memory, "location", None) is None else clone(step)
             with self._timed(number):
-                X, fitted = fit_step(own, X, y, qid, sample_weight)
+                X, fitted = fit_step(step, X, y, qid, sample_weight)
             # A fitted step from the cache is another object.
             self.steps[number] = (name, fitted)
         return X
@@ -396,10 +396,10 @@ class QueryPipeline(Pipeline):
         score : float
         """
         qid = carried_qid(y, qid)
-        given = {"qid": qid, "sample_weight": sample_weight}
+        metadata = {"qid": qid, "sample_weight": sample_weight}
         last = self.steps[-1][1]
         X = self._rows(X, qid, "score")
-        return float(_call_step(last, "score", X, y, **handed_to(last, "score", **given)))
+        return float(_call_step(last, "score", X, y, **handed_to(last, "score", **metadata)))
 
     def _call(self, method, X, qid, **options):
         """Return the result of a method of the last step for the transformed rows."""
@@ -423,27 +423,27 @@ class QueryPipeline(Pipeline):
 
 def _fit_step(step, X, y, qid, sample_weight):
     """Fit a transformer, and return the transformed rows and the transformer."""
-    given = {"qid": qid, "sample_weight": sample_weight}
+    metadata = {"qid": qid, "sample_weight": sample_weight}
     if _fits_and_transforms(step, qid):
-        taken = _asked_for(step, "fit_transform", given)
+        taken = _asked_for(step, "fit_transform", metadata)
         return _call_step(step, "fit_transform", X, y, **taken), step
-    _call_step(step, "fit", X, y, **_asked_for(step, "fit", given))
+    _call_step(step, "fit", X, y, **_asked_for(step, "fit", metadata))
     return transform_rows(step, X, qid), step
 
 
 def _fits_and_transforms(step, qid) -> bool:
     """Return whether a step has its own `fit_transform` that accepts what `transform` accepts."""
-    own = getattr(type(step), "fit_transform", None)
+    method = getattr(type(step), "fit_transform", None)
     # scikit-learn's default fit_transform passes the qid to fit only.
-    if own is None or own is TransformerMixin.fit_transform:
+    if method is None or method is TransformerMixin.fit_transform:
         return False
     taken = handed_to(step, "transform", qid=qid).keys()
     return taken <= handed_to(step, "fit_transform", qid=qid).keys()
 
 
-def _asked_for(step, method, given):
+def _asked_for(step, method, metadata):
     """Return the metadata to pass to a step before the last; weights only if it requests them."""
-    taken = handed_to(step, method, **given)
+    taken = handed_to(step, method, **metadata)
     routing = get_routing_for_object(step)
     requests = getattr(getattr(routing, method, None), "requests", None)
     if requests is not None and requests.get("sample_weight") is not True:

@@ -359,26 +359,14 @@ class BoostedRanker(BaseRanker):
         """
         engine = self._check_params()
         plan, rows, rng = self._prepared(X, y, qid, sample_weight)
-        masks = self._masks(rows, folds)
+        folds = np.minimum(folds[rows.numbers], self.n_models - 1)
+        masks = [folds == number for number in range(self.n_models)]
         self._grow(plan, rows, masks, rng, engine)
         scores = np.full(rows.n_rows, np.nan)
         for mask, model in zip(masks, self._models()):
             test = rows.take(mask)
-            scores[test.numbers] = self.n_models * self._scores_of(model, test)
+            scores[test.numbers] = self.n_models * self._scores_of(model, test, test.codes)
         return scores
-
-    def _masks(self, rows, folds):
-        """Return a mask of the held-out rows of each model, from folds in the user's order."""
-        folds = np.asarray(folds)
-        if folds.shape != (rows.n_rows,) or folds.dtype.kind not in "iu":
-            raise ValueError(
-                f"folds must be integers of shape (n_samples={rows.n_rows},), got {folds.dtype} of "
-                f"shape {folds.shape}."
-            )
-        folds = np.minimum(folds[rows.numbers], self.n_models - 1)
-        if (rows.queries.max(folds) != -rows.queries.max(-folds)).any():
-            raise ValueError("folds must be equal within each query: hold out whole queries.")
-        return [folds == number for number in range(self.n_models)]
 
     def _prepared(self, X, y, qid, sample_weight):
         """Return the plan, the rows sorted by contents, and the random generator."""
@@ -395,7 +383,7 @@ class BoostedRanker(BaseRanker):
             setattr(self, name, list(values) if len(models) > 1 else values[0])
         self.model_weights_ = np.ones(self.n_models)
         if self.n_models > 1:
-            scores = [self._scores_of(model, rows) for model in models]
+            scores = [self._scores_of(model, rows, rows.codes) for model in models]
             spreads = [rows.queries.spread(values, rows.weight) for values in scores]
             self.model_weights_ = 1.0 / np.array(spreads)
         self.record_ = self._record(plan, rows)
@@ -425,11 +413,13 @@ class BoostedRanker(BaseRanker):
             columns = [[column] for column in columns]
         return [Model(*values) for values in zip(*columns, self.model_weights_)]
 
-    def _scores_of(self, model, rows):
-        """Return the scores of one model for some of the rows of fit."""
+    def _scores_of(self, model, rows, qid):
+        """Return the scores of one model for validated rows."""
         engine, kinds = ENGINES[self.engine_], self.categorical_features_
-        table = None if model.start is None else rows.as_given()
-        return model.scores(engine, rows.X, kinds, self.n_jobs, table, rows.codes)
+        scores = engine.predict(model.booster, rows.X, kinds, self.n_jobs)
+        if model.start is not None:
+            scores = scores + model.start_scale * model.start.predict(rows.as_given(), qid)
+        return model.weight * scores
 
     def _check_rows(self, X, qid, method):
         check_is_fitted(self)
@@ -437,13 +427,8 @@ class BoostedRanker(BaseRanker):
         return replace(super()._check_rows(with_numbers(self, X), qid, method), table=X)
 
     def _scores(self, rows):
-        engine, kinds = ENGINES[self.engine_], self.categorical_features_
         qid = rows.codes if rows.named else None
-        scores = [
-            model.scores(engine, rows.X, kinds, self.n_jobs, rows.table, qid)
-            for model in self._models()
-        ]
-        return np.sum(scores, axis=0)
+        return np.sum([self._scores_of(model, rows, qid) for model in self._models()], axis=0)
 
     def contributions(self, X: Matrix) -> Floats:
         """Return the scores as exact sums over the features, which are SHAP values.

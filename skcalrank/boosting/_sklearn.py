@@ -182,12 +182,6 @@ class ScikitLearn(Engine):
         place = np.argsort(~model.is_categorical_, kind="stable")
         return gains[np.argsort(place)]  # type: ignore[no-any-return]
 
-    def dump(self, model: Any) -> Any:
-        return model
-
-    def load(self, dumped: Any) -> Any:
-        return dumped
-
 
 def has_tree_parts(model: Any) -> bool:
     """Return whether a model is a regressor of scikit-learn that consists of trees."""

@@ -60,13 +60,6 @@ class Model(NamedTuple):
         """Best value of the measure; -inf without a value."""
         return float(np.nan_to_num(self.validation_scores, nan=-np.inf).max(initial=-np.inf))
 
-    def scores(self, engine: Engine, X, kinds, n_jobs, table, qid) -> Floats:
-        """Return the scores of the rows `X`; `table` are these rows as the user passed them."""
-        scores = engine.predict(self.booster, X, kinds, n_jobs)
-        if self.start is not None:
-            scores = scores + self.start_scale * self.start.predict(table, qid)
-        return self.weight * scores
-
     def contributions(self, engine: Engine, X, kinds) -> Floats:
         """Return the share of each feature in the scores, and last a constant."""
         parts = engine.contributions(self.booster, X, kinds)

@@ -232,7 +232,7 @@ class Queries:
 
     def repeat(self, per_query: NDArray[Kind]) -> NDArray[Kind]:
         """Return the value of its query for every document."""
-        return np.repeat(per_query, self.sizes)
+        return np.repeat(per_query, self.sizes, axis=0)
 
     # -- variation within queries, in row order ------------------------------------
 

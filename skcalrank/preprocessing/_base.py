@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 
@@ -157,8 +156,3 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
                 OneQueryWarning,
             )
         return X, check_queries(qid, len(X))
-
-
-def spread(per_query: Floats, queries: Queries) -> Floats:
-    """Return, for every row in grouped order, the values of its query."""
-    return np.repeat(per_query, queries.sizes, axis=0)

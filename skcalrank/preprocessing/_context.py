@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data import OWN_ERROR, Array, ArrayLike, Floats, Queries
-from ._base import QueryTransformer, spread
+from ._base import QueryTransformer
 
 STATISTICS = ("mean", "std", "min", "max", "size")
 
@@ -106,8 +106,8 @@ class QueryContext(QueryTransformer):
             )
 
     def _transformed(self, X: Array, queries: Queries) -> Array:
-        found = statistics_of(queries.group(X).astype(float), queries, self.statistics)
-        columns = [queries.ungroup(spread(each, queries)) for each in found]
+        tables = statistics_of(queries.group(X).astype(float), queries, self.statistics)
+        columns = [queries.ungroup(queries.repeat(table)) for table in tables]
         return np.hstack([X, *(column.astype(X.dtype) for column in columns)])
 
 
@@ -119,9 +119,9 @@ def statistics_of(X: Floats, queries: Queries, names: Sequence[str]) -> list[Flo
     first = queries.ptr[:-1]
     known = ~np.isnan(X)
     count = np.add.reduceat(known, first, axis=0, dtype=float)
-    found = {"size": queries.sizes[:, None].astype(float)}
-    found["min"] = np.fmin.reduceat(X, first, axis=0)
-    found["max"] = np.fmax.reduceat(X, first, axis=0)
+    by_name = {"size": queries.sizes[:, None].astype(float)}
+    by_name["min"] = np.fmin.reduceat(X, first, axis=0)
+    by_name["max"] = np.fmax.reduceat(X, first, axis=0)
 
     def total(values: Floats) -> Any:
         return np.add.reduceat(np.where(known, values, 0.0), first, axis=0)
@@ -129,14 +129,14 @@ def statistics_of(X: Floats, queries: Queries, names: Sequence[str]) -> list[Flo
     if {"mean", "std"} & set(names):
         # Compute means relative to the smallest value, so that the mean of equal values is exact.
         with np.errstate(invalid="ignore"):
-            parts = (X - spread(found["min"], queries)) / spread(count, queries)
-        found["mean"] = found["min"] + total(parts)
+            shares = (X - queries.repeat(by_name["min"])) / queries.repeat(count)
+        by_name["mean"] = by_name["min"] + total(shares)
     if "std" in names:
-        away = X - spread(found["mean"], queries)
+        away = X - queries.repeat(by_name["mean"])
         # Divide by the largest deviation, so that squares stay in range.
         unit = np.fmax.reduceat(np.abs(away), first, axis=0)
         unit = np.where(unit > 0, unit, 1.0)
         with np.errstate(invalid="ignore"):
-            squares = (away / spread(unit, queries)) ** 2 / spread(count, queries)
-        found["std"] = np.where(count > 0, unit * np.sqrt(total(squares)), np.nan)
-    return [found[name] for name in names]
+            squares = (away / queries.repeat(unit)) ** 2 / queries.repeat(count)
+        by_name["std"] = np.where(count > 0, unit * np.sqrt(total(squares)), np.nan)
+    return [by_name[name] for name in names]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data import Array, Floats, Ints, Queries, check_params, one_of, safe_divide, scale_of
-from ._base import QueryTransformer, spread
+from ._base import QueryTransformer
 from ._context import statistics_of
 
 
@@ -78,14 +78,14 @@ class QueryScaler(QueryTransformer):
         values = queries.group(X).astype(float)
         # Divide by about the largest value if sums and differences would overflow or underflow.
         largest = np.fmax.reduceat(np.abs(values), queries.ptr[:-1], axis=0)
-        values /= spread(scale_of(np.nan_to_num(largest)), queries)
+        values /= queries.repeat(scale_of(np.nan_to_num(largest)))
         if self.method == "rank":
             values = _ranks(values, queries)
         start, unit = statistics_of(values, queries, _BY_STATISTICS[self.method])
         if self.method != "standard":
             unit = unit - start
-        away = values - spread(start, queries)
-        scaled = safe_divide(away, spread(unit, queries))
+        away = values - queries.repeat(start)
+        scaled = safe_divide(away, queries.repeat(unit))
         scaled[np.isnan(values)] = np.nan
         return queries.ungroup(scaled.astype(X.dtype))
 

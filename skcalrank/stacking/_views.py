@@ -97,12 +97,15 @@ def fit_in_two(pipe: Any, rows: Rows, kept: Bools) -> Any:
     before, (name, last) = clone(pipe[:-1]), pipe.steps[-1]
     X = before.fit_transform(rows.as_given(), None, rows.codes) if len(before) else rows.as_given()
     rows = replace(rows, X=X, table=None)
-    parts = rows.take(kept), rows.take(~kept)
-    fits = [clone(last).fit(part.X, part.y, part.qid, sample_weight=part.weight) for part in parts]
+    train, test = rows.take(kept), rows.take(~kept)
+    fits = [
+        clone(last).fit(chosen.X, chosen.y, chosen.qid, sample_weight=chosen.weight)
+        for chosen in (train, test)
+    ]
     fitted = clone(pipe)
     fitted.steps = [*before.steps, (name, fits[0].merge(fits[1]))]
     fitted.has_qid_ = True
-    return fitted, fits[0].predict(parts[1].X)
+    return fitted, fits[0].predict(test.X)
 
 
 class LinearView(QueryPipeline):
