@@ -98,18 +98,23 @@ def check_queries(qid: ArrayLike | None, n_rows: int) -> Queries:
 
 
 def check_target(
-    y: ArrayLike, qid: ArrayLike | None = None, *, name: str = "y"
+    y: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    name: str = "y",
+    queries: Queries | None = None,
 ) -> tuple[Floats, Queries]:
     """Return validated relevances in grouped order, and their queries.
 
     One-dimensional y has one query per value of qid, or one query if there is no qid. In a matrix,
-    every row is a query.
+    every row is a query. `queries` are those of a qid that has been validated beside y.
     """
-    qid = carried_qid(y, qid)
+    qid = carried_qid(y, qid) if queries is None else qid
     y = check_labels(y, name)
     y = check_one_form(y, qid, name)
     if y.ndim == 1:
-        queries = check_queries(qid, len(y))
+        if queries is None or queries.n_rows != len(y):
+            queries = check_queries(qid, len(y))
         return queries.group(y), queries
     return y.ravel(), Queries.equal(*y.shape)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from ..data import ArrayLike, Floats, Labels, in_memory
 from ..measures import Measure, get_measure
-from ._values import CheckedTarget, Policies, mean_of_queries
+from ._values import CheckedTarget, Policies
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -200,8 +200,4 @@ def evaluated(
         y_true=y_true, y_score=y_score, qid=qid, sample_weight=sample_weight
     )
     target = CheckedTarget.of(y_true, qid)
-    scores, weight = target.scores(y_score), target.query_weight(sample_weight)
-    (values,) = target.values(measures, [scores], policies)
-    if average:
-        return {name: mean_of_queries(v, weight, policies.empty) for name, v in values.items()}
-    return values
+    return target.evaluate(measures, y_score, policies, sample_weight, average)

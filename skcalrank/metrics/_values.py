@@ -66,14 +66,16 @@ class CheckedTarget:
     shape: tuple[int, ...]
 
     @classmethod
-    def of(cls, y_true: Labels, qid: ArrayLike | None = None) -> CheckedTarget:
-        """Validate relevances or preferences in memory."""
+    def of(
+        cls, y_true: Labels, qid: ArrayLike | None = None, queries: Queries | None = None
+    ) -> CheckedTarget:
+        """Validate relevances or preferences in memory, whose `queries` may have been validated."""
         warn_of_cut_queries(y_true, "The metric")
         if isinstance(y_true, PreferenceTarget):
             carried_qid(y_true, qid)
             n_items = () if y_true.n_items is None else (y_true.n_items,)
             return cls(y_true, y_true.queries(), (len(y_true), *n_items))
-        y, queries = check_target(y_true, qid, name="y_true")
+        y, queries = check_target(y_true, qid, name="y_true", queries=queries)
         label_form = np.ndim(y_true) == 2 and np.shape(y_true)[1] > 1
         return cls(y, queries, np.shape(y_true) if label_form else (queries.n_rows,))
 
@@ -86,6 +88,22 @@ class CheckedTarget:
         """Return the weight of each query, from validated weights of the rows."""
         weight = check_sample_weight(sample_weight, self.shape[0], self.queries, only_shares=True)
         return query_weights(weight, self.queries, len(self.shape) == 2)
+
+    def evaluate(
+        self,
+        measures: Mapping[Any, Measure],
+        y_score: ArrayLike,
+        policies: Policies | None = None,
+        sample_weight: ArrayLike | None = None,
+        average: bool = True,
+    ) -> dict[Any, Any]:
+        """Return the mean of each measure, or its values per query; validate scores and weights."""
+        policies = Policies() if policies is None else policies
+        scores, weight = self.scores(y_score), self.query_weight(sample_weight)
+        (values,) = self.values(measures, [scores], policies)
+        if average:
+            return {name: mean_of_queries(v, weight, policies.empty) for name, v in values.items()}
+        return values
 
     def values(
         self, measures: Mapping[Any, Measure], scores: Iterable[Floats], policies: Policies

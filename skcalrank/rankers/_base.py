@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import RegressorTags
+from sklearn.utils import RegressorTags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import (
@@ -35,6 +35,7 @@ from ..data import (
     check_sample_weight,
     checked_features,
     lazy_aware,
+    naming,
     positions,
     refuse_lazy,
     warn_of_cut_queries,
@@ -42,7 +43,7 @@ from ..data import (
     with_index_of,
 )
 from ..measures import Measure, get_measure
-from ..metrics import measure_score
+from ..metrics import CheckedTarget
 from ._penalty import seen_in
 from ._plan import Plan
 from ._record import FitRecord
@@ -196,8 +197,11 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             if issparse(y):
                 raise ValueError("y must be dense, got a sparse matrix: pass y.toarray().")
             y = None if y is None else check_labels(y)
-            X, y = checked_features(self, X, y, multi_output=True, **checks)
-            y = check_one_form(y, qid)
+            # Without labels scikit-learn raises.
+            X = checked_features(self, X, *([None] if y is None else []), **checks)
+            with naming("X", "y"):
+                check_consistent_length(X, y)
+            y = check_one_form(y, qid)  # type: ignore[arg-type]
             warn_of_one_query(y, qid, type(self).__name__)
             n_items = y.shape[1] if y.ndim == 2 else None
             self._check_form(n_items)
@@ -453,7 +457,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         if labels is not y:
             # Labels made from judgments do not record which rows are missing.
             warn_of_cut_queries(y, type(self).__name__)
-        return measure_score(measure, labels, scores, qid=qid, sample_weight=sample_weight)
+        target = CheckedTarget.of(labels, qid, rows.queries)
+        values = target.evaluate({"score": measure}, scores, sample_weight=sample_weight)
+        return values["score"]
 
     def _scored_by(self, y):
         """Return the measure that compares predictions with y, and y as the measure reads it."""

@@ -1,0 +1,72 @@
+"""Law: a public call validates each of its arguments once, below the door nothing is checked."""
+
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+import sklearn.utils.validation as of_sklearn
+
+from skcalrank import BoostedRanker, StackingRanker, load_digits_queries
+from skcalrank.data import check_qid, checked_array
+from skcalrank.testing import all_rankers
+
+# Functions that validate their first argument; a call of one by another is no second check.
+DOORS = {
+    of_sklearn.check_array.__code__: "check_array",
+    checked_array.__code__: "checked_array",
+    check_qid.__code__: "check_qid",
+}
+
+RANKERS = [cls() for _, cls in all_rankers()]
+RANKERS += [BoostedRanker(engine="sklearn", n_estimators=2), StackingRanker()]
+for _ranker in RANKERS:
+    if hasattr(_ranker, "n_updates"):
+        _ranker.set_params(n_updates=20)
+
+
+# Rankers around trees of scikit-learn, which validate X themselves.
+VALIDATED_AGAIN = {"BoostedRanker": "X"}
+
+
+def checks_of(call, **arguments):
+    """Return how often each argument was validated in a call, by name."""
+    names = {id(value): name for name, value in arguments.items()}
+    counts, open_frames = Counter(), []
+
+    def trace(frame, event, _):
+        if event == "call" and frame.f_code in DOORS:
+            first = frame.f_locals[frame.f_code.co_varnames[0]]
+            if not open_frames:
+                counts[names.get(id(first))] += 1
+            open_frames.append(frame)
+        elif event == "return" and open_frames and frame is open_frames[-1]:
+            open_frames.pop()
+
+    sys.setprofile(trace)
+    try:
+        call(**arguments)
+    finally:
+        sys.setprofile(None)
+    return {name: counts[name] for name in arguments}
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
+def test_each_argument_is_validated_once(ranker):
+    X, y, qid = load_digits_queries(n_queries=12, n_documents=8)
+    X, y = X + 0.5, (y > 0) * 1.0
+    weight = np.linspace(1.0, 2.0, len(X))
+    fitted = ranker.fit(X, y, qid, weight)
+    calls = {
+        "fit": (fitted.fit, {"X": X, "y": y, "qid": qid, "sample_weight": weight}),
+        "predict": (fitted.predict, {"X": X, "qid": qid}),
+        "rank": (fitted.rank, {"X": X, "qid": qid}),
+        "top_k": (fitted.top_k, {"X": X, "qid": qid}),
+        "score": (fitted.score, {"X": X, "y": y, "qid": qid, "sample_weight": weight}),
+    }
+    again = VALIDATED_AGAIN.get(type(ranker).__name__)
+    for method, (call, arguments) in calls.items():
+        counts = checks_of(call, **arguments)
+        if method != "fit":
+            counts.update({again: 1} if counts.get(again) == 2 else {})
+        assert counts == dict.fromkeys(arguments, 1), method
