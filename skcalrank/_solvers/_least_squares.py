@@ -14,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ..data import (
     MOST_CELLS,
     Queries,
+    Rows,
     as_numbers,
     check_option,
     empty_columns,
@@ -23,7 +24,7 @@ from ..data import (
     rows_as_numbers,
 )
 from ._moments import WithinQueries, pooled_moments, product_of_rows
-from ._regressors import fit_with_held_out, held_out_queries, warn_unless_a_mean
+from ._regressors import fit_with_held_out, held_out_rows, warn_unless_a_mean
 from ._ridge import square_root
 
 # Predictions of equal rows may differ by rounding errors, which are far smaller than this number
@@ -64,29 +65,30 @@ def effective_loss(loss, regressor) -> str:
     return "pairwise_squared" if is_closed_form(regressor) else "squared"
 
 
-def fit_regressor(regressor, X, targets, sample_weight=None, *, codes=None, method="fit"):
+def fit_regressor(
+    regressor, X, targets, sample_weight=None, *, rows: Rows | None = None, method="fit"
+):
     """Fit a regressor, or a pipeline, to targets; with ``method="partial_fit"``, update it.
 
     `Ridge` is fitted from moments where it would otherwise center and square a copy of dense X.
-    Targets have shape (n_rows,) or (n_rows, n_targets). `codes` are the query numbers of the rows;
-    None if no query has several rows.
+    Targets have shape (n_rows,) or (n_rows, n_targets). Whole queries of `rows` are held out for
+    early stopping; None if no query has several rows.
     """
     if method == "fit" and _squares_features(regressor, X):
         columns = targets.reshape(len(targets), -1).astype(float, copy=False)
         moments = pooled_moments(X, columns, sample_weight)
         return fit_pooled(regressor, moments, targets.ndim == 1)
-    held_out = look_over(regressor, codes)
+    held_out = look_over(regressor, rows)
     return fit_rows(regressor, X, targets, sample_weight, held_out, method=method)
 
 
-def look_over(regressor, codes):
+def look_over(regressor, rows: Rows | None):
     """Warn if a regressor does not estimate means, and return rows to hold out for early stopping.
 
-    The rows are those that :func:`held_out_queries` returns, or None; `codes` are as in
-    :func:`fit_regressor`.
+    They are what :func:`held_out_rows` returns, or None if no rows of named queries are given.
     """
     warn_unless_a_mean(regressor)
-    return None if codes is None else held_out_queries(regressor, codes)
+    return None if rows is None or not rows.named else held_out_rows(regressor, rows)
 
 
 def fit_rows(regressor, X, targets, sample_weight=None, held_out=None, *, method="fit"):

@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_array
 
-from ..data import CHUNK_ROWS, MOST_CELLS, Queries, check_option
+from ..data import CHUNK_ROWS, MOST_CELLS, Queries, Rows, check_option
 from ._bilinear import fit_bilinear
-from ._least_squares import fit_pooled, fit_regressor, is_closed_form
+from ._least_squares import fit_pooled, fit_rows, is_closed_form
 from ._moments import merge_all, pooled_moments
-from ._regressors import warn_unless_a_mean
+from ._regressors import held_out_rows, warn_unless_a_mean
 
 # Largest array of features of all pairs that a regressor is fitted to at once (4 GB).
 _ALL_CELLS = 2 * MOST_CELLS
@@ -77,8 +77,11 @@ class PairRegression:
         elif is_closed_form(self.regressor):
             _fit_closed_form(self.regressor, chunks)
         elif chunks.fit_together():
-            features, targets, weights, codes = chunks.together()
-            fit_regressor(self.regressor, features, targets, weights, codes=codes)
+            features, targets, weights, first = chunks.together()
+            warn_unless_a_mean(self.regressor)
+            rows = Rows(X, np.zeros(len(X)), Queries(queries.ptr), chunks.weight)
+            held_out = held_out_rows(self.regressor, rows, first)
+            fit_rows(self.regressor, features, targets, weights, held_out)
         elif hasattr(self.regressor, "partial_fit"):
             warn_unless_a_mean(self.regressor)
             for features, targets, weights, _ in chunks:
@@ -152,12 +155,11 @@ def _build(function, X, first, second):
 
 
 class _Chunks:
-    """Iterable over chunks of pairs: their features, targets, weights and query numbers."""
+    """Iterable over chunks of pairs: their features, targets, weights and first documents."""
 
     def __init__(self, X, queries, function, values, diagonal, weight):
         self.X, self.queries, self.function, self.values = X, queries, function, values
         self.diagonal, self.weight = diagonal, weight
-        self.codes = queries.repeat(np.arange(queries.n_queries))
         if weight is not None:
             self.share = weight / queries.repeat(queries.mean_weight(weight))
 
@@ -170,7 +172,7 @@ class _Chunks:
                 continue
             weights = None if self.weight is None else self.weight[first] * self.share[second]
             features = _build(self.function, self.X, first, second)
-            yield features, self.values(first, second), weights, self.codes[first]
+            yield features, self.values(first, second), weights, first
 
     def fit_together(self):
         """Return whether the features of all pairs may be built at once."""
@@ -178,10 +180,10 @@ class _Chunks:
         return width * (self.queries.sizes.astype(float) ** 2).sum() <= _ALL_CELLS
 
     def together(self):
-        """Return the features, targets, weights and query numbers of all pairs, concatenated."""
-        features, targets, weights, codes = zip(*self)
+        """Return the features, targets, weights and first documents of all pairs, concatenated."""
+        features, targets, weights, first = zip(*self)
         weights = None if self.weight is None else np.concatenate(weights)
-        return np.concatenate(features), np.concatenate(targets), weights, np.concatenate(codes)
+        return np.concatenate(features), np.concatenate(targets), weights, np.concatenate(first)
 
 
 def _fit_closed_form(regressor, chunks):

@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import MOST_CELLS, Queries, as_numbers, with_columns_of
+from ..data import MOST_CELLS, Queries, Rows, as_numbers, with_columns_of
 from ._least_squares import (
     as_dense,
     fit_moments,
@@ -42,36 +42,31 @@ from ._moments import WithinQueries
 _FEW_ROWS = 100
 
 
-def fit_centered(regressor, X, targets, queries: Queries, weight=None, *, named, method="fit"):
-    """Fit a regressor to targets centered within the query, which is the first pass by itself.
-
-    Arrays are in row order. `named` is whether the queries have identifiers.
-    """
-    # A closed form does not stop early, so it needs no query numbers.
-    codes = queries.codes if named and not is_closed_form(regressor) else None
-    centered = queries.centered(targets, weight)
-    weight = _weights_taken(regressor, queries, weight)
-    return fit_regressor(regressor, X, centered, weight, codes=codes, method=method)
+def fit_centered(regressor, rows: Rows, targets, *, method="fit"):
+    """Fit a regressor to targets centered within the query, which is the first pass by itself."""
+    centered = rows.queries.centered(targets, rows.weight)
+    weight = _weights_taken(regressor, rows.queries, rows.weight)
+    # A closed form does not stop early.
+    stops = None if is_closed_form(regressor) else rows
+    return fit_regressor(regressor, rows.X, centered, weight, rows=stops, method=method)
 
 
-def fit_pairwise(
-    regressor, X, targets, queries: Queries, weight=None, *, n_passes, named, method="fit"
-):
+def fit_pairwise(regressor, rows: Rows, targets, *, n_passes, method="fit"):
     """Fit a regressor to targets up to a constant per query, and return it.
 
-    Arrays are in row order. `Ridge` and `LinearRegression` are fitted to a square root of the
+    Targets are in row order. `Ridge` and `LinearRegression` are fitted to a square root of the
     centered d x d Gram matrix, which is the same regression. Other regressors that are linear in X
     are fitted to a centered copy of X, and all others are fitted `n_passes` times. A regressor
     that is linear in X has no intercept, which does not affect the ranking.
     """
-    d = X.shape[1]
+    X, queries, weight, d = rows.X, rows.queries, rows.weight, rows.X.shape[1]
     if is_closed_form(regressor) and d <= max(X.shape[0], 1000) and d * d <= MOST_CELLS:
         within = WithinQueries(X, targets[:, None], queries, weight)
         regressor.set_params(fit_intercept=False)
         return fit_moments(regressor, within.moments(), True, method=method)
-    held_out = look_over(regressor, queries.codes if named else None)
+    held_out = look_over(regressor, rows)
     if is_closed_form(regressor) or method == "partial_fit":
-        return _fit_linear(regressor, X, targets, queries, weight, held_out, method)
+        return _fit_linear(regressor, rows, targets, held_out, method)
     share = _weights_taken(regressor, queries, weight) if _takes_weights(regressor) else None
 
     def one_pass(left):
@@ -80,17 +75,17 @@ def fit_pairwise(
 
     fitted = one_pass(targets)
     if is_linear(fitted, X[:_FEW_ROWS]):
-        return _fit_linear(clone(regressor), X, targets, queries, weight, held_out, method)
+        return _fit_linear(clone(regressor), rows, targets, held_out, method)
     _weights_taken(regressor, queries, weight)
     for _ in range(n_passes - 1):
         fitted = one_pass(targets - predict_rows(fitted, X))
     return fitted
 
 
-def _fit_linear(regressor, X, targets, queries, weight, held_out, method):
+def _fit_linear(regressor, rows: Rows, targets, held_out, method):
     """Fit a regressor that is linear in X to a centered copy of X."""
-    table, X = X, as_numbers(X)
-    within = WithinQueries(X, targets[:, None], queries, weight)
+    table, X = rows.X, as_numbers(rows.X)
+    within = WithinQueries(X, targets[:, None], rows.queries, rows.weight)
     if "fit_intercept" in regressor.get_params():
         regressor.set_params(fit_intercept=False)
     X, targets = as_dense(X) - within.means[within.codes], within.centered_targets()[:, 0]

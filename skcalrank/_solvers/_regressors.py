@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.model_selection import GroupShuffleSplit
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import CutQueriesWarning, Ints, NotAMeanWarning, warn
+from ..data import CutQueriesWarning, Ints, NotAMeanWarning, Rows, warn
 
 # Names of the parameter for the loss, in scikit-learn and in libraries of boosted trees.
 _LOSSES = ("loss", "criterion", "objective", "loss_function", "application", "app")
@@ -97,19 +98,30 @@ def warn_unless_a_mean(regressor: Any) -> None:
         )
 
 
-def held_out_queries(regressor: Any, codes: Ints) -> tuple[Ints, Ints] | None:
+def held_out_rows(
+    regressor: Any, rows: Rows, of_row: Ints | None = None
+) -> tuple[Ints, Ints] | None:
     """Return rows to train on and rows to hold out for early stopping, in whole queries.
 
     Return None if the regressor does not hold out rows for early stopping. If it does, but does
-    not accept rows held out by the caller, warn and return None.
+    not accept rows held out by the caller, warn and return None. For a regressor of pairs, numbers
+    of pairs are returned, and `of_row` are the rows of their first documents.
     """
-    shares = [(inner, _validation_share(inner, len(codes))) for inner in _inside(regressor)]
+    of_row = np.arange(rows.n_rows) if of_row is None else of_row
+    shares = [(inner, _validation_share(inner, len(of_row))) for inner in _inside(regressor)]
     name, share = next(((type(r).__name__, s) for r, s in shares if s is not None), ("", None))
     if share is None:
         return None
-    if _takes_validation_rows(regressor) and codes.max() > 0:
-        splitter = GroupShuffleSplit(1, test_size=share, random_state=regressor.random_state)
-        return next(splitter.split(codes, groups=codes))
+    n_queries = rows.queries.n_queries
+    if _takes_validation_rows(regressor) and n_queries > 1:
+        if not isinstance(rows.y, np.ndarray):  # Judgments are of documents in several queries.
+            rows = replace(rows, y=np.zeros(rows.queries.n_rows))
+        seed = regressor.random_state
+        if seed is not None and not isinstance(seed, Integral):
+            seed = seed.randint(1 << 31)
+        share = share if share < 1 else share / n_queries
+        held_out = rows.held_out(share, seed)[0][of_row]
+        return np.flatnonzero(~held_out), np.flatnonzero(held_out)
     warn(
         f"{name} stops early on rows of its own choice, which cuts queries. Set "
         "early_stopping=False (or n_iter_no_change=None if there is no such parameter), or use "

@@ -32,7 +32,7 @@ _FEW_FEATURES = 1000
 
 def fit_targets(regressor, rows: Rows, targets, *, loss, n_passes=1, method="fit"):
     """Fit a regressor to targets in grouped order under a loss of ``SQUARED_LOSSES``."""
-    X, queries, weight, named = rows.X, rows.queries, rows.weight, rows.named
+    X, weight = rows.X, rows.weight
     if isinstance(regressor, GramRidge):
         return _fit_moments(regressor, rows, targets, loss, method)
     if rows.n_items is not None:
@@ -44,14 +44,12 @@ def fit_targets(regressor, rows: Rows, targets, *, loss, n_passes=1, method="fit
         if loss == "centered":
             targets = targets - targets.mean(axis=1, keepdims=True)
         return fit_outputs(regressor, X, targets, weight, method=method)
-    targets = queries.ungroup(targets)
+    targets = rows.queries.ungroup(targets)
     if loss == "squared":
-        codes = queries.codes if named else None
-        return fit_regressor(regressor, X, targets, weight, codes=codes, method=method)
-    fit = fit_centered
-    if loss == "pairwise_squared":
-        fit = partial(fit_pairwise, n_passes=n_passes)
-    return fit(regressor, X, targets, queries, weight, named=named, method=method)
+        return fit_regressor(regressor, X, targets, weight, rows=rows, method=method)
+    if loss == "centered":
+        return fit_centered(regressor, rows, targets, method=method)
+    return fit_pairwise(regressor, rows, targets, n_passes=n_passes, method=method)
 
 
 def _fit_moments(regressor: GramRidge, rows: Rows, targets, loss, method):

@@ -325,6 +325,27 @@ def test_trees_that_stop_early_are_handed_whole_queries(weighted, many, monkeypa
 
 
 @pytest.mark.skipif(not HANDED, reason="before scikit-learn 1.7 trees take no rows to stop on")
+@pytest.mark.parametrize("seed", [None, 0, 1])
+def test_held_out_queries_depend_on_their_rows_and_the_seed(seed, many, monkeypatch, rng):
+    X, y, qid = many
+    stopped = []
+    fit = HistGradientBoostingRegressor.fit
+
+    @wraps(fit)
+    def spy(self, X, y, sample_weight=None, **kwargs):
+        stopped.append({tuple(row) for row in kwargs["X_val"].tolist()})
+        return fit(self, X, y, sample_weight, **kwargs)
+
+    monkeypatch.setattr(HistGradientBoostingRegressor, "fit", spy)
+    trees = HistGradientBoostingRegressor(early_stopping=True, random_state=seed, max_iter=1)
+    order = rng.permutation(len(y))
+    NDCGRanker(trees).fit(X, y, qid)
+    NDCGRanker(trees).fit(X[order], y[order], -qid[order])
+    NDCGRanker(trees.set_params(random_state=5)).fit(X, y, qid)
+    assert stopped[0] == stopped[1] != stopped[2]
+
+
+@pytest.mark.skipif(not HANDED, reason="before scikit-learn 1.7 trees take no rows to stop on")
 def test_auto_is_resolved_before_queries_are_held_out(rng):
     X, y, qid = make_data(rng, sizes=(30,) * 350)
     ranker = NDCGRanker(HistGradientBoostingRegressor(max_iter=2, random_state=0))
