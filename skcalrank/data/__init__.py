@@ -27,6 +27,7 @@ from ._failed_fit import all_or_nothing as all_or_nothing
 from ._hash import first_equal_rows as first_equal_rows
 from ._hash import hash_cells as hash_cells
 from ._hash import hash_keys as hash_keys
+from ._hash import hash_names as hash_names
 from ._hash import hash_rows as hash_rows
 from ._memory import CACHE_CELLS as CACHE_CELLS
 from ._memory import CHUNK_ROWS as CHUNK_ROWS

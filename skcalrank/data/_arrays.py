@@ -49,8 +49,8 @@ def refuse_masked(**values: Any) -> None:
 def refuse_other_arrays(**values: Any) -> None:
     """Raise TypeError for an array-API array of another library, which may be on another device."""
     for name, value in values.items():
-        own = isinstance(value, (np.ndarray, np.generic))
-        if hasattr(value, "__array_namespace__") and not own:
+        is_numpy = isinstance(value, (np.ndarray, np.generic))
+        if hasattr(value, "__array_namespace__") and not is_numpy:
             library = type(value).__module__.partition(".")[0]
             raise TypeError(
                 f"{name} must be a numpy array, got an array of {library}. Convert it with "

@@ -158,9 +158,9 @@ class ClickSessions(Judgments):
         position[session[clicked]] = np.cumsum(left)[clicked] - before[session[clicked]]
         sizes = np.bincount(session[left], minlength=self.n_sessions)
         ptr = np.append(0, np.cumsum(sizes[sizes > 0]))
-        part = self.unchecked(self.qid[rows], shown[left], ptr, position[sizes > 0])
-        part.origin = self.origin_of(rows)
-        return part
+        sessions = self.unchecked(self.qid[rows], shown[left], ptr, position[sizes > 0])
+        sessions.origin = self.origin_of(rows)
+        return sessions
 
     def _arrays(self) -> tuple[Array, ...]:
         return self.shown_rows, self.ptr, self.clicked_position

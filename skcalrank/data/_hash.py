@@ -1,7 +1,14 @@
-"""Hashes of 64 bits for the values and rows of arrays: equal values have equal hashes."""
+"""Hashes of 64 bits: of values and rows of arrays, and of names of queries.
+
+Equal values have equal hashes, in every process.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from decimal import Decimal
+from hashlib import blake2b
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +18,7 @@ from ._memory import CACHE_CELLS
 from ._types import Array, Ints
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_WORD = 1 << 64
 
 
 def hash_cells(values: Array) -> Array:
@@ -40,8 +48,8 @@ def hash_rows(X: Any) -> Array:
     if issparse(X):
         # Entries that are not stored are zeros, whose hash is 0.
         sums: Array = np.append(np.uint64(0), (hash_cells(X.data) * keys[X.indices]).cumsum())
-        found: Array = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
-        return found
+        hashes: Array = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+        return hashes
     out = np.empty(len(X), dtype=np.uint64)
     step = max(1, CACHE_CELLS // X.shape[1])
     for start in range(0, len(X), step):
@@ -53,5 +61,42 @@ def hash_rows(X: Any) -> Array:
 def first_equal_rows(X: Any) -> Ints:
     """Return, for each row, the index of the first row that equals it, which may be itself."""
     _, first, number = np.unique(hash_rows(X), return_index=True, return_inverse=True)
-    found: Ints = first[number]
-    return found
+    first_equal: Ints = first[number]
+    return first_equal
+
+
+def hash_names(names: Iterable[Any]) -> Array:
+    """Return a hash of 64 bits for each name; equal names have equal hashes.
+
+    Python's own ``hash`` of a string differs between processes.
+    """
+    hashes: Array = np.fromiter(map(_bits, names), dtype=np.uint64)
+    return hashes
+
+
+def _bits(name: Any) -> int:
+    """Return the hash of one name."""
+    text = _text(name)
+    if isinstance(text, int):
+        return text % _WORD
+    encoded = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(encoded, digest_size=8).digest(), "little")
+
+
+def _text(name: Any) -> int | str:
+    """Return an integer of 64 bits unchanged, and a distinct string for any other name."""
+    if isinstance(name, str):
+        return f"str {name}"
+    if isinstance(name, (Real, Decimal, np.bool_)):
+        return _number(name)
+    if isinstance(name, tuple):
+        return f"tuple {[_bits(item) for item in name]}"
+    return f"{type(name).__name__} {name!r}"
+
+
+def _number(name: Any) -> int | str:
+    """Return an integral number of 64 bits as int, and a distinct string for other numbers."""
+    if name % 1 != 0:  # true for NaN and infinity too
+        return f"float {float(name)!r}"
+    number = int(name)
+    return number if -_WORD // 2 <= number < _WORD // 2 else f"int {number}"

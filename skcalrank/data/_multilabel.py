@@ -66,14 +66,14 @@ class MultiLabelTarget(Judgments):
     def __init__(
         self, labels: ArrayLike, qid: ArrayLike, names: Sequence[str] | None = None
     ) -> None:
-        given = getattr(labels, "columns", None) if names is None else names
+        columns = getattr(labels, "columns", None) if names is None else names
         self.labels: Floats = check_labels(labels, "labels").copy()
         if self.labels.ndim != 2:
             raise ValueError(f"labels must have shape (n_rows, n_labels), got {self.labels.shape}.")
         n_rows, n_labels = self.labels.shape
         self.qid: Array = np.array(check_qid(qid, n_rows))
         numbered = [f"label{number}" for number in range(n_labels)]
-        self.names: list[str] = numbered if given is None else [str(name) for name in given]
+        self.names: list[str] = numbered if columns is None else [str(name) for name in columns]
         if len(self.names) != n_labels or len(set(self.names)) < n_labels:
             raise ValueError(f"names must be {n_labels} distinct names, got {self.names}.")
         self.origin: Origin | None = None
@@ -104,10 +104,10 @@ class MultiLabelTarget(Judgments):
 
     def __getitem__(self, key: Any) -> MultiLabelTarget:
         rows = chosen_rows(key, len(self), "MultiLabelTarget")
-        part = object.__new__(type(self))
-        part.labels, part.qid, part.names = self.labels[rows], self.qid[rows], self.names
-        part.origin = self.origin_of(rows)
-        return part
+        target = object.__new__(type(self))
+        target.labels, target.qid, target.names = self.labels[rows], self.qid[rows], self.names
+        target.origin = self.origin_of(rows)
+        return target
 
     def _arrays(self) -> tuple[Array, ...]:
         return self.labels, np.array(self.names, dtype=object)

@@ -127,5 +127,5 @@ def refuse_unread(estimator: Any, names: Iterable[str], why: str) -> None:
 def refuse_second_penalty(estimator: Any) -> None:
     """Raise ValueError if both ``alpha`` and ``estimator`` are set: a regressor ignores alpha."""
     if estimator.estimator is not None:
-        own = f"estimator={estimator.estimator!r}: set the penalty on the estimator"
-        refuse_unread(estimator, ["alpha"], own)
+        why = f"estimator={estimator.estimator!r}: set the penalty on the estimator"
+        refuse_unread(estimator, ["alpha"], why)

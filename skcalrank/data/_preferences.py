@@ -354,9 +354,9 @@ class PreferenceTarget(Judgments):
             edge, winner, loser = edge[same], winner[same], loser[same]
         qid = None if self.qid is None else self.qid[rows]
         weight, judgment = self.weight[edge], self.judgment[edge]
-        part = PreferenceTarget(winner, loser, weight, judgment, len(rows), qid, self.n_items)
-        part.origin = self.origin_of(rows)
-        return part
+        target = PreferenceTarget(winner, loser, weight, judgment, len(rows), qid, self.n_items)
+        target.origin = self.origin_of(rows)
+        return target
 
     def _arrays(self) -> tuple[Array, ...]:
         return self.winner, self.loser, self.weight, self.judgment

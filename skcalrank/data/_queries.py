@@ -115,8 +115,8 @@ class Queries:
             # Identifiers of different types need not compare with each other.
             qid, names = _factorize(qid)
         heads = _run_starts(qid)
-        codes, found = _factorize(qid[heads])
-        names = found if names is None else names
+        codes, distinct = _factorize(qid[heads])
+        names = distinct if names is None else names
         ends = np.append(heads[1:], len(qid))
         if len(names) == len(heads):
             return cls(np.append(heads, len(qid)), names=names)

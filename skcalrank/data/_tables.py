@@ -90,12 +90,12 @@ def refuse_categories(X: Any) -> None:
     if not is_frame(X):
         return
     columns = enumerate(zip(X.columns, X.dtypes))
-    found = [name for number, (name, dtype) in columns if _is_no_number(X, number, dtype)]
-    if found:
-        names = ", ".join(map(repr, found))
+    unusable = [name for number, (name, dtype) in columns if _is_no_number(X, number, dtype)]
+    if unusable:
+        names = ", ".join(map(repr, unusable))
         raise ValueError(
             f"X must hold numbers, got categories, text or dates in {names}. "
-            + _ENCODE.format(names=found)
+            + _ENCODE.format(names=unusable)
         )
 
 
@@ -112,11 +112,11 @@ def category_columns(X: Any) -> list[int]:
 def refuse_dates(X: Any) -> None:
     """Raise ValueError if columns of a frame hold dates or times; the message names the columns."""
     columns = zip(X.columns, X.dtypes) if is_frame(X) else ()
-    found = [name for name, dtype in columns if str(dtype).lower().startswith(_TIMES)]
-    if found:
+    unusable = [name for name, dtype in columns if str(dtype).lower().startswith(_TIMES)]
+    if unusable:
         raise ValueError(
             f"X must hold numbers, categories or text, got dates or times in "
-            f"{', '.join(map(repr, found))}. Convert them to numbers, such as days before today."
+            f"{', '.join(map(repr, unusable))}. Convert them to numbers, such as days before today."
         )
 
 

@@ -66,11 +66,11 @@ def warn_of_cut_queries(y: Any, caller: str) -> None:
     """Warn if a target was sliced so that some of its queries have lost rows."""
     if not isinstance(y, Target) or y.origin is None:
         return
-    found, size = y.origin.arrived(y.queries())
-    cut = found < size
+    left, size = y.origin.arrived(y.queries())
+    cut = left < size
     if cut.any():
         warn(
-            f"{caller} got y with {cut.sum()} of {len(cut)} queries cut: {found[cut].sum()} of "
+            f"{caller} got y with {cut.sum()} of {len(cut)} queries cut: {left[cut].sum()} of "
             f"their {size[cut].sum()} documents are left. Split whole queries with QueryKFold, "
             "train_test_query_split or GroupKFold. If the other documents were dropped on "
             "purpose, build a new target: RankingTarget(np.asarray(y), y.qid).",
@@ -248,9 +248,9 @@ def _checked_table(
 ) -> Any:
     """Return a table X unchanged, and y, if given, as ``validate_data`` returns it."""
     check_table(X)
-    found = validate_data(estimator, X, *y, reset=reset, skip_check_array=True)
+    table = validate_data(estimator, X, *y, reset=reset, skip_check_array=True)
     if not y:
-        return found
+        return table
     labels = check_array(*y, ensure_2d=False, dtype=None, input_name="y", estimator=estimator)
     labels = labels if multi_output else column_or_1d(labels, warn=True)
     check_consistent_length(X, labels)

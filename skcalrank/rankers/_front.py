@@ -87,17 +87,17 @@ class Front:
                 f"lose={lose!r} and least={least!r} must be met by some mix, and none does: relax "
                 "them, or pass more mixes."
             )
-        found = np.where(allowed, self._column(best), -np.inf)
+        values = np.where(allowed, self._column(best), -np.inf)
         # Among equally good mixes, one with the largest sum over all measures.
-        ties = np.flatnonzero(found == found.max())
+        ties = np.flatnonzero(values == values.max())
         return int(ties[np.argmax(self.values[ties].sum(axis=1))])
 
     def _column(self, name) -> Floats:
         """Return the values of a measure, or raise if the name is unknown."""
         if name not in self.axes:
             raise ValueError(f"measure must be one of {', '.join(self.axes)}, got {name!r}.")
-        found: Floats = self.values[:, self.axes.index(name)]
-        return found
+        values: Floats = self.values[:, self.axes.index(name)]
+        return values
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with weights, values, and whether a mix is efficient."""
@@ -113,28 +113,28 @@ class Front:
 
 def efficient_rows(values: Floats) -> Bools:
     """Return the rows to which no other row is equal or better in all columns and better in one."""
-    found = np.ones(len(values), dtype=bool)
+    efficient = np.ones(len(values), dtype=bool)
     for number, row in enumerate(values):
         as_good = (values >= row).all(axis=1)
-        found[number] = not (as_good & (values > row).any(axis=1)).any()
-    return found
+        efficient[number] = not (as_good & (values > row).any(axis=1)).any()
+    return efficient
 
 
 def mixes_of(mixes: Any, n_labels: int) -> Floats:
     """Return mixes as rows: the given ones, or all mixes on a grid of the given number of steps."""
     if not isinstance(mixes, Integral) or isinstance(mixes, bool):
-        found: Floats = checked_array(mixes, "mixes")
-        return found
+        weights: Floats = checked_array(mixes, "mixes")
+        return weights
     steps = int(mixes)
     bars = combinations(range(steps + n_labels - 1), n_labels - 1)
     rows: list[Floats] = []
-    for each in bars:
+    for bar in bars:
         if len(rows) == _MOST:
             raise ValueError(
                 f"mixes must give at most {_MOST:,} mixes, got {mixes} steps of {n_labels} labels: "
                 "pass fewer steps, such as mixes=10."
             )
-        ends = (-1, *each, steps + n_labels - 1)
+        ends = (-1, *bar, steps + n_labels - 1)
         rows.append(np.diff(ends) - 1.0)
     if steps < 1:
         raise ValueError(f"mixes must be a number of steps >= 1, or an array, got {mixes!r}.")

@@ -124,15 +124,15 @@ class MultiLabelRanker(BaseRanker):
 
     def _measures(self, names) -> list[Measure]:
         """Return the measure of each label."""
-        given = self.measure
-        if not isinstance(given, Mapping):
-            return [get_measure(given)] * len(names)
-        unknown = [name for name in given if name not in names]
+        measures = self.measure
+        if not isinstance(measures, Mapping):
+            return [get_measure(measures)] * len(names)
+        unknown = [name for name in measures if name not in names]
         if unknown:
             raise ValueError(
                 f"measure must name labels of y ({', '.join(names)}), got {', '.join(unknown)}."
             )
-        return [get_measure(given.get(name, "ndcg@10")) for name in names]
+        return [get_measure(measures.get(name, "ndcg@10")) for name in names]
 
     def _check_judgments(self, X, y, reset):
         if y.names != vars(self).get("label_names_", y.names) and not reset:
@@ -203,12 +203,12 @@ class MultiLabelRanker(BaseRanker):
                     f"weights must name labels of y ({', '.join(names)}), got {', '.join(unknown)}."
                 )
             weights = [weights.get(name, 0.0) for name in names]
-        found = checked_array(weights, "weights", ensure_2d=False)
-        if found.shape != (len(names),) or (found < 0).any() or not found.any():
+        shares = checked_array(weights, "weights", ensure_2d=False)
+        if shares.shape != (len(names),) or (shares < 0).any() or not shares.any():
             raise ValueError(
                 f"weights must be {len(names)} numbers >= 0, not all 0, got {weights!r}."
             )
-        return found / found.sum()  # type: ignore[no-any-return]
+        return shares / shares.sum()  # type: ignore[no-any-return]
 
     def mix(self, weights: Mapping[str, float] | ArrayLike | None) -> Self:
         """Return the ranker of another mix of the labels, without a fit.
@@ -316,7 +316,7 @@ class MultiLabelRanker(BaseRanker):
         names = self.label_names_
         if measures is None:
             measures = dict(zip(names, zip(names, self._measures(names))))
-        weights = np.array([self._shares(each) for each in mixes_of(mixes, len(names))])
+        weights = np.array([self._shares(mix) for mix in mixes_of(mixes, len(names))])
         rows = self._check_rows(X, y.qid, "score")
         scores = product_of_rows(rows.X, (weights @ self.coefs_).T)
         values = np.empty((len(weights), len(measures)))

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import MissingQidError
+from ..data import MissingQidError, hash_names
 from ..measures import Measure
-from ._names import hashed
 from ._penalty import NOTHING_SEEN, Seen, penalty
 from ._plan import Plan
 
@@ -118,7 +117,9 @@ class FitRecord:
 
     def without_names(self) -> FitRecord:
         """Return the record with hashes in place of names, which also detect repeated queries."""
-        return replace(self, names=frozenset(), hashes=np.union1d(self.hashes, hashed(self.names)))
+        return replace(
+            self, names=frozenset(), hashes=np.union1d(self.hashes, hash_names(self.names))
+        )
 
     def add(self, chunk: FitRecord) -> FitRecord:
         """Return the record after one more chunk, or raise if the chunk does not fit."""
@@ -209,7 +210,7 @@ def _known(names: Iterable[Any], hashes: np.ndarray) -> list[Any]:
     """Return the names whose hashes are among the given ones."""
     if not len(hashes):
         return []
-    asked = hashed(names)
+    asked = hash_names(names)
     is_known = hashes[np.searchsorted(hashes[:-1], asked)] == asked
     return [name for name, known in zip(names, is_known.tolist()) if known]
 
