@@ -231,10 +231,10 @@ def train_test_query_split(
         Query of each row. If None, the qid that one of the arrays carries. If given, its two parts
         are returned last.
     test_size, train_size : float, int or None, default=None
-        Share (float) or number (int) of queries in each part. If one is None, it is the
-        complement of the other; if both are None, a quarter of the queries is in the test part.
+        Share or number of queries in each part, as in :class:`QueryShuffleSplit`; if both are
+        None, a quarter of the queries is in the test part.
     random_state : int, RandomState instance or None, default=None
-        Seed of the random split.
+        Seed of the random split, as in :class:`QueryShuffleSplit`.
 
     Returns
     -------

@@ -98,9 +98,9 @@ class QueryPipeline(Pipeline):
     named_steps : Bunch
         Steps by their names.
     n_features_in_ : int
-        Number of features in `fit`.
-    feature_names_in_ : ndarray of str
-        Names of the features in `fit`, if X has names.
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------

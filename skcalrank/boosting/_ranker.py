@@ -155,9 +155,9 @@ class BoostedRanker(BaseRanker):
     categorical_features_ : list of int
         Numbers of these columns.
     n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of str of shape (d,)
-        Names of the features, if X has names.
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------

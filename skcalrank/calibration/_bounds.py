@@ -38,7 +38,7 @@ def c_phi(measure: str | Measure, r: int, p: float = 2) -> float:
     Parameters
     ----------
     measure : str or PositionalMeasure
-        ``"ndcg@10"``, ``"auc"``, ..., or an object of :mod:`skcalrank.measures`.
+        As in :func:`~skcalrank.metrics.measure_score`, such as ``"ndcg@10"`` or ``"auc"``.
     r : int
         Number of documents.
     p : float, default=2

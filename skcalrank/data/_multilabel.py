@@ -26,7 +26,7 @@ class MultiLabelTarget(Judgments):
     labels : array-like or data frame of shape (n_rows, n_labels)
         Labels; higher is better in every column.
     qid : array-like of shape (n_rows,)
-        Query of each row, of any hashable type, in any order.
+        Query identifier of each row, of any hashable type, in any order.
     names : list of str, default=None
         Names of the labels. If None, the column names of a data frame, else ``"label0"``,
         ``"label1"`` and so on.

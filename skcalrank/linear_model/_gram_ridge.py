@@ -76,9 +76,9 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     intercept_ : float or ndarray of shape (n_targets,)
         Intercept; 0 with ``fit_intercept=False``.
     n_features_in_ : int
-        Number of features in `fit`.
-    feature_names_in_ : ndarray of str
-        Names of the features in `fit`, if X has names.
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------

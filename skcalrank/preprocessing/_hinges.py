@@ -45,9 +45,9 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
     starts_, ends_ : ndarray of shape (n_features_out,)
         Start and end of the interval of each column.
     n_features_in_ : int
-        Number of features in `fit`.
-    feature_names_in_ : ndarray of str
-        Names of the features in `fit`, if X has names.
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------

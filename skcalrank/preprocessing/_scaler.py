@@ -31,9 +31,9 @@ class QueryScaler(QueryTransformer):
     has_qid_ : bool
         Whether `fit` was given a qid, which `transform` then requires.
     n_features_in_ : int
-        Number of features in `fit`.
-    feature_names_in_ : ndarray of str
-        Names of the features in `fit`, if X has names.
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------

@@ -32,35 +32,28 @@ class PairwiseHingeRanker(_PreferenceRanker):
     Parameters
     ----------
     alpha : float or "auto", default="auto"
-        Ridge penalty of the coefficients, added to the *sum* (not the mean) of the losses. "auto"
-        is that of :class:`LeastSquaresRanker`, in units of half the curvature of the loss at scores
-        of zero, so that it means the same for every loss.
+        Ridge penalty of the coefficients, as in :class:`~skcalrank.rankers.LinearScorer`.
     margin : bool, default=False
-        Whether the weight of a preference is the margin of its hinge instead of a factor.
+        Whether the weight of a preference is the margin of its loss instead of a factor.
     weights : {"difference", "unit"}, default="difference"
-        Preferences that relevances imply: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. Ignored if
-        y is a :class:`PreferenceTarget`. Time grows with the number of preferences, memory does
-        not.
+        Preferences that relevances imply, as in :class:`PairwiseLogisticRanker`. Time grows with
+        the number of preferences, memory does not.
     corner_width : float, default=1e-3
         Width in (0, 1] over which the corner of the hinge is rounded, because the solver needs
         gradients. Rounding lowers the loss of a preference of weight 1 by at most half of the
         width.
     fit_intercept : bool, default=True
-        Ignored for one label per document, because only differences of scores within a query
-        matter. In the label-ranking form, whether each item has an intercept.
+        Whether to fit an intercept, as in :class:`~skcalrank.rankers.LinearScorer`.
     max_iter : int, default=1000
         Maximum number of iterations of the solver.
     tol : float, default=1e-4
-        The solver stops when the norm of the gradient falls below `tol` times its value at scores
-        of zero.
+        Tolerance of the solver, as in :class:`~skcalrank.rankers.LinearScorer`.
     warm_start : bool, default=False
         Whether the solver starts from the solution of the previous fit.
     verbose : int, default=0
         1 prints the iterations.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean loss per pair is multiplied by n ** 2, n, or 1.
-        If None, the sum as it is, which is "pairs". A numeric `alpha` has to be chosen anew for
-        each of them; "auto" has not.
+        Weight of a query in the loss, as in :class:`~skcalrank.rankers.LinearScorer`.
 
     Attributes
     ----------
@@ -147,30 +140,24 @@ class PairwiseLogisticRanker(_PreferenceRanker):
     Parameters
     ----------
     alpha : float or "auto", default="auto"
-        Ridge penalty of the coefficients, added to the *sum* (not the mean) of the losses. "auto"
-        is that of :class:`LeastSquaresRanker`, in units of half the curvature of the loss at scores
-        of zero, so that it means the same for every loss.
+        Ridge penalty of the coefficients, as in :class:`~skcalrank.rankers.LinearScorer`.
     margin : bool, default=False
         Whether the weight of a preference is the margin of its loss instead of a factor.
     weights : {"difference", "unit"}, default="difference"
         Preferences that relevances imply: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. Ignored if
         y is a :class:`PreferenceTarget`.
     fit_intercept : bool, default=True
-        Ignored for one label per document, because only differences of scores within a query
-        matter. In the label-ranking form, whether each item has an intercept.
+        Whether to fit an intercept, as in :class:`~skcalrank.rankers.LinearScorer`.
     max_iter : int, default=1000
         Maximum number of iterations of the solver.
     tol : float, default=1e-6
-        The solver stops when the norm of the gradient falls below `tol` times its value at scores
-        of zero.
+        Tolerance of the solver, as in :class:`~skcalrank.rankers.LinearScorer`.
     warm_start : bool, default=False
         Whether the solver starts from the solution of the previous fit.
     verbose : int, default=0
         1 prints the iterations.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean loss per pair is multiplied by n ** 2, n, or 1.
-        If None, the sum as it is, which is "pairs". A numeric `alpha` has to be chosen anew for
-        each of them; "auto" has not.
+        Weight of a query in the loss, as in :class:`~skcalrank.rankers.LinearScorer`.
 
     Attributes
     ----------

@@ -45,35 +45,25 @@ class PrecisionRanker(_BinaryRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
-        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
-        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
     alpha : float or "auto", default="auto"
-        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
-        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
-        cross-validation.
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Squared errors of the targets, of the targets centered within the query, or of the
-        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
-        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
-        stronger condition, see :class:`LeastSquaresRanker`.
+        Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
-        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
-        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
-        long queries should count no more than short ones.
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
     estimator_ : regressor
-        The fitted regressor.
+        Fitted regressor, as in :class:`LeastSquaresRanker`.
     alpha_ : float
         Ridge penalty that was used; only with ``estimator=None``.
     penalty_scale_ : ndarray of shape (d,)
@@ -120,9 +110,7 @@ class RecallRanker(_BinaryRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
-        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
-        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
@@ -130,28 +118,20 @@ class RecallRanker(_BinaryRanker):
         What is regressed: ``y_i / |y|_1``, or the relevance ``y_i`` itself. "separable" suits
         regressors of single rows, which cannot see ``|y|_1``, under the condition in the Notes.
     alpha : float or "auto", default="auto"
-        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
-        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
-        cross-validation.
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Squared errors of the targets, of the targets centered within the query, or of the
-        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
-        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
-        stronger condition, see :class:`LeastSquaresRanker`.
+        Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
-        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
-        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
-        long queries should count no more than short ones.
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
     estimator_ : regressor
-        The fitted regressor.
+        Fitted regressor, as in :class:`LeastSquaresRanker`.
     alpha_ : float
         Ridge penalty that was used; only with ``estimator=None``.
     penalty_scale_ : ndarray of shape (d,)
@@ -225,9 +205,7 @@ class RBPRanker(ScoreRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
-        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
-        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=None
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
@@ -235,28 +213,20 @@ class RBPRanker(ScoreRanker):
         Persistence of the user, in [0, 1): the probability of reading on after each document.
         Changes :meth:`score` only.
     alpha : float or "auto", default="auto"
-        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
-        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
-        cross-validation.
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Squared errors of the targets, of the targets centered within the query, or of the
-        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
-        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
-        stronger condition, see :class:`LeastSquaresRanker`.
+        Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
-        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
-        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
-        long queries should count no more than short ones.
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
     estimator_ : regressor
-        The fitted regressor.
+        Fitted regressor, as in :class:`LeastSquaresRanker`.
     alpha_ : float
         Ridge penalty that was used; only with ``estimator=None``.
     penalty_scale_ : ndarray of shape (d,)
@@ -328,36 +298,25 @@ class AUCRanker(ScoreRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
-        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
-        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     targets : {"measure", "separable"}, default="measure"
-        What is regressed: ``y_i / (|y|_1 (r - |y|_1))``, or the relevance ``y_i`` itself.
-        "separable" suits regressors of single rows, which cannot see ``|y|_1``, under the condition
-        in the Notes.
+        What is regressed: ``y_i / (|y|_1 (r - |y|_1))``, or the relevance, as in
+        :class:`RecallRanker`.
     alpha : float or "auto", default="auto"
-        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
-        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
-        cross-validation.
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Squared errors of the targets, of the targets centered within the query, or of the
-        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
-        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
-        stronger condition, see :class:`LeastSquaresRanker`.
+        Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
-        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
-        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
-        long queries should count no more than short ones.
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
     estimator_ : regressor
-        The fitted regressor.
+        Fitted regressor, as in :class:`LeastSquaresRanker`.
     alpha_ : float
         Ridge penalty that was used; only with ``estimator=None``.
     penalty_scale_ : ndarray of shape (d,)

@@ -66,13 +66,10 @@ class LeastSquaresRankerCV(ScoreRanker):
         label-ranking form. They are drawn by the values in X, y and `sample_weight`, so they depend
         neither on the order of the rows nor on the names of the queries.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Squared errors of the targets, of the targets centered within the query, or of the
-        differences of targets within the query, see :class:`LeastSquaresRanker`. If None,
-        "pairwise_squared".
+        Loss of the regression, as in :class:`LeastSquaresRanker`. If None, "pairwise_squared".
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents in the fit: its mean squared error is multiplied by n ** 2,
-        n, or 1. If None, "documents" for the loss "squared" and "pairs" for the others. Held-out
-        scores do not depend on it.
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`. Held-out scores do not
+        depend on it.
 
     Attributes
     ----------

@@ -26,28 +26,22 @@ class DifferenceGraphRanker(EdgeScorer):
     edge_loss : {"logistic", "hinge", "exponential", "squared_hinge"}, default="logistic"
         The function f. The corner of the hinge is rounded over a width of 0.001.
     alpha : float or "auto", default="auto"
-        Ridge penalty of the coefficients, added to the *sum* (not the mean) of the losses. "auto"
-        is that of :class:`LeastSquaresRanker`, in units of half the curvature of the loss at scores
-        of zero, so that it means the same for every loss.
+        Ridge penalty of the coefficients, as in :class:`~skcalrank.rankers.LinearScorer`.
     weights : {"difference", "unit"}, default="difference"
-        Preferences that relevances imply, ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``, as one
-        judgment of each query. Ignored if y is a :class:`PreferenceTarget`.
+        Preferences that relevances imply, as in :class:`PairwiseLogisticRanker`, as one judgment of
+        each query.
     fit_intercept : bool, default=True
-        Ignored for one label per document, because only differences of scores within a query
-        matter. In the label-ranking form, whether each item has an intercept.
+        Whether to fit an intercept, as in :class:`~skcalrank.rankers.LinearScorer`.
     max_iter : int, default=1000
         Maximum number of iterations of the solver.
     tol : float, default=1e-6
-        The solver stops when the norm of the gradient falls below `tol` times its value at scores
-        of zero.
+        Tolerance of the solver, as in :class:`~skcalrank.rankers.LinearScorer`.
     warm_start : bool, default=False
         Whether the solver starts from the solution of the previous fit.
     verbose : int, default=0
         1 prints the iterations.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean loss per pair is multiplied by n ** 2, n, or 1.
-        If None, the sum as it is, which is "pairs". A numeric `alpha` has to be chosen anew for
-        each of them; "auto" has not.
+        Weight of a query in the loss, as in :class:`~skcalrank.rankers.LinearScorer`.
 
     Attributes
     ----------

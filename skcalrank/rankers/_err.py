@@ -28,34 +28,25 @@ class ERRRanker(ScoreRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
-        minimizes squared errors. If None, ridge regression with the penalty `alpha`. It can also
-        learn in chunks (:meth:`partial_fit`, :meth:`merge`) if `max_grade` is set.
+        Regressor of the targets, as in :class:`LeastSquaresRanker`. It learns in chunks if
+        `max_grade` is set.
     max_grade : float, default=None
         Highest grade of the scale. If None, the largest label seen in :meth:`fit`. Set it to score
         on grades above those of the training data. For clicks, None is the largest of the grades
         that :meth:`score` is given.
     alpha : float or "auto", default="auto"
-        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
-        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
-        cross-validation.
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Squared errors of the targets, of the targets centered within the query, or of the
-        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
-        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
-        stronger condition, see :class:`LeastSquaresRanker`.
+        Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
-        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
-        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
-        long queries should count no more than short ones.
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------
     estimator_ : regressor
-        The fitted regressor.
+        Fitted regressor, as in :class:`LeastSquaresRanker`.
     alpha_ : float
         Ridge penalty that was used; only with ``estimator=None``.
     max_grade_ : float

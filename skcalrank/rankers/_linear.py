@@ -42,13 +42,13 @@ class LinearScorer(BaseRanker):
         documents or pairs. "auto" is that of :class:`LeastSquaresRanker`, in units of half the
         curvature of the loss at scores of zero, so that it means the same for every loss.
     fit_intercept : bool, default=True
-        Ignored if only differences of scores within a query matter, except in the label-ranking
-        form, where it is whether each item has an intercept.
+        Whether to fit an intercept. Ignored if only differences of scores within a query matter,
+        except in the label-ranking form, where each item has one.
     max_iter : int, default=1000
         Maximum number of iterations of the solver.
     tol : float, default=1e-6
-        The solver stops when the norm of the gradient falls to `tol` times its value at scores of
-        zero.
+        The solver stops when the norm of the gradient falls below `tol` times its value at scores
+        of zero.
     warm_start : bool, default=False
         Whether the solver starts from the solution of the previous fit.
     verbose : int, default=0

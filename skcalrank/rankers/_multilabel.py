@@ -64,7 +64,7 @@ class MultiLabelRanker(BaseRanker):
         Coefficients of the mix.
     label_names_ : list of str
     alpha_ : float
-        The penalty that was used.
+        Ridge penalty that was used.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 

@@ -45,9 +45,7 @@ class OrderPreservingRanker(LinearScorer):
         ``"pairwise_exponential"``, ``"bregman_kl"``, ``"bregman_logistic"``, or an object of
         :mod:`skcalrank.losses`. A sum over documents, or over pairs of documents.
     alpha : float or "auto", default="auto"
-        Ridge penalty of the coefficients, added to the *sum* (not the mean) of the losses. "auto"
-        is that of :class:`LeastSquaresRanker`, in units of half the curvature of the loss at scores
-        of zero, so that it means the same for every loss.
+        Ridge penalty of the coefficients, as in :class:`~skcalrank.rankers.LinearScorer`.
     eta : float, default=None
         Upper bound of the targets, for the pointwise losses, and of the sum of the targets of a
         query, for "bregman_kl". Other losses ignore it. The regret bound grows with its root. If
@@ -57,21 +55,17 @@ class OrderPreservingRanker(LinearScorer):
     smoothing : float, default=None
         Smoothing of "differentiable_hinge", in (0, 1/2]. If None, 1/2.
     fit_intercept : bool, default=True
-        Ignored for pairwise losses, because only differences of scores within a query matter,
-        except in the label-ranking form, where it is whether each item has an intercept.
+        Whether to fit an intercept, as in :class:`~skcalrank.rankers.LinearScorer`.
     max_iter : int, default=1000
         Maximum number of iterations of the solver.
     tol : float, default=1e-6
-        The solver stops when the norm of the gradient falls below `tol` times its value at scores
-        of zero.
+        Tolerance of the solver, as in :class:`~skcalrank.rankers.LinearScorer`.
     warm_start : bool, default=False
         Whether the solver starts from the solution of the previous fit.
     verbose : int, default=0
         1 prints the iterations.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean loss, per pair or per document as the loss sums
-        over, times n ** 2, n, or 1. If None, the sum as it is: "pairs" for pairwise losses,
-        "documents" for the others.
+        Weight of a query in the loss, as in :class:`~skcalrank.rankers.LinearScorer`.
 
     Attributes
     ----------

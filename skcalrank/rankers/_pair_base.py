@@ -59,8 +59,8 @@ class PairRanker(ScoreRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Regressor of the targets: any of scikit-learn that estimates a conditional mean. If None,
-        ridge regression with the penalty `alpha`. Must be None for the pair features "bilinear".
+        Regressor of the targets, as in :class:`LeastSquaresRanker`; None for the pair features
+        "bilinear".
     surrogate : {"score", "pairwise"}, default="score"
         One value per document, or one per pair.
     pred : str, Pred or callable, default=None
@@ -73,16 +73,15 @@ class PairRanker(ScoreRanker):
         in "difference" is an error if targets are symmetric, as for MAP, because they average to a
         constant. Ignored in the label-ranking form, which regresses the pairs of items on X.
     alpha : float or "auto", default="auto"
-        Ridge penalty, used only with ``estimator=None``. "auto" is as in
-        :class:`LeastSquaresRanker`, but 1 for the pair features "bilinear", whose squares are not
-        computed.
+        Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is 1 for the pair features
+        "bilinear".
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
         Number of fits of the score surrogate, as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents in the loss, as in :class:`LeastSquaresRanker`. If None,
-        "pairs" for the pairwise surrogate.
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`; None is "pairs" for the
+        pairwise surrogate.
     n_jobs : int, default=None
         Number of processes that run the prediction map on queries: None is 1, and -1 all
         processors. They are used only if the map is estimated to take more than 2 seconds without
@@ -98,7 +97,7 @@ class PairRanker(ScoreRanker):
     estimator_ : object
         The fitted regressor, or model of pairs.
     n_iter_ : int
-        Number of iterations of the bilinear fit.
+        Number of iterations of the bilinear fit; only there.
 
     See Also
     --------

@@ -31,43 +31,35 @@ class AveragePrecisionRanker(PairRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
-        minimizes squared errors. If None, ridge regression with the penalty `alpha`. Must be None
-        for the pairwise surrogate with the pair features "bilinear".
+        Regressor of the targets, as in :class:`LeastSquaresRanker`; None for the pair features
+        "bilinear".
     surrogate : {"score", "pairwise"}, default="score"
         Whether one value per document is regressed, or one per pair. "score" is faster and needs a
         condition on the distribution of the labels; "pairwise" with an exact map needs none.
     targets : {"measure", "separable"}, default="measure"
-        What the score surrogate regresses: ``y_i / |y|_1``, or the relevance ``y_i`` itself.
-        "separable" suits regressors of single rows, which cannot see ``|y|_1``, under the condition
-        in the Notes.
+        What the score surrogate regresses: ``y_i / |y|_1``, or the relevance, as in
+        :class:`RecallRanker`.
     pred : {"diagonal", "exact", "beam", "auto"}, Pred or callable, default=None
         Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.map_positions`. If
         None, "auto". A callable maps the (r, r) matrix of a query to positions.
     pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
-        Features of a pair of documents for the pairwise surrogate: ``x_i' W x_j``, the features of
-        both, their difference, or a function of two (m, d) arrays that returns (m, p). With a
-        regressor that is linear in "concat" or "difference", every prediction map reduces to a
-        sort. Ignored in the label-ranking form, which regresses the pairs of items on X.
+        Features of a pair of documents for the pairwise surrogate, as in
+        :class:`~skcalrank.rankers.PairRanker`.
     alpha : float or "auto", default="auto"
-        Ridge penalty, used only with ``estimator=None``. "auto" is as in
-        :class:`LeastSquaresRanker`, but 1 for the pair features "bilinear".
+        Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is 1 for the pair features
+        "bilinear".
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the score surrogate: squared errors of the targets, of the targets centered within
-        the query, or of the differences of targets within the query. If None, "pairwise_squared"
-        for ``Ridge``, ``LinearRegression`` and ``GramRidge``, else "squared".
+        Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
-        take longer and come closer to the minimum.
+        Number of fits of the score surrogate, as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
-        If None, "documents" for the loss "squared" and "pairs" for the others and for the pairwise
-        surrogate.
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`; None is "pairs" for the
+        pairwise surrogate.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     n_jobs : int, default=None
-        Number of processes that run the prediction map on queries: None is 1, and -1 all
-        processors. They are used only if the map is estimated to take more than 2 seconds.
+        Number of processes that run the prediction map, as in
+        :class:`~skcalrank.rankers.PairRanker`.
     random_state : int, RandomState instance or None, default=None
         Seed for the order of equal documents, if the best order of the pairwise surrogate has
         to separate them.
@@ -218,9 +210,8 @@ class PairwiseDisagreementRanker(PairRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
-        minimizes squared errors. If None, ridge regression with the penalty `alpha`. Must be None
-        for the pairwise surrogate with the pair features "bilinear".
+        Regressor of the targets, as in :class:`LeastSquaresRanker`; None for the pair features
+        "bilinear".
     surrogate : {"score", "pairwise"}, default="score"
         Whether one value per document is regressed, or one per pair. "score" is faster and needs a
         condition on the distribution of the labels; "pairwise" with an exact map needs none.
@@ -228,39 +219,33 @@ class PairwiseDisagreementRanker(PairRanker):
         Score :math:`f_i` of the score surrogate. A callable maps the (r, r) matrix ``y_ij`` of a
         query to (r,) scores.
     weights : {"difference", "unit"}, default="difference"
-        Preferences that relevances imply: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. Ignored if
-        y is a :class:`PreferenceTarget`. Only "unit" can make the pairwise surrogate better than
-        the score surrogate, because averaged differences are always acyclic.
+        Preferences that relevances imply, as in :class:`PairwiseLogisticRanker`. Only "unit" can
+        make the pairwise surrogate better than the score surrogate, because averaged differences
+        are always acyclic.
     pred : {"topological", "exact", "local_search", "auto"}, Pred or callable, default=None
         Prediction map of the pairwise surrogate: Algorithm 1 of RAT13
         (:func:`skcalrank.preds.topological_positions`), or a method of
         :func:`skcalrank.preds.feedback_arc_positions`. If None, "auto". A callable maps the (r, r)
         matrix of a query to positions.
     pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
-        Features of a pair of documents for the pairwise surrogate: ``x_i' W x_j``, the features of
-        both, their difference, or a function of two (m, d) arrays that returns (m, p). With a
-        regressor that is linear in "concat" or "difference", every prediction map reduces to a
-        sort. Ignored in the label-ranking form, which regresses the pairs of items on X.
+        Features of a pair of documents for the pairwise surrogate, as in
+        :class:`~skcalrank.rankers.PairRanker`.
     alpha : float or "auto", default="auto"
-        Ridge penalty, used only with ``estimator=None``. "auto" is as in
-        :class:`LeastSquaresRanker`, but 1 for the pair features "bilinear".
+        Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is 1 for the pair features
+        "bilinear".
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the score surrogate: squared errors of the targets, of the targets centered within
-        the query, or of the differences of targets within the query. If None, "pairwise_squared"
-        for ``Ridge``, ``LinearRegression`` and ``GramRidge``, else "squared".
+        Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
-        take longer and come closer to the minimum.
+        Number of fits of the score surrogate, as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
-        If None, "documents" for the loss "squared" and "pairs" for the others and for the pairwise
-        surrogate.
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`; None is "pairs" for the
+        pairwise surrogate.
     time_limit : float, default=None
         Seconds for the exact map of one query. When it is reached, the best order so far is used,
         and a warning reports the number of such queries.
     n_jobs : int, default=None
-        Number of processes that run the prediction map on queries: None is 1, and -1 all
-        processors. They are used only if the map is estimated to take more than 2 seconds.
+        Number of processes that run the prediction map, as in
+        :class:`~skcalrank.rankers.PairRanker`.
     random_state : int, RandomState instance or None, default=None
         Seed for the order of equal documents, if the best order of the pairwise surrogate has
         to separate them.

@@ -92,8 +92,9 @@ class LeastSquaresRanker(ScoreRanker):
         over what the loss compares: "documents" for "squared", and "pairs" for the others, whose
         sums over pairs are n times sums over documents (without effect on regressors that take no
         weights). A penalty given as a number is added to that sum, so the best `alpha` differs
-        between them; "auto" scales with it. Instances of the label-ranking form, which rank equally
-        many items, have equal weights under all of them.
+        between them; "auto" scales with it. Choose "equal" if long queries should count no more
+        than short ones. Instances of the label-ranking form, which rank equally many items, have
+        equal weights under all of them.
 
     Attributes
     ----------
@@ -171,9 +172,7 @@ class DCGRanker(ScoreRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
-        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
-        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=None
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
@@ -183,26 +182,18 @@ class DCGRanker(ScoreRanker):
         Non-increasing function of an array of positions (1, 2, ...), which changes :meth:`score`
         only. If None, ``1 / log2(1 + i)``.
     alpha : float or "auto", default="auto"
-        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
-        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
-        cross-validation.
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Squared errors of the targets, of the targets centered within the query, or of the
-        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
-        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
-        stronger condition, see :class:`LeastSquaresRanker`.
+        Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
-        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
-        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
-        long queries should count no more than short ones.
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------
     estimator_ : regressor
-        The fitted regressor.
+        Fitted regressor, as in :class:`LeastSquaresRanker`.
     alpha_ : float
         Ridge penalty that was used; only with ``estimator=None``.
     penalty_scale_ : ndarray of shape (d,)
@@ -275,9 +266,7 @@ class NDCGRanker(ScoreRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
-        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
-        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff, of the targets and of :meth:`score`; if None, all documents count.
     gain : {"exponential", "linear"}, array-like or callable, default="exponential"
@@ -285,29 +274,21 @@ class NDCGRanker(ScoreRanker):
     discount : callable, default=None
         Non-increasing function of an array of positions (1, 2, ...). If None, ``1 / log2(1 + i)``.
     targets : {"measure", "separable"}, default="measure"
-        What is regressed: ``G(y_i) / IDCG@k(y)``, or the gain ``G(y_i)`` itself. "separable" suits
-        regressors of single rows, which cannot see IDCG, under the condition in the Notes.
+        What is regressed: ``G(y_i) / IDCG@k(y)``, or the gain ``G(y_i)``, as in
+        :class:`RecallRanker`.
     alpha : float or "auto", default="auto"
-        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
-        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
-        cross-validation.
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Squared errors of the targets, of the targets centered within the query, or of the
-        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
-        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
-        stronger condition, see :class:`LeastSquaresRanker`.
+        Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
-        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
-        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
-        long queries should count no more than short ones.
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------
     estimator_ : regressor
-        The fitted regressor.
+        Fitted regressor, as in :class:`LeastSquaresRanker`.
     alpha_ : float
         Ridge penalty that was used; only with ``estimator=None``.
     penalty_scale_ : ndarray of shape (d,)
@@ -392,34 +373,24 @@ class ExpectedRankUtilityRanker(ScoreRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
-        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
-        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     neutral : float, default=0.0
         Label up to which a document is worth nothing.
     half_life : float, default=5.0
         Position, greater than 1, at which the discount is one half; changes :meth:`score` only.
     alpha : float or "auto", default="auto"
-        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
-        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
-        cross-validation.
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Squared errors of the targets, of the targets centered within the query, or of the
-        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
-        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
-        stronger condition, see :class:`LeastSquaresRanker`.
+        Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
-        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
-        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
-        long queries should count no more than short ones.
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------
     estimator_ : regressor
-        The fitted regressor.
+        Fitted regressor, as in :class:`LeastSquaresRanker`.
     alpha_ : float
         Ridge penalty that was used; only with ``estimator=None``.
     penalty_scale_ : ndarray of shape (d,)
@@ -488,30 +459,20 @@ class SpearmanRanker(ScoreRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Regressor of the targets: any of scikit-learn that estimates a conditional mean, i.e.
-        minimizes squared errors. If None, ridge regression with the penalty `alpha`, which can also
-        learn in chunks (:meth:`partial_fit`, :meth:`merge`).
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     alpha : float or "auto", default="auto"
-        Ridge penalty, used only with ``estimator=None``. "auto" derives it from the number of
-        queries and the spread of the features; use :class:`LeastSquaresRankerCV` to tune it by
-        cross-validation.
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Squared errors of the targets, of the targets centered within the query, or of the
-        differences of targets within the query. If None, "pairwise_squared" for ``Ridge``,
-        ``LinearRegression`` and ``GramRidge``, else "squared". "centered" is calibrated under a
-        stronger condition, see :class:`LeastSquaresRanker`.
+        Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
-        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents: its mean squared error is multiplied by n ** 2, n, or 1.
-        If None, "documents" for the loss "squared" and "pairs" for the others. Choose "equal" if
-        long queries should count no more than short ones.
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------
     estimator_ : regressor
-        The fitted regressor.
+        Fitted regressor, as in :class:`LeastSquaresRanker`.
     alpha_ : float
         Ridge penalty that was used; only with ``estimator=None``.
     penalty_scale_ : ndarray of shape (d,)

@@ -151,10 +151,9 @@ class ScoreRanker(BaseRanker):
     Parameters
     ----------
     estimator : regressor, default=None
-        Regressor of the targets, any of scikit-learn. If None, ridge regression with the penalty
-        `alpha`.
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     alpha : float or "auto", default="auto"
-        Ridge penalty, used only with ``estimator=None``.
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5

@@ -49,8 +49,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
         1/t where the penalty makes the objective strongly convex, and as 1/sqrt(t) for losses that
         are not squared; for squared losses without a penalty they are constant.
     fit_intercept : bool, default=True
-        Ignored for pairwise losses, except in the label-ranking form, where it is whether each item
-        has an intercept.
+        Whether to fit an intercept, as in :class:`~skcalrank.rankers.LinearScorer`.
     random_state : int, RandomState instance or None, default=None
         Seed for drawing queries and judgments.
     verbose : int, default=0

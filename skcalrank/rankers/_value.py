@@ -30,31 +30,28 @@ class ValueRegularizedRanker(LinearScorer):
     nu : float, default=1.0
         Weight of the regularizer of the scores, positive.
     alpha : float or "auto", default="auto"
-        Ridge penalty of the coefficients, added to the *sum* (not the mean) of the losses. "auto"
-        is that of :class:`LeastSquaresRanker`, in units of half the curvature of the loss at scores
-        of zero, so that it means the same for every loss.
+        Ridge penalty of the coefficients, as in :class:`~skcalrank.rankers.LinearScorer`.
     regularizer : {"square", "power", "cosh"}, default="square"
         ``s ** 2`` (closed form), ``abs(s) ** power / power`` or ``cosh(s) - 1``.
     power : float, default=4.0
         Exponent of the regularizer "power", greater than 1; an error for the others unless it is
         the default. Exponents below 2 limit large scores less than the square, above 2 more.
     weights : {"difference", "unit"}, default="difference"
-        Preferences that relevances imply: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``, computed
-        without building pairs. Ignored if y is a :class:`PreferenceTarget`.
+        Preferences that relevances imply, as in :class:`PairwiseLogisticRanker`, computed without
+        building pairs.
     fit_intercept : bool, default=True
         Whether to fit an intercept. It does not change the order, but without it the regularizer
         shrinks the coefficients of features whose mean is not zero.
     max_iter : int, default=1000
         Maximum number of iterations of the solver.
     tol : float, default=1e-6
-        The solver stops when the norm of the gradient falls below `tol` times its value at scores
-        of zero.
+        Tolerance of the solver, as in :class:`~skcalrank.rankers.LinearScorer`.
     warm_start : bool, default=False
         Whether the solver starts from the solution of the previous fit.
     verbose : int, default=0
         1 prints the iterations.
     query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query of n documents, as in :class:`~skcalrank.rankers.LinearScorer`.
+        Weight of a query in the loss, as in :class:`~skcalrank.rankers.LinearScorer`.
 
     Attributes
     ----------

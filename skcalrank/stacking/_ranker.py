@@ -96,9 +96,9 @@ class StackingRanker(BaseRanker, _BaseComposition):
         Root mean square of the scores of each ranker around their query means, on held-out
         queries.
     n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of str of shape (d,)
-        Names of the features, if X has names.
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------

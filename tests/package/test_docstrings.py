@@ -4,6 +4,9 @@ import importlib
 import inspect
 import pkgutil
 import re
+from collections import defaultdict
+from difflib import SequenceMatcher
+from itertools import combinations
 
 import pytest
 from sklearn.base import BaseEstimator
@@ -77,7 +80,81 @@ def test_what_is_seen_also_exists(name):
             assert other != name
 
 
-@pytest.mark.parametrize("parameter", ["alpha", "loss", "n_passes", "query_weight"])
-def test_copies_of_a_description_are_alike(parameter):
-    pages = [entries(sections(ESTIMATORS[name])["Parameters"]) for name in POSITIONAL]
-    assert len({page[parameter] for page in pages}) == 1
+# -- parameters and attributes of one name ----------------------------------------------------
+
+#: Names of different things whose descriptions happen to be alike.
+DIFFERENT = {
+    "feature_names": "names in a plugin, or in a document",
+    "law": "a distribution of labels, or of orders",
+    "max_iter": "iterations of different solvers",
+    "qid": "what is read if it is None",
+}
+
+
+def described():
+    """Every parameter and attribute: its name, who describes it, and the description."""
+    rooms = [skcalrank, *(importlib.import_module(f"skcalrank.{room}") for room in ROOMS)]
+    public = [getattr(room, name) for room in rooms for name in room.__all__]
+    for value in {id(value): value for value in public}.values():
+        # The descriptions of metrics are made of those of their measures.
+        if hasattr(value, "measure") and inspect.isfunction(value):
+            continue
+        for owner in (value, *(vars(value).values() if inspect.isclass(value) else ())):
+            if inspect.isclass(owner) or inspect.isfunction(owner):
+                doc = inspect.getdoc(owner) or ""
+                parts = re.split(r"^([A-Z][\w ]*)\n-+$", doc, flags=re.M)
+                for title, text in zip(parts[1::2], parts[2::2]):
+                    if title in ("Parameters", "Attributes"):
+                        yield from ((owner, *entry) for entry in texts(text))
+
+
+def texts(section):
+    """Names in a section, and their descriptions without the types."""
+    parts = re.split(r"^(\S.*)\n", section, flags=re.M)
+    for line, body in zip(parts[1::2], parts[2::2]):
+        for name in line.partition(" :")[0].split(", "):
+            yield name, inspect.cleandoc(body)
+
+
+@pytest.fixture(scope="module")
+def wordings():
+    """Descriptions of each name, and who has them."""
+    found = defaultdict(lambda: defaultdict(set))
+    for owner, name, text in described():
+        if text and not re.search(r"\b[Aa]s in\b|\bsee :", text):
+            found[name][text].add(owner.__qualname__)
+    return found
+
+
+def test_a_long_description_stands_in_one_place(wordings):
+    assert {"alpha", "loss", "query_weight", "tol", "surrogate"} <= set(wordings)
+    copies = {
+        name: owners
+        for name, of_name in wordings.items()
+        for text, owners in of_name.items()
+        if len(owners) > 1 and text.count("\n") > 1
+    }
+    assert not copies, "say in one line what it is, and as in which class"
+
+
+def test_what_is_nearly_the_same_is_described_in_the_same_words(wordings):
+    alike = {
+        name: (first, second)
+        for name, of_name in wordings.items()
+        for first, second in combinations([" ".join(text.split()) for text in of_name], 2)
+        if first != second and similarity(first, second) > 0.9
+    }
+    assert {name: pair for name, pair in alike.items() if name not in DIFFERENT} == {}
+    assert set(alike) == set(DIFFERENT), "what is no longer alike needs no reason"
+
+
+def similarity(first, second):
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
+    return matcher.ratio() if matcher.quick_ratio() > 0.9 else 0.0
+
+
+@pytest.mark.parametrize("name", ["alpha", "estimator", "loss", "n_passes", "query_weight"])
+def test_named_rankers_say_where_their_parameters_are_described(name):
+    pages = [entries(sections(ESTIMATORS[ranker])["Parameters"]) for ranker in POSITIONAL]
+    assert all("as in :class:`LeastSquaresRanker`" in page[name] for page in pages)
+    assert "as in" not in entries(sections(skcalrank.LeastSquaresRanker)["Parameters"])[name]
