@@ -16,6 +16,21 @@ MODULES = sorted(
 TESTS = sorted(Path(__file__).parents[1].rglob("*.py"))
 
 
+#: Rooms of the package: each imports from its own level and those below.
+LEVELS = {
+    0: ("_version", "_dask", "data"),
+    1: ("measures", "losses", "preds", "aggregation", "_solvers"),
+    2: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline"),
+    3: ("rankers",),
+    4: (
+        *("calibration", "datasets", "boosting", "testing"),
+        *("inspection", "persistence", "dask"),
+    ),
+    5: ("stacking",),
+    6: ("__init__", "__main__", "_cli", "_show_versions", "displays", "evaluation", "export"),
+}
+LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}
+
 #: Libraries that the package does without.
 OPTIONAL = {
     *("pandas", "polars", "pyarrow", "matplotlib", "skops"),

@@ -9,6 +9,7 @@ from collections import defaultdict
 import pytest
 from sources import (
     FILES,
+    LEVEL_OF,
     OPTIONAL,
     ROOT,
     TESTS,
@@ -25,20 +26,6 @@ from sources import (
 from skcalrank.losses import LOSSES, PREFERENCE_LOSSES
 from skcalrank.measures import MEASURES
 from skcalrank.testing import all_rankers
-
-LEVELS = {
-    0: ("_version", "_dask", "data"),
-    1: ("measures", "losses", "preds", "aggregation", "_solvers"),
-    2: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline"),
-    3: ("rankers",),
-    4: (
-        *("calibration", "datasets", "boosting", "testing"),
-        *("inspection", "persistence", "dask"),
-    ),
-    5: ("stacking",),
-    6: ("__init__", "__main__", "_cli", "_show_versions", "displays", "evaluation", "export"),
-}
-LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}
 
 
 def parsed(code):

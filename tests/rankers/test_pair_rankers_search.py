@@ -156,6 +156,7 @@ def test_estimator_checks(estimator):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
 @every_estimator(list(variants()))
 def test_estimator_checks_of_variants(estimator):
     check_all(estimator)
