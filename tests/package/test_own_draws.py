@@ -93,23 +93,8 @@ def draws(ranker):
     return getattr(ranker, "weights_", [])
 
 
-#: Rankers whose draws do not keep the law yet, with the reason.
-EXCEPTIONS = {
-    "histogram": "whole queries are held out of histogram trees by their numbers",
-    "histogram-pairs": "whole queries are held out of histogram trees by their numbers",
-}
-
-
-def cases():
-    for name, ranker in drawing():
-        marks = (
-            [pytest.mark.xfail(strict=True, reason=EXCEPTIONS[name])] if name in EXCEPTIONS else []
-        )
-        yield pytest.param(ranker, id=name, marks=marks)
-
-
 @pytest.mark.parametrize("make", [continuous, ranks, indicators, exchanged])
-@pytest.mark.parametrize("ranker", cases())
+@pytest.mark.parametrize("ranker", [pytest.param(ranker, id=name) for name, ranker in drawing()])
 def test_draws_read_contents_alone(ranker, make, rng):
     X, y = make(rng)
     qid = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
