@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._gather import gather as gather
+from ._cut import gather as gather
 from ._partition import partition_by_query
 from ._rankers import run as run
 

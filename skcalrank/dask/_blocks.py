@@ -84,9 +84,10 @@ def _check_rows(number, frames, block):
     """Raise if the parts of a block cannot be the same rows."""
     sizes = {n: v.shape[0] for n, v in block.items() if getattr(v, "shape", ())}
     if len(set(sizes.values())) > 1:
+        in_words = ", ".join(f"{size} of {name}" for name, size in sizes.items())
         raise ValueError(
             f"All collections must have the same rows in partition {number}, got "
-            f"{_in_words(sizes)} rows: take all of them from one DataFrame, or from arrays of the "
+            f"{in_words} rows: take all of them from one DataFrame, or from arrays of the "
             "same chunks."
         )
     indexes = [frame.index for frame in frames.values()]
@@ -98,16 +99,11 @@ def _check_rows(number, frames, block):
             )
 
 
-def _in_words(sizes) -> str:
-    """Return sizes by name, in words."""
-    return ", ".join(f"{size} of {name}" for name, size in sizes.items())
-
-
 def _may_be_one(index, other):
     """Return whether two indexes may label the same rows; a default index fits every other."""
     import pandas as pd
 
-    if any(each.equals(pd.RangeIndex(len(each))) for each in (index, other)):
+    if any(labels.equals(pd.RangeIndex(len(labels))) for labels in (index, other)):
         return True
     # Labels may carry their queries in the index.
     return ("qid" in index.names) != ("qid" in other.names) or index.equals(other)
@@ -238,16 +234,16 @@ def join(pieces):
 # -- queries in partitions -------------------------------------------------------------
 
 
-def check_disjoint(found) -> dict:
+def check_disjoint(parts) -> dict:
     """Return the partition of every query, or raise for a query in two partitions.
 
     Parameters
     ----------
-    found : list of dict
+    parts : list of dict
         Number of the partition by name of the query.
     """
     owners: dict = {}
-    for names in found:
+    for names in parts:
         for name in owners.keys() & names.keys():
             first, second = sorted((owners[name], names[name]))
             raise ValueError(
@@ -259,15 +255,11 @@ def check_disjoint(found) -> dict:
     return owners
 
 
-def disjoint(found):
-    """Return a delayed :func:`check_disjoint` without result, for which tasks can wait."""
+def disjoint(owners):
+    """Return a delayed :func:`check_disjoint`, for which tasks can wait; its result is a number."""
     from dask import delayed
 
-    return delayed(_nothing)(tree(found, check_disjoint))
-
-
-def _nothing(_):
-    return None
+    return delayed(len)(tree(owners, check_disjoint))
 
 
 def names_of(queries: Queries, number: int) -> dict:

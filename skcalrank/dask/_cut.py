@@ -1,4 +1,4 @@
-"""Cut collections into blocks of the same rows, or raise if that is not possible."""
+"""Cut collections into blocks of the same rows, or compute them; raise if that is not possible."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..data import Judgments, is_lazy, qid_array
-from ._blocks import Partitions, in_one_piece, is_array, is_frame, sizes_of
+from ._blocks import Partitions, compute, in_one_piece, is_array, is_frame, join, sizes_of
 from ._graph import check_one_order, lineage, together
 
 
@@ -58,15 +58,15 @@ def assembled(columns, X, lazily=False) -> Partitions:
     blocks: list[Any] = [{}] * X.npartitions
     divisions = None
     if frames:
-        whole = together(frames, may_recut=not arrays)
-        blocks, divisions = whole.blocks, whole.divisions
-        lineages.append(whole.lineage)
+        blocks, divisions, of_frames = together(frames, may_recut=not arrays)
+        lineages.append(of_frames)
     check_one_order(lineages)
-    rerun = any(each.shuffles for each in lineages)
+    rerun = bool(lineages[0].shuffles)
     others = _blocks_of(arrays, lazily)
     for name in columns.keys() - lazy.keys():
         others[name] = _cut(name, columns[name], sizes_of(X), len(blocks), rerun)
-    return Partitions(list(columns), blocks, _by_block(others, len(blocks)), X, divisions, rerun)
+    of_block = [{name: of[i] for name, of in others.items()} for i in range(len(blocks))]
+    return Partitions(list(columns), blocks, of_block, X, divisions, rerun)
 
 
 def _blocks_of(arrays, lazily) -> dict[str, list]:
@@ -78,16 +78,8 @@ def _blocks_of(arrays, lazily) -> dict[str, list]:
     # two tasks of one name.
     if values and not lazily:
         values = dask.optimize(*values)
-    blocks = [np.ravel(each.to_delayed(optimize_graph=False)).tolist() for each in values]
+    blocks = [np.ravel(array.to_delayed(optimize_graph=False)).tolist() for array in values]
     return dict(zip(names, blocks, strict=True))
-
-
-def _by_block(columns, n_blocks) -> list[dict]:
-    """Return one dict for each block, given lists of blocks by name."""
-    if not columns:
-        return [{}] * n_blocks
-    blocks = zip(*columns.values(), strict=True)
-    return [dict(zip(columns, block, strict=True)) for block in blocks]
 
 
 def _cut(name, values, sizes, n_blocks, rerun) -> list:
@@ -142,9 +134,9 @@ def _aligned(name, values, X):
             f"{type(values).__name__}."
         )
     values = in_one_piece(values)
-    sizes, own = sizes_of(X), sizes_of(values)
-    if sizes is not None and own is not None:
-        _check_length(name, sum(own), sum(sizes))
+    sizes, others = sizes_of(X), sizes_of(values)
+    if sizes is not None and others is not None:
+        _check_length(name, sum(others), sum(sizes))
         return values.rechunk({0: sizes})
     divisions = [getattr(v, "divisions", (None,)) for v in (X, values)]
     known = all(None not in d for d in divisions)
@@ -155,3 +147,36 @@ def _aligned(name, values, X):
             "arrays, or take both from one DataFrame."
         )
     return values
+
+
+# -- columns in memory -----------------------------------------------------------------
+
+
+def gather(columns: dict[str, Any]) -> dict[str, Any]:
+    """Compute the dask collections among columns of one table, from one graph.
+
+    Parameters
+    ----------
+    columns : dict
+        Columns by name; those that are not collections are returned unchanged.
+
+    Raises
+    ------
+    ValueError
+        If the rows of the columns may be in different orders.
+    """
+    lazy = {name: values for name, values in columns.items() if is_lazy(values)}
+    parts = assembled(lazy, next(iter(lazy.values())))
+    beside = [n for n, values in columns.items() if n not in lazy and np.iterable(values)]
+    if parts.rerun and beside:
+        raise ValueError(
+            f"{beside[0]} must not be in memory, because {next(iter(lazy))} comes from a shuffle, "
+            "in a different order each time it is computed: pass both as columns of the "
+            "DataFrame that was shuffled, or persist that before."
+        )
+    blocks = compute(parts.map(_block))
+    return columns | {name: join([block[name] for block in blocks]) for name in lazy}
+
+
+def _block(number, **block):
+    return block

@@ -26,25 +26,7 @@ class Lineage(NamedTuple):
     shuffles: frozenset[str]
 
 
-class Together(NamedTuple):
-    """Data frames of which one task computes a partition.
-
-    Attributes
-    ----------
-    blocks : list of delayed
-        For each partition a dict of the parts of all frames, by name.
-    divisions : tuple
-        Divisions of the partitions.
-    lineage : Lineage
-        The tasks that the rows come from.
-    """
-
-    blocks: list[Any]
-    divisions: tuple
-    lineage: Lineage
-
-
-def together(frames: dict[str, Any], *, may_recut: bool) -> Together:
+def together(frames: dict[str, Any], *, may_recut: bool) -> tuple[list[Any], tuple, Lineage]:
     """Compute each partition of several data frames by one task.
 
     Parameters
@@ -57,7 +39,12 @@ def together(frames: dict[str, Any], *, may_recut: bool) -> Together:
 
     Returns
     -------
-    together : Together
+    blocks : list of delayed
+        For each partition a dict of the parts of all frames, by name.
+    divisions : tuple
+        Divisions of the partitions.
+    lineage : Lineage
+        The tasks that the rows come from.
 
     Raises
     ------
@@ -66,14 +53,14 @@ def together(frames: dict[str, Any], *, may_recut: bool) -> Together:
     """
     packed = _packed(frames)
     if not hasattr(packed, "expr"):  # before dask had an optimizer of expressions
-        return Together(packed.to_delayed(), packed.divisions, _one_lineage(packed))
+        return packed.to_delayed(), packed.divisions, _one_lineage(packed)
     # When optimized, dask reads only the columns that are used. It may also make two sources of
     # one, or cut several files into other partitions; then the graph is used as it was written.
     optimized = packed.optimize(fuse=False)
-    found = _lineages(optimized)
-    if len(found) == 1 and (may_recut or optimized.npartitions == packed.npartitions):
-        return Together(packed.to_delayed(), optimized.divisions, *found)
-    return Together(_as_written(packed), packed.divisions, _one_lineage(packed))
+    lineages = _lineages(optimized)
+    if len(lineages) == 1 and (may_recut or optimized.npartitions == packed.npartitions):
+        return packed.to_delayed(), optimized.divisions, *lineages
+    return _as_written(packed), packed.divisions, _one_lineage(packed)
 
 
 def _packed(frames):
@@ -119,14 +106,14 @@ def _lineages(packed) -> set[Lineage]:
 
 def _one_lineage(packed) -> Lineage:
     """Return the lineage of all combined collections, or raise if shuffles differ."""
-    found = _lineages(packed)
-    check_one_order(found)
-    return next(iter(found))
+    lineages = _lineages(packed)
+    check_one_order(lineages)
+    return next(iter(lineages))
 
 
 def check_one_order(lineages) -> None:
     """Raise unless all rows come from the same shuffles, or from none."""
-    if len({each.shuffles for each in lineages}) > 1:
+    if len({lineage.shuffles for lineage in lineages}) > 1:
         raise ValueError(
             "X, y and all other columns must come from the same shuffle (shuffle, sort_values, "
             "set_index, merge), or all from none, so that their rows are in the "
@@ -147,8 +134,7 @@ def _calls(collection) -> dict[str, set[str]]:
     graph = dict(collection.__dask_graph__())
     calls: dict[str, set[str]] = {}
     for key, task in graph.items():
-        found = get_dependencies(graph, task=task)
-        calls.setdefault(_name(key), set()).update(map(_name, found))
+        calls.setdefault(_name(key), set()).update(map(_name, get_dependencies(graph, task=task)))
     return calls
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import Queries, check_qid, is_lazy
+from ..data import check_queries, is_lazy
 from ._blocks import compute, is_frame, join, lazy_array, lazy_frame, sizes_of
 from ._cut import as_rows, partitions
 
@@ -74,13 +74,13 @@ def partition_by_query(X: Any, y: Any, qid: Any, sample_weight: Any = None) -> t
         raise ValueError(
             f"X must be a dask collection for partition_by_query, got {type(X).__name__}."
         )
-    given = {"X": X, **columns}
+    collections = {"X": X, **columns}
     # Blocks of unknown sizes are read completely, to check that they correspond.
-    known = all(sizes_of(values) is not None for values in given.values() if is_lazy(values))
+    known = all(sizes_of(values) is not None for values in collections.values() if is_lazy(values))
     counts = partitions(X, **columns).map(_count, of=["qid"] if known else None)
     plan = _plan(compute(counts))
     blocks = partitions(X, lazily=True, **columns).columns()
-    return tuple(_rebuilt(name, values, blocks, plan) for name, values in given.items())
+    return tuple(_rebuilt(name, values, blocks, plan) for name, values in collections.items())
 
 
 def _as_column(name, values):
@@ -95,7 +95,7 @@ def _as_column(name, values):
 
 def _count(number, *, qid, **_others) -> dict:
     """Return the number of rows of each query of a block."""
-    queries = Queries.from_qid(check_qid(qid, len(qid)))
+    queries = check_queries(qid, len(qid))
     assert queries.names is not None  # grouped by a qid
     return dict(zip(queries.names.tolist(), queries.sizes.tolist()))
 
@@ -155,7 +155,7 @@ def _homes(counts) -> dict:
 
 def _destinations(qid, homes):
     """Return the new partition of each row."""
-    queries = Queries.from_qid(check_qid(qid, len(qid)))
+    queries = check_queries(qid, len(qid))
     to = np.array([homes[name] for name in queries.names.tolist()])
     return to[queries.codes]
 
@@ -179,7 +179,7 @@ def _rebuilt(name, values, blocks, plan):
         return rows if to is None else pick(rows, to, home)
 
     pieces = [[piece(n, home) for n in numbers] for home, numbers in plan.sources.items()]
-    parts = [joined(each) for each in pieces]
+    parts = [joined(blocks_of_rows) for blocks_of_rows in pieces]
     if is_frame(values):
         return lazy_frame(parts, values._meta)
     like = values._meta if is_lazy(values) else values[:0]

@@ -42,9 +42,9 @@ def run(ranker, method, *args, **kwargs):
     *args, **kwargs
         Arguments of the method.
     """
-    given = signature(method).bind(ranker, *args, **kwargs)
-    given.apply_defaults()
-    return _METHODS[method.__name__](*given.arguments.values())
+    call = signature(method).bind(ranker, *args, **kwargs)
+    call.apply_defaults()
+    return _METHODS[method.__name__](*call.arguments.values())
 
 
 def _check_named(parts, y, qid):
@@ -53,16 +53,12 @@ def _check_named(parts, y, qid):
         carried = getattr(getattr(y, "index", None), "name", None) == "qid"
     else:
         carried = carried_qid(y, qid) is not None
-    one_query = y is None or np.ndim(y) < 2 or _n_columns(y) == 1
+    one_query = y is None or np.ndim(y) < 2 or np.shape(y)[1] == 1
     if qid is None and not carried and one_query and len(parts.frames) > 1:
         raise MissingQidError(
             f"qid must be given if X has several partitions, got None for {len(parts.frames)}: "
             "pass qid, with whole queries in each partition."
         )
-
-
-def _n_columns(y):
-    return len(y.columns) if hasattr(y, "columns") else np.shape(y)[1]
 
 
 # -- fit -------------------------------------------------------------------------------
@@ -84,20 +80,20 @@ def fit_by_partition(ranker, X, y, qid, sample_weight):
     _check_named(parts, y, qid)
     template = clone(ranker).set_params(estimator=_statistics(inner))
     grows = hasattr(ranker, "partial_fit")
-    found = compute(delayed(_found)(tree(parts.map(_fit_part, template), _merge), grows))
-    if found.ranker is None:
+    fitted = compute(delayed(_for_client)(tree(parts.map(_fit_part, template), _merge), grows))
+    if fitted.ranker is None:
         raise ValueError("X must have a row of positive sample_weight, got none.")
     params = ranker.get_params(deep=False)
-    learned = {k: v for k, v in vars(found.ranker).items() if k not in params}
+    learned = {k: v for k, v in vars(fitted.ranker).items() if k not in params}
     learned["estimator_"] = _regressor_of(inner, learned["estimator_"])
-    learned["record_"] = replace(learned["record_"], names=frozenset(found.owners))
+    learned["record_"] = replace(learned["record_"], names=frozenset(fitted.owners))
     # Assign last: nothing below can fail.
     vars(ranker).pop("feature_names_in_", None)
     vars(ranker).update(learned)
     return ranker
 
 
-def _found(fitted, grows):
+def _for_client(fitted, grows):
     """Return the result for the client; names of queries only if later chunks need them."""
     return fitted if grows else fitted._replace(owners={})
 
