@@ -73,7 +73,7 @@ def test_imports_are_seen():
 @pytest.mark.parametrize(
     ("code", "module"),
     [
-        ("import_module('skcalrank.dask._gather')", ["skcalrank.dask._gather"]),
+        ("import_module('skcalrank.dask._cut')", ["skcalrank.dask._cut"]),
         ("import_module('.dask', 'skcalrank')", ["skcalrank.dask"]),
         ("import_module(__package__)", ["skcalrank"]),
         ("'See skcalrank.dask.partition_by_query.'", []),
