@@ -268,3 +268,46 @@ def test_no_private_attribute_of_another_room():
 def test_private_attributes_are_seen():
     code = "def _f(self): self._mine = other._mine + other._theirs + super()._f()"
     assert list(foreign_names(parsed(code))) == ["_theirs"]
+
+
+# -- one noun for rows, and rankers that have what they read ---------------------------------
+
+
+def fields_of(cls):
+    """Fields of a class: annotated names, and attributes that its methods set."""
+    for node in ast.walk(cls):
+        if isinstance(node, ast.AnnAssign) and node in cls.body:
+            yield node.target.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr if owner(node) == "self" else None
+
+
+def carriers(tree):
+    """Classes that hold features, labels and queries."""
+    for node in tree:
+        if isinstance(node, ast.ClassDef) and {"X", "y", "queries"} <= set(fields_of(node)):
+            yield node
+
+
+def test_one_class_holds_features_labels_and_queries():
+    assert [node.name for path in FILES for node in carriers(nodes(path))] == ["Rows"]
+
+
+def defaults_asked_for(tree):
+    """Calls of getattr that say what is meant where self has no such attribute."""
+    for call in calls(tree, "getattr"):
+        if getattr(call.args[0], "id", None) == "self" and len(call.args) == 3:
+            yield call
+
+
+def test_rankers_have_what_they_read():
+    rankers = [path for path in FILES if room_of(path) == "rankers"]
+    offenders = [place(path, call) for path in rankers for call in defaults_asked_for(nodes(path))]
+    assert offenders == []
+
+
+def test_what_breaks_the_laws_is_seen():
+    code = "class A:\n    X: int\n    y: int\n\n    def f(self):\n        self.queries = 1"
+    assert [node.name for node in carriers(parsed(code))] == ["A"]
+    code = "getattr(self, 'k', 1), getattr(self, name), getattr(other, 'k', 1)"
+    assert len(list(defaults_asked_for(parsed(code)))) == 1
