@@ -4,8 +4,6 @@
 leads to the best possible value of the measure. It does not mean that scores are probabilities.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING

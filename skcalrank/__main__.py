@@ -1,7 +1,5 @@
 """Run the command line with ``python -m skcalrank``."""
 
-from __future__ import annotations
-
 import sys
 
 from ._cli import main

@@ -1,7 +1,5 @@
 """What a report of a bug should say about the machine."""
 
-from __future__ import annotations
-
 from importlib.metadata import PackageNotFoundError, version
 
 import sklearn

@@ -11,18 +11,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .boosting import has_tree_parts, tree_parts
-from .data import (
-    ArrayLike,
-    Floats,
-    Ints,
-    Matrix,
-    MissingQidError,
-    check_count,
-    check_queries,
-    is_frame,
-    is_lazy,
-    refuse_masked,
-)
+from .data import MissingQidError, arrays, check, is_lazy, tables
+from .data.types import ArrayLike, Floats, Ints, Matrix
 from .pipeline import transform_rows
 
 __all__ = ["Explanation", "explain_order"]
@@ -130,7 +120,7 @@ class Explanation:
         -------
         table : str
         """
-        check_count("n_features", n_features)
+        check.count("n_features", n_features)
         by_size, parts = self.order(), self.contributions
         cells = [["feature", "value", "reference", "weight", "contribution"]]
         for k in by_size[:n_features]:
@@ -308,7 +298,7 @@ def _compared_rows(ranker, X, first, second, qid):
     if second is None:
         return _query_rows(ranker, first, qid, n_rows), "the mean of its query"
     _check_number("second", second, n_rows, "row")
-    queries = None if qid is None else check_queries(qid, n_rows).codes
+    queries = None if qid is None else check.queries(qid, n_rows).codes
     if queries is not None and queries[first] != queries[second]:
         raise ValueError(
             f"first and second must be rows of one query, got rows {first} and {second} of two "
@@ -349,7 +339,7 @@ def _of_trees(ranker, steps, X, rows, first, against, names, qid):
 
 def _cells(ranker, table, place, against):
     """Return the features of a row and of its reference, with names of categories."""
-    if not is_frame(table):
+    if not tables.is_frame(table):
         cells = table.toarray() if issparse(table) else np.asarray(table, dtype=float)
         return cells[place], _other(cells, against)
     cells = np.empty(table.shape, dtype=object)
@@ -369,7 +359,7 @@ def _query_rows(ranker, first, qid, n_rows):
             f"qid must be given to compare row {first} with its query, since the ranker was fitted "
             "with a qid, got None. Pass qid=qid, or second= for a row to compare with."
         )
-    codes = check_queries(qid, n_rows).codes
+    codes = check.queries(qid, n_rows).codes
     return np.flatnonzero(codes == codes[first])
 
 
@@ -422,10 +412,10 @@ class _Seen:
 def _rows_behind(steps, X, rows, qid):
     """Return rows after the transformers of a pipeline."""
     # Steps that take the queries need whole ones.
-    codes = None if qid is None else check_queries(qid, _num_samples(X)).codes
+    codes = None if qid is None else check.queries(qid, _num_samples(X)).codes
     whole = rows if codes is None else np.flatnonzero(np.isin(codes, codes[rows]))
     codes = None if codes is None else codes[whole]
-    refuse_masked(X=X)
+    arrays.refuse_masked(X=X)
     # Sparse matrices in COO format cannot be indexed by rows.
     table = _safe_indexing(X.tocsr() if issparse(X) else X, whole)
     for step in steps:

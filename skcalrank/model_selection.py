@@ -10,17 +10,8 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from .data import (
-    ArrayLike,
-    Ints,
-    Labels,
-    MissingQidError,
-    Queries,
-    Seed,
-    Target,
-    carried_qid,
-    check_queries,
-)
+from .data import MissingQidError, Queries, Target, check
+from .data.types import ArrayLike, Ints, Labels, Seed
 
 __all__ = ["QueryKFold", "QueryShuffleSplit", "train_test_query_split"]
 
@@ -112,7 +103,7 @@ class _QuerySplitter:
 
 
 def _queries_of(X: Any, y: Any, qid: ArrayLike | None) -> Queries:
-    qid = carried_qid(y, qid)
+    qid = check.carried_qid(y, qid)
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     check_consistent_length(X, y)
     if qid is None:
@@ -123,7 +114,7 @@ def _queries_of(X: Any, y: Any, qid: ArrayLike | None) -> Queries:
             "Splitters of queries require a qid, got none. Pass y=RankingTarget(y, qid), "
             "groups=qid, or route qid=qid."
         )
-    return check_queries(qid, n_rows)
+    return check.queries(qid, n_rows)
 
 
 class QueryKFold(_QuerySplitter):
@@ -265,7 +256,7 @@ def train_test_query_split(
     check_consistent_length(*arrays, qid)
     # By convention the second array is y; if it is a matrix, it is in the label-ranking form.
     second = arrays[1] if len(arrays) > 1 else None
-    carrier = next((array for array in arrays if carried_qid(array) is not None), second)
+    carrier = next((array for array in arrays if check.carried_qid(array) is not None), second)
     if test_size is None and train_size is None:
         test_size = 0.25
     splitter = QueryShuffleSplit(

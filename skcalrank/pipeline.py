@@ -16,17 +16,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, check_memory
 
-from .data import (
-    ArrayLike,
-    Floats,
-    Ints,
-    Labels,
-    Matrix,
-    MissingQidError,
-    available_if,
-    carried_qid,
-    with_index_of,
-)
+from .data import MissingQidError, available_if, check, tables
+from .data.types import ArrayLike, Floats, Ints, Labels, Matrix
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -169,7 +160,7 @@ class QueryPipeline(Pipeline):
         TypeError
             If `sample_weight` is given and the last step does not accept it.
         """
-        qid = carried_qid(y, qid)
+        qid = check.carried_qid(y, qid)
         X = self._fit_before(X, y, qid, sample_weight)
         with self._timed(len(self.steps) - 1):
             self._fit_last("fit", X, y, qid, sample_weight)
@@ -199,7 +190,7 @@ class QueryPipeline(Pipeline):
         self : QueryPipeline
             The fitted pipeline.
         """
-        qid = carried_qid(y, qid)
+        qid = check.carried_qid(y, qid)
         metadata = {"qid": qid, "sample_weight": sample_weight}
         for _, _, step in self._before():
             adds = hasattr(step, "partial_fit")
@@ -301,7 +292,7 @@ class QueryPipeline(Pipeline):
         X_out : array-like of shape (n_rows, n_features_out)
             Transformed features.
         """
-        return self.fit(X, y, qid, sample_weight).transform(X, carried_qid(y, qid))
+        return self.fit(X, y, qid, sample_weight).transform(X, check.carried_qid(y, qid))
 
     @_of_last("predict")
     def predict(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
@@ -355,7 +346,7 @@ class QueryPipeline(Pipeline):
             1-based positions as the ranker returns them; a pandas object with the index of X if X
             is a pandas DataFrame.
         """
-        return with_index_of(X, np.asarray(self._call("rank", X, qid)), "rank")
+        return tables.with_index_of(X, np.asarray(self._call("rank", X, qid)), "rank")
 
     @_of_last("top_k")
     def top_k(self, X: Matrix, qid: ArrayLike | None = None, k: int | None = 10) -> Ints:
@@ -395,7 +386,7 @@ class QueryPipeline(Pipeline):
         -------
         score : float
         """
-        qid = carried_qid(y, qid)
+        qid = check.carried_qid(y, qid)
         metadata = {"qid": qid, "sample_weight": sample_weight}
         last = self.steps[-1][1]
         X = self._rows(X, qid, "score")

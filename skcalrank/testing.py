@@ -1,7 +1,5 @@
 """Lists of rankers and of their expected failures, for test suites."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sklearn.utils import get_tags

@@ -1,7 +1,5 @@
 """Compare rankers, models and scores of other systems on a table: ``compare``."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Compare TREC runs against judgments: ``compare-runs``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Convert files from one format to another: ``convert``."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """Two tables on embedded data: ``demo``."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,13 +1,11 @@
 """Measure a model, scores or a run: ``evaluate``."""
 
-from __future__ import annotations
-
 import csv
 import io
 
 import numpy as np
 
-from ..data import check_queries
+from ..data import check
 from ..metrics import evaluate
 from . import _options as options
 from ._compare_runs import measure_runs, run_note
@@ -92,7 +90,7 @@ def _of_file(args):
         note = "Binary measures are left out: add --relevance-level to include them."
     measures = {name: measures[name] for name in kept}
     values = evaluate(y, scores, measures, qid=qid, empty=args.empty, average=False)
-    return check_queries(qid, len(y)).names.tolist(), values, note
+    return check.queries(qid, len(y)).names.tolist(), values, note
 
 
 # -- output ------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Fit a ranker to a file, and write a model file: ``fit``."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Describe a model file: ``info``."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..persistence import load_model, read_header

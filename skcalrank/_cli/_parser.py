@@ -1,7 +1,5 @@
 """The command line as a whole, and its exit codes."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,12 +1,10 @@
 """Score the documents of a file: ``predict``."""
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np
 
-from ..data import check_queries, positions
+from ..data import check, positions
 from ..metrics import predict_with_queries
 from . import _options as options
 from ._files import Reader, load_ranker, output, refuse_overwriting
@@ -71,7 +69,7 @@ def run(args) -> str:
 def _trec(chunk, scores, args):
     """Yield lines of a TREC run, the best first; equal scores are in the order of the rows."""
     qid = chunk.data.qid
-    queries = check_queries(qid, len(scores))
+    queries = check.queries(qid, len(scores))
     place = queries.ungroup(positions(queries.group(scores), queries))
     rows = np.lexsort((place, queries.codes))
     rows = rows if args.top_k is None else rows[place[rows] <= args.top_k]

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
-from ..data import category_columns, check_target
+from ..data import check, tables
 from ..evaluation import JUDGED_MEASURES
 from ..measures import MEASURES as ALL_MEASURES
 from ..measures import get_measure
@@ -134,7 +134,7 @@ class _Peer(BaseEstimator):
 
     def fit(self, X, y, qid=None):
         """Fit on rows grouped by query, as these packages require."""
-        labels, queries = check_target(y, qid)
+        labels, queries = check.target(y, qid)
         if not _are_grades(labels):
             raise ValueError(
                 f"Ranker {self.package!r} takes integer grades from 0 to 30 as labels."
@@ -170,9 +170,11 @@ def transformed(ranker: Any, name: str | None, X: Any = None) -> Any:
     Trees and stacked rankers take categories as they are.
     """
     columns = TRANSFORMS[name]() if name else "passthrough"
-    if X is not None and category_columns(X):
+    if X is not None and tables.category_columns(X):
         encoder = _encoder(ranker)
-        columns = ColumnTransformer([("categories", encoder, category_columns)], remainder=columns)
+        columns = ColumnTransformer(
+            [("categories", encoder, tables.category_columns)], remainder=columns
+        )
         if encoder == "passthrough":
             if name is None:
                 return ranker

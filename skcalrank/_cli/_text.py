@@ -1,7 +1,5 @@
 """Text on a terminal: progress, prose as wide as the terminal, and tables."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """Least squares with regressors of scikit-learn."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.sparse import issparse
 from sklearn import config_context
@@ -11,18 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import (
-    MOST_CELLS,
-    Queries,
-    Rows,
-    as_numbers,
-    check_option,
-    empty_columns,
-    first_equal_rows,
-    is_single,
-    one_blas_thread,
-    rows_as_numbers,
-)
+from ..data import MOST_CELLS, Queries, Rows, check, first_equal_rows, one_blas_thread, tables
 from ._moments import WithinQueries, pooled_moments, product_of_rows
 from ._regressors import fit_with_held_out, held_out_rows, warn_unless_a_mean
 from ._ridge import square_root
@@ -60,7 +47,7 @@ def takes_nan(regressor) -> bool:
 def effective_loss(loss, regressor) -> str:
     """Return `loss`, or if None, "pairwise_squared" for closed forms and "squared" for others."""
     if loss is not None:
-        check_option("loss", loss, SQUARED_LOSSES)
+        check.option("loss", loss, SQUARED_LOSSES)
         return loss
     return "pairwise_squared" if is_closed_form(regressor) else "squared"
 
@@ -106,7 +93,7 @@ def fit_rows(regressor, X, targets, sample_weight=None, held_out=None, *, method
         with config_context(enable_metadata_routing=False):
             getattr(regressor, method)(_in_range(regressor, X), targets, **params)
     except (ValueError, TypeError, IndexError) as error:
-        if names := empty_columns(X):
+        if names := tables.empty_columns(X):
             raise ValueError(
                 f"X must have values in every column for {type(regressor).__name__}, got none in "
                 f"{', '.join(map(repr, names))}: drop such columns. ({error})"
@@ -159,11 +146,11 @@ def predict_rows(regressor, X):
     if values.ndim > 1:
         return values
     # Rounding errors of single precision may be amplified to any size, so compare all rows.
-    single = is_single(X) or raw.dtype.itemsize < 8
+    single = tables.is_single(X) or raw.dtype.itemsize < 8
     near = np.arange(len(values)) if single else _nearly_equal(values)
     if len(near):
         values = values.copy()
-        rows = rows_as_numbers(_safe_indexing(X, near))
+        rows = tables.rows_as_numbers(_safe_indexing(X, near))
         values[near] = values[near[first_equal_rows(rows)]]
     return values
 
@@ -247,7 +234,7 @@ def is_linear(regressor, X):
     coef = np.asarray(getattr(regressor, "coef_", 0.0))
     if coef.shape[-1:] != (X.shape[1],):
         return False
-    linear = as_numbers(X) @ coef.T + getattr(regressor, "intercept_", 0.0)
+    linear = tables.as_numbers(X) @ coef.T + getattr(regressor, "intercept_", 0.0)
     return np.allclose(linear.ravel(), regressor.predict(X).ravel(), rtol=1e-4, atol=1e-6)
 
 

@@ -7,8 +7,6 @@ Gram matrix of X are spheres, so that it takes few iterations for features of an
 correlated features.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial, wraps
 from itertools import count
@@ -20,7 +18,7 @@ from scipy.optimize import minimize
 from scipy.sparse import diags, issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, PART_CELLS, Queries, each, one_blas_thread, safe_divide, warn
+from ..data import CACHE_CELLS, PART_CELLS, Queries, arrays, each, one_blas_thread, warn
 from ._least_squares import centered_gram
 from ._moments import pooled_moments
 
@@ -181,9 +179,11 @@ def penalty_scale(objective, units: Units, scores, back, shape):
     flat = scores(zero)
     slope = objective(flat.ravel())[1].reshape(flat.shape)
     # The intercept accounts for the part of the slope that all rows share.
-    slope = slope - np.outer(safe_divide(units.weight, units.weight.sum()), slope.sum(axis=0))
+    slope = slope - np.outer(
+        arrays.safe_divide(units.weight, units.weight.sum()), slope.sum(axis=0)
+    )
     start = back(slope)
-    zero[: len(squares)] = safe_divide(-start[: len(squares)].T, squares).T
+    zero[: len(squares)] = arrays.safe_divide(-start[: len(squares)].T, squares).T
     step = units.center(scores(zero))
     furthest = np.abs(step[units.weight > 0.0]).max(initial=0.0)
     actual = expected = 0.0
@@ -359,7 +359,7 @@ def _curvature(rows, objective, at_zero):
     than 1.
     """
     gram = rows.gram_with_intercept()
-    direction = safe_divide(-at_zero.T, np.maximum(_diagonal(gram), 0.0)).T
+    direction = arrays.safe_divide(-at_zero.T, np.maximum(_diagonal(gram), 0.0)).T
     step = rows.scores(direction).ravel()
     furthest = np.abs(step).max()
     if not 0.0 < furthest < np.inf:

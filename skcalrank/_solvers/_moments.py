@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import diags, issparse
 
-from ..data import CACHE_CELLS, MOST_CELLS, PART_CELLS, Queries, each, safe_divide
+from ..data import CACHE_CELLS, MOST_CELLS, PART_CELLS, Queries, arrays, each
 
 # Chunks have a multiple of this number of rows, for which products are fast.
 _CHUNK_ROWS = 1024
@@ -181,7 +181,7 @@ class WithinQueries:
     def __init__(self, X, targets, queries: Queries, weight=None):
         grouped = np.ones(queries.n_rows) if weight is None else queries.group(weight)
         total = queries.sum(grouped)
-        share = safe_divide(grouped, queries.repeat(total))
+        share = arrays.safe_divide(grouped, queries.repeat(total))
         del grouped
         self.X, self.targets = X, targets
         self.codes = queries.codes

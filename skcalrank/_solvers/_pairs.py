@@ -4,15 +4,13 @@ Pairs are processed in chunks, each of which pairs some documents with all docum
 query, so that memory is bounded for any number of pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_array
 
-from ..data import CHUNK_ROWS, MOST_CELLS, Queries, Rows, check_option
+from ..data import CHUNK_ROWS, MOST_CELLS, Queries, Rows, check
 from ._bilinear import fit_bilinear
 from ._least_squares import fit_pooled, fit_rows, is_closed_form
 from ._moments import merge_all, pooled_moments
@@ -46,7 +44,7 @@ def fit_pairs(
     It must be None for bilinear features. The other parameters are those of `fit_bilinear`.
     """
     if not callable(features):
-        check_option("pair_features", features, PAIR_FEATURES)
+        check.option("pair_features", features, PAIR_FEATURES)
     # Callables may compare equal to anything, so they are checked first.
     if not callable(features) and features == "bilinear":
         if regressor is not None:

@@ -16,13 +16,11 @@ starts at s = 0, fits centered targets. By itself, the first pass minimizes anot
 the mean of a query depends on the other documents of a row's query.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import MOST_CELLS, Queries, Rows, as_numbers, with_columns_of
+from ..data import MOST_CELLS, Queries, Rows, tables
 from ._least_squares import (
     as_dense,
     fit_moments,
@@ -84,17 +82,17 @@ def fit_pairwise(regressor, rows: Rows, targets, *, n_passes, method="fit"):
 
 def _fit_linear(regressor, rows: Rows, targets, held_out, method):
     """Fit a regressor that is linear in X to a centered copy of X."""
-    table, X = rows.X, as_numbers(rows.X)
+    table, X = rows.X, tables.as_numbers(rows.X)
     within = WithinQueries(X, targets[:, None], rows.queries, rows.weight)
     if "fit_intercept" in regressor.get_params():
         regressor.set_params(fit_intercept=False)
     X, targets = as_dense(X) - within.means[within.codes], within.centered_targets()[:, 0]
     if has_fit_parameter(regressor, "sample_weight"):
-        X = with_columns_of(table, X)
+        X = tables.with_columns_of(table, X)
         fit_rows(regressor, X, targets, within.weight(), held_out, method=method)
     else:
         root = np.sqrt(within.weight())
-        X = with_columns_of(table, X * root[:, None])
+        X = tables.with_columns_of(table, X * root[:, None])
         fit_rows(regressor, X, targets * root, None, held_out, method=method)
     if not is_linear(regressor, X[:_FEW_ROWS]):
         raise ValueError(

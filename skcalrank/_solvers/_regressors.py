@@ -14,7 +14,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import CutQueriesWarning, Ints, NotAMeanWarning, Rows, warn
+from ..data import CutQueriesWarning, NotAMeanWarning, Rows, warn
+from ..data.types import Ints
 
 # Names of the parameter for the loss, in scikit-learn and in libraries of boosted trees.
 _LOSSES = ("loss", "criterion", "objective", "loss_function", "application", "app")

@@ -1,7 +1,5 @@
 """Ridge regression computed from moments."""
 
-from __future__ import annotations
-
 from functools import wraps
 
 import numpy as np

@@ -7,8 +7,6 @@ r"""Stochastic gradient descent with an implicit penalty and an averaged iterate
 nor on the cost of evaluating all of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

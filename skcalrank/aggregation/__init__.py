@@ -12,16 +12,13 @@ Documents that are not compared, or not connected by comparisons, never have inf
 function documents their scores, and a warning names queries with scores that are not meaningful.
 """
 
-from __future__ import annotations
-
 from ._bradley_terry import bradley_terry
 from ._cascade import cascade
 from ._counting import borda, log_odds, mean_adjacency, mean_log_odds, win_rate
 from ._eigenvector import principal_eigenvector
-from ._judgments import judgments_of as judgments_of
+from ._judgments import judgments_of
 from ._least_squares import thurstone_mosteller
-from ._subsets import mean_over_subsets as mean_over_subsets
-from ._subsets import structure_scores as structure_scores
+from ._subsets import mean_over_subsets, structure_scores
 
 __all__ = [
     "borda",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from ..data import Bools, Floats, PreferenceTarget, check_alpha, check_option, safe_divide
+from ..data import PreferenceTarget, arrays, check
+from ..data.types import Bools, Floats
 from ._graph import components, solve_laplacian
 from ._judgments import tally_of
 from ._tally import Tally, check_iteration, solve_in_batches, warn_of
@@ -90,9 +91,9 @@ def bradley_terry(
     """
     learned = isinstance(alpha, str)
     if learned:
-        check_option("alpha", alpha, ["auto"])
+        check.option("alpha", alpha, ["auto"])
     else:
-        check_alpha(alpha)
+        check.alpha(alpha)
     check_iteration(tol, max_iter)
     tally = tally_of(y, "bradley_terry")
     penalty = np.full(tally.queries.n_queries, _PRECISION if learned else float(alpha))
@@ -135,7 +136,7 @@ def _newton(
         )
         change = tally.largest(np.abs(edges @ step))
         moved = np.where(done, moved, change)
-        scores += step * queries.repeat(safe_divide(np.log1p(change), change, 1.0))
+        scores += step * queries.repeat(arrays.safe_divide(np.log1p(change), change, 1.0))
         if learned:
             before, last = last, (np.log(penalty), np.log(_precision(tally, scores, penalty)))
             further = np.where(done, 0.0, _secant(before, last, change))
@@ -159,7 +160,7 @@ def _secant(
     rest = estimate - at
     if before is None:
         return rest
-    slope = safe_divide(rest - (before[1] - before[0]), at - before[0], -1.0)
+    slope = arrays.safe_divide(rest - (before[1] - before[0]), at - before[0], -1.0)
     # Without a secant the iteration assumes a slope of -1.
     return np.where(change < 0.1, np.clip(rest / np.clip(-slope, 0.1, 1.0), -1.0, 1.0), rest)
 

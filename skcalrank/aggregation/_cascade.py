@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple, overload
 
 import numpy as np
 
-from ..data import ClickSessions, Floats, Ints, safe_divide
+from ..data import ClickSessions, arrays
+from ..data.types import Floats, Ints
 
 
 class CascadeEstimate(NamedTuple):
@@ -108,5 +109,5 @@ def _overall(clicks: Ints, examinations: Ints, sessions: ClickSessions) -> Float
     """Return the ratio of clicks to examinations over the query of each row."""
     queries = sessions.queries()
     total = queries.sum(queries.group(examinations))
-    share = safe_divide(queries.sum(queries.group(clicks)), total)
+    share = arrays.safe_divide(queries.sum(queries.group(clicks)), total)
     return queries.ungroup(queries.repeat(share))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ..data import Floats, PreferenceTarget, safe_divide
+from ..data import PreferenceTarget, arrays
+from ..data.types import Floats
 from ._judgments import tally_of
 from ._tally import Tally
 
@@ -166,7 +167,7 @@ def win_rate(y: PreferenceTarget, *, conditional: bool = False) -> Floats:
     if not conditional:
         return tally.in_rows(wins / _opponents(tally))
     met = tally.row_sums(np.ones(len(tally.first)), np.ones(len(tally.first)))
-    return tally.in_rows(safe_divide(wins, met, 0.5))
+    return tally.in_rows(arrays.safe_divide(wins, met, 0.5))
 
 
 def mean_log_odds(

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from ..data import Bools, Floats, Ints, safe_divide
+from ..data import arrays
+from ..data.types import Bools, Floats, Ints
 from ._tally import Tally
 
 _ROUNDING = 8 * np.finfo(float).eps
@@ -62,11 +63,11 @@ def solve_laplacian(
             break
         image = diagonal * direction - upper @ direction - lower @ direction
         curvature = queries.sum(direction * image)
-        step = queries.repeat(np.where(going, safe_divide(size, curvature), 0.0))
+        step = queries.repeat(np.where(going, arrays.safe_divide(size, curvature), 0.0))
         x += step * direction
         residual -= step * image
         scaled = residual / diagonal
         previous, size = size, np.where(going, queries.sum(residual * scaled), size)
-        direction *= queries.repeat(np.where(going, safe_divide(size, previous), 0.0))
+        direction *= queries.repeat(np.where(going, arrays.safe_divide(size, previous), 0.0))
         direction += scaled
     return x, size <= goal

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Array, ClickSessions, Floats, Ints, PreferenceTarget, Queries
+from ..data import ClickSessions, PreferenceTarget, Queries
+from ..data.types import Array, Floats, Ints
 from ._tally import Tally
 
 

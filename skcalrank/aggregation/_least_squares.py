@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.special import log_expit, ndtri_exp
 
-from ..data import Bools, Floats, PreferenceTarget, check_option
+from ..data import PreferenceTarget, check
+from ..data.types import Bools, Floats
 from ._graph import components, solve_laplacian
 from ._judgments import tally_of
 from ._tally import Tally, check_iteration, solve_in_batches, warn_of
@@ -67,7 +68,7 @@ def thurstone_mosteller(
     >>> thurstone_mosteller(y).round(2)
     array([-0.03, -0.54,  0.56])
     """
-    check_option("link", link, LINKS)
+    check.option("link", link, LINKS)
     check_iteration(tol, max_iter)
     tally = tally_of(y, "thurstone_mosteller")
     asked = _differences(tally, link, c, conditional)

@@ -14,17 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import (
-    CHUNK_ROWS,
-    Bools,
-    ClickSessions,
-    Floats,
-    Ints,
-    PreferenceTarget,
-    Queries,
-    Seed,
-    check_count,
-)
+from ..data import CHUNK_ROWS, ClickSessions, PreferenceTarget, Queries, check
+from ..data.types import Bools, Floats, Ints, Seed
 from ._counting import borda, win_rate
 from ._judgments import Judgments, judgments_of, places
 
@@ -59,8 +50,8 @@ def mean_over_subsets(
     if not isinstance(y, (PreferenceTarget, ClickSessions)):
         raise TypeError(f"y must be a PreferenceTarget or ClickSessions, got {type(y).__name__}.")
     if order is not None:
-        check_count("order", order, "the number of judgments of a subset, or None for all")
-    check_count("n_draws", n_draws, "the number of subsets that are drawn")
+        check.count("order", order, "the number of judgments of a subset, or None for all")
+    check.count("n_draws", n_draws, "the number of subsets that are drawn")
     queries = y.queries()
 
     def evaluate(target: Any, queries: Queries) -> Floats:

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, Bools, Floats, Ints, Queries, check_count, lazy_property, warn
+from ..data import CACHE_CELLS, Queries, check, lazy_property, warn
+from ..data.types import Bools, Floats, Ints
 
 # Number of rows that are processed at a time, so that a few arrays of them fit into the cache.
 _BATCH_ROWS = CACHE_CELLS // 8
@@ -123,7 +124,7 @@ def check_iteration(tol: Any, max_iter: Any) -> None:
     """Raise unless the tolerance and the number of iterations are positive."""
     if not isinstance(tol, (int, float, np.number)) or not 0 < tol < np.inf:
         raise ValueError(f"tol must be finite and positive, got {tol!r}.")
-    check_count("max_iter", max_iter)
+    check.count("max_iter", max_iter)
 
 
 def warn_of(tally: Tally, which: Bools, text: str, category: type[Warning] = UserWarning) -> None:

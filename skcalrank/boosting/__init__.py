@@ -81,15 +81,11 @@ References
    Boosting, Annals of Statistics 28, 2000 (section 4.3 on the bound of the steps).
 """
 
-from __future__ import annotations
-
 from ._metrics import lightgbm_metric, xgboost_metric
 from ._objectives import group_sizes, lightgbm_objective, xgboost_objective
-from ._ranker import BoostedRanker
-from ._ranker import fit_held_out as fit_held_out
-from ._sklearn import has_tree_parts as has_tree_parts
-from ._sklearn import tree_parts as tree_parts
-from ._training import held_out as held_out
+from ._ranker import BoostedRanker, fit_held_out
+from ._sklearn import has_tree_parts, tree_parts
+from ._training import held_out
 
 __all__ = [
     "BoostedRanker",

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from joblib import effective_n_jobs
 
-from ..data import Floats, Rows
+from ..data import Rows
+from ..data.types import Floats
 
 
 class Growing(ABC):

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Floats, refuse_unread
+from ..data import check
+from ..data.types import Floats
 from ..losses import LOSSES, get_loss
 from ..measures import Measure
 from ._engine import Engine
@@ -71,7 +72,7 @@ def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
     """Raise for parameters that contradict each other or would have no effect."""
     if is_objective(ranker.loss):
         why = f"loss={ranker.loss!r}: set a loss of skcalrank.losses"
-        refuse_unread(ranker, ["targets", "query_weight"], why)
+        check.refuse_unread(ranker, ["targets", "query_weight"], why)
     else:
         get_loss(ranker.loss)
         check_boosted(measure)

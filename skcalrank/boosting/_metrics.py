@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import check_scores, check_target
+from ..data import check
 from ..measures import Measure
 from ..metrics import PreparedScore, get_scorer
 from ._objectives import Handed, Known, from_lightgbm, from_xgboost
@@ -34,11 +34,11 @@ class _Metric:
     def value(self, handed: Handed) -> float:
         """Return the mean of the measure over the queries."""
         if not np.isfinite(handed.scores).all():
-            check_scores(handed.scores, handed.scores.shape)
+            check.scores(handed.scores, handed.scores.shape)
         return self._known.of(handed, self._prepared)(handed.scores)
 
     def _prepared(self, handed):
-        y, queries = check_target(handed.labels, handed.qid, name="y_true")
+        y, queries = check.target(handed.labels, handed.qid, name="y_true")
         weight = None if handed.weight is None else np.asarray(handed.weight)
         return PreparedScore(self.measure, y, queries, weight, self.ties, self.empty)
 

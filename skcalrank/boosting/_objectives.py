@@ -11,18 +11,15 @@ import numpy as np
 
 from ..data import (
     QUERY_WEIGHTS,
-    ArrayLike,
-    Ints,
     MissingQidError,
     Queries,
-    as_array,
-    check_option,
+    arrays,
+    check,
     check_qid,
-    check_sample_weight,
-    check_target,
     plain,
     qid_array,
 )
+from ..data.types import ArrayLike, Ints
 from ..losses import Loss, get_loss
 from ..measures import MEASURES, Measure, get_measure
 
@@ -130,7 +127,7 @@ def from_xgboost(scores, data) -> Handed:
 
 
 def _handed(labels, scores, weight, sizes):
-    scores = as_array(scores, "scores").astype(float).ravel()
+    scores = arrays.as_array(scores, "scores").astype(float).ravel()
     if not len(labels) == len(scores) == sizes.sum():
         raise ValueError(
             "labels, scores and group sizes must agree in the number of rows, got "
@@ -235,7 +232,7 @@ class _Objective:
 
     def __post_init__(self):
         if self.query_weight is not None:
-            check_option("query_weight", self.query_weight, QUERY_WEIGHTS)
+            check.option("query_weight", self.query_weight, QUERY_WEIGHTS)
         check_boosted(self.measure)
 
     def __reduce__(self):
@@ -246,10 +243,10 @@ class _Objective:
         return self._known.of(handed, self._make_problem).derivatives(handed.scores)
 
     def _make_problem(self, handed):
-        y, queries = check_target(handed.labels, handed.qid, name="y_true")
+        y, queries = check.target(handed.labels, handed.qid, name="y_true")
         measure = self.measure.scaled_to(y)
         targets = measure.score_targets(measure.labels(y), queries)
-        weight = check_sample_weight(handed.weight, len(y), queries)
+        weight = check.sample_weight(handed.weight, len(y), queries)
         return make_problem(measure, self.loss, targets, queries, weight, self.query_weight)
 
 

@@ -11,25 +11,8 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import (
-    AT_LEAST_ONE,
-    OWN_ERROR,
-    POSITIVE,
-    QUERY_WEIGHTS,
-    ArrayLike,
-    Floats,
-    Integers,
-    Interval,
-    Labels,
-    Matrix,
-    Rows,
-    Seed,
-    all_or_nothing,
-    check_params,
-    is_frame,
-    one_of,
-    refuse_lazy,
-)
+from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, check, limits, refuse_lazy, tables
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed
 from ..losses import Loss
 from ..measures import Measure
 from ..rankers import BaseRanker
@@ -199,22 +182,22 @@ class BoostedRanker(BaseRanker):
     }
 
     _parameter_constraints: ClassVar[dict] = {
-        "measure": OWN_ERROR,
-        "loss": OWN_ERROR,
-        "targets": [one_of("measure", "separable", "grades")],
-        "query_weight": [one_of(*QUERY_WEIGHTS), None],
-        "engine": [one_of(*ENGINES), None],
-        "n_models": [AT_LEAST_ONE],
-        "start": OWN_ERROR,
-        "n_estimators": [AT_LEAST_ONE],
-        "learning_rate": [POSITIVE],
-        "max_leaves": [Integers(2)],
-        "validation_fraction": [Interval(Real, 0, 1, closed="left"), None],
-        "n_iter_no_change": [AT_LEAST_ONE],
-        "eval_set": OWN_ERROR,
+        "measure": limits.OWN_ERROR,
+        "loss": limits.OWN_ERROR,
+        "targets": [limits.one_of("measure", "separable", "grades")],
+        "query_weight": [limits.one_of(*QUERY_WEIGHTS), None],
+        "engine": [limits.one_of(*ENGINES), None],
+        "n_models": [limits.AT_LEAST_ONE],
+        "start": limits.OWN_ERROR,
+        "n_estimators": [limits.AT_LEAST_ONE],
+        "learning_rate": [limits.POSITIVE],
+        "max_leaves": [limits.Integers(2)],
+        "validation_fraction": [limits.Interval(Real, 0, 1, closed="left"), None],
+        "n_iter_no_change": [limits.AT_LEAST_ONE],
+        "eval_set": limits.OWN_ERROR,
         "random_state": ["random_state"],
         "engine_params": [dict, None],
-        "n_jobs": [Integers(), None],
+        "n_jobs": [limits.Integers(), None],
         "verbose": ["verbose"],
     }
 
@@ -268,7 +251,7 @@ class BoostedRanker(BaseRanker):
 
     def _check_params(self) -> Engine:
         """Return the engine; raise for parameters that are invalid, alone or together."""
-        check_params(self)
+        check.params(self)
         engine = engine_of(self)
         check_together(self, engine, self._measure())
         return engine
@@ -480,7 +463,7 @@ class BoostedRanker(BaseRanker):
 
 def _by_contents(rows, X) -> Rows:
     """Return validated rows sorted by contents, with X as the user passed it if it is a frame."""
-    return replace(rows, table=X if is_frame(X) else None).by_contents()
+    return replace(rows, table=X if tables.is_frame(X) else None).by_contents()
 
 
 def _of_each(call, booster):

@@ -18,7 +18,7 @@ from sklearn.ensemble import BaseEnsemble, HistGradientBoostingRegressor
 from sklearn.tree import BaseDecisionTree
 from threadpoolctl import threadpool_limits
 
-from ..data import Floats
+from ..data.types import Floats
 from ._engine import Engine, Growing, threads
 
 # Trees per computation of the gradient: each fit of the regressor sorts all columns again.

@@ -13,7 +13,8 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
-from ..data import Bools, Floats, Rows, warn
+from ..data import Rows, warn
+from ..data.types import Bools, Floats
 from ..losses import get_loss
 from ..measures import Measure
 from ..metrics import PreparedScore

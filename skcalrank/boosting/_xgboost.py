@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from ..data import Floats
+from ..data.types import Floats
 from ._engine import Engine, Growing, threads
 
 

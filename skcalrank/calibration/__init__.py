@@ -3,8 +3,6 @@
 "Calibrated" is meant as in learning theory: Fisher-consistent, not probability calibration.
 """
 
-from __future__ import annotations
-
 from ._bounds import c_phi, regret_bound
 from ._conditions import (
     CONDITIONS,

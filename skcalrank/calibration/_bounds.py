@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from ..data import ArrayLike, as_array, checked_array
+from ..data import arrays
+from ..data.types import ArrayLike
 from ..losses import LOSSES, Loss, get_loss
 from ..measures import Measure, get_measure
 from ..preds import map_positions
@@ -156,14 +157,14 @@ def regret_bound(
     >>> regret_bound([[0.0, 0.0], [3.0, 4.0]], "squared", 0.01, r=None)
     0.5
     """
-    regret = as_array(surrogate_regret, "surrogate_regret").astype(float)
+    regret = arrays.as_array(surrogate_regret, "surrogate_regret").astype(float)
     wrong = ~((regret >= 0) & (regret < np.inf))
     if wrong.any():
         raise ValueError(
             f"surrogate_regret must be finite and non-negative, got {regret[wrong][0]:g}."
         )
     if np.ndim(measure):
-        vectors = checked_array(measure, "measure")
+        vectors = arrays.checked(measure, "measure")
         if get_loss(loss).name != "squared":
             raise ValueError(f"loss must be 'squared' for vectors, got {loss!r}.")
         factor = float(pdist(vectors).max(initial=0.0))

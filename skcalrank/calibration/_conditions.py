@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import ArrayLike, checked_array
+from ..data import arrays
+from ..data.types import ArrayLike
 from ..preds import widest_cycle
 
 
@@ -36,7 +37,7 @@ def _square(matrix, name, tol):
     """Return a validated square matrix."""
     if not isinstance(tol, Real) or not 0 <= tol < np.inf:
         raise ValueError(f"tol must be finite and non-negative, got {tol!r}.")
-    matrix = checked_array(matrix, name)
+    matrix = arrays.checked(matrix, name)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be square, one row per document, got {matrix.shape}.")
     return matrix
@@ -127,7 +128,7 @@ def score_condition(EY: ArrayLike, Ef: ArrayLike, *, tol: float = 1e-10) -> Cond
     False
     """
     net = _net(EY, tol)
-    Ef = checked_array(Ef, "Ef", ensure_2d=False)
+    Ef = arrays.checked(Ef, "Ef", ensure_2d=False)
     if Ef.shape != (len(net),):
         raise ValueError(f"Ef must have shape ({len(net)},), as many as EY, got {Ef.shape}.")
     edges = net > tol * np.abs(net).max()

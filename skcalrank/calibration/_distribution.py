@@ -7,22 +7,8 @@ from typing import Any, cast
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import (
-    TIES,
-    ArrayLike,
-    Floats,
-    Ints,
-    Queries,
-    Ranked,
-    Seed,
-    as_array,
-    check_count,
-    check_option,
-    checked_array,
-    exact_ranks,
-    refuse_rounding,
-    safe_divide,
-)
+from ..data import TIES, Queries, Ranked, arrays, check
+from ..data.types import ArrayLike, Floats, Ints, Seed
 from ..losses import Loss
 from ..measures import Measure, get_measure
 from ._orders import all_positions, is_best, values_of_scores
@@ -84,8 +70,8 @@ class LabelDistribution:
     """
 
     def __init__(self, labels: ArrayLike, probabilities: ArrayLike | None = None) -> None:
-        refuse_rounding(labels, "labels")
-        labels = checked_array(labels, "labels", allow_nd=True, ensure_2d=False, copy=True)
+        arrays.refuse_rounding(labels, "labels")
+        labels = arrays.checked(labels, "labels", allow_nd=True, ensure_2d=False, copy=True)
         square = labels.ndim == 3 and labels.shape[1] == labels.shape[2]
         if not (labels.ndim == 2 or square) or labels.shape[1] < 2:
             raise ValueError(
@@ -141,9 +127,9 @@ class LabelDistribution:
         >>> LabelDistribution.random(3, n_labels=2, random_state=0)
         LabelDistribution([[0, 1, 1], [0, 1, 1]], [0.58, 0.42])
         """
-        check_count("r", r, least=2)
-        check_count("n_grades", n_grades, least=2)
-        check_count("n_labels", n_labels, most=100)
+        check.count("r", r, least=2)
+        check.count("n_grades", n_grades, least=2)
+        check.count("n_labels", n_labels, most=100)
         rng = check_random_state(random_state)
         if preferences:
             labels = _random_graphs(n_labels, r, rng)
@@ -210,7 +196,7 @@ class LabelDistribution:
         if self.labels.ndim == 3:
             matrices = self.labels
             if measure.normalize:
-                matrices = safe_divide(matrices, matrices.sum(axis=(1, 2), keepdims=True))
+                matrices = arrays.safe_divide(matrices, matrices.sum(axis=(1, 2), keepdims=True))
             return matrices if pairs else matrices.sum(axis=2) - matrices.sum(axis=1)
         y = measure.labels(self.labels.ravel())
         if pairs:
@@ -314,7 +300,7 @@ class LabelDistribution:
         >>> LabelDistribution([[0, 1], [0, 0]]).value("dcg@1", [0.2, 0.7])
         0.5
         """
-        check_option("ties", ties, TIES)
+        check.option("ties", ties, TIES)
         ranks = _check_scores(scores, self.n_documents)
         out = values_of_scores(self.order_values(measure), np.atleast_2d(ranks), ties)
         return out if ranks.ndim == 2 else float(out[0])
@@ -423,7 +409,7 @@ class LabelDistribution:
         """
         risk = conditional_risk(surrogate, self, measure)
         shape = risk.minimizer().shape
-        u = checked_array(u, "u", allow_nd=True, ensure_2d=False)
+        u = arrays.checked(u, "u", allow_nd=True, ensure_2d=False)
         if u.shape != shape and u.shape[1:] != shape:
             raise ValueError(f"u must have shape {shape}, or be a stack of such, got {u.shape}.")
         regret = np.maximum(risk.risk(u.reshape(-1, *shape)) - risk.infimum, 0.0)
@@ -442,7 +428,7 @@ def _check_probabilities(probabilities, n):
     """Return validated probabilities of n outcomes."""
     if probabilities is None:
         return np.full(n, 1.0 / n)
-    out = checked_array(probabilities, "probabilities", ensure_2d=False, copy=True)
+    out = arrays.checked(probabilities, "probabilities", ensure_2d=False, copy=True)
     if out.shape != (n,):
         raise ValueError(f"probabilities must have shape ({n},), one per outcome, got {out.shape}.")
     if out.min() < 0 or abs(out.sum() - 1.0) > 1e-8:
@@ -455,8 +441,8 @@ def _check_probabilities(probabilities, n):
 
 def _check_scores(scores, r):
     """Return validated scores of r documents, as numbers of the same order."""
-    ranks = exact_ranks(scores)
-    scores = as_array(scores if ranks is None else ranks, "scores").astype(float)
+    ranks = arrays.exact_ranks(scores)
+    scores = arrays.as_array(scores if ranks is None else ranks, "scores").astype(float)
     if scores.ndim not in (1, 2) or scores.shape[-1] != r:
         raise ValueError(f"scores must have shape ({r},) or (n, {r}), got {scores.shape}.")
     if np.isnan(scores).any():

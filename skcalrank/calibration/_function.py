@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog, minimize, nnls
 
-from ..data import ArrayLike, Floats, Queries, as_array, check_count
+from ..data import Queries, arrays, check
+from ..data.types import ArrayLike, Floats
 from ..losses import Loss
 from ..measures import Measure, get_measure
 from ..preds import Pred
@@ -105,7 +106,7 @@ def calibration_function(
     >>> calibration_function("preference_logistic", "sort", pd, 3, [0.3, 0.6]).round(4)
     array([0.    , 0.0134])
     """
-    regrets = as_array(eps, "eps").astype(float)
+    regrets = arrays.as_array(eps, "eps").astype(float)
     if not ((regrets >= 0) & (regrets < np.inf)).all():
         raise ValueError(f"eps must be finite and non-negative, got {eps!r}.")
     family = _Family(surrogate, pred, measure, r, labels)
@@ -160,7 +161,7 @@ class _Family:
     """All distributions on given labels, with values of orders and targets under each label."""
 
     def __init__(self, surrogate, pred, measure, r, labels):
-        check_count("r", r, least=2, most=6)
+        check.count("r", r, least=2, most=6)
         measure = get_measure(measure)
         whole = LabelDistribution(_labels(measure, r) if labels is None else labels)
         if whole.n_documents != r:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import Seed, check_count, check_option
+from ..data import check
+from ..data.types import Seed
 from ..losses import Loss
 from ..measures import Measure, PairwiseDisagreement, get_measure
 from ..preds import PREDS, Pred
@@ -262,11 +263,11 @@ def find_counterexample(
     0.009
     """
     measure = get_measure(measure)
-    check_option("form", form, ("query", "rows"))
+    check.option("form", form, ("query", "rows"))
     if condition is not None:
-        check_option("condition", condition, tuple(_CONDITIONS))
-    check_count("r", r, least=2)
-    check_count("n_tries", n_tries)
+        check.option("condition", condition, tuple(_CONDITIONS))
+    check.count("r", r, least=2)
+    check.count("n_tries", n_tries)
     if draw is not None and not callable(draw):
         raise ValueError(f"draw must be a function of a RandomState or None, got {draw!r}.")
     rng = check_random_state(random_state)

@@ -1,7 +1,5 @@
 """The conditional risk of any loss, computed from its values for each outcome."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import minimize
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import ArrayLike, Matrix, check_option, check_queries
+from ..data import check
+from ..data.types import ArrayLike, Matrix
 from ..preds import Pred, get_pred, preds_for, sort_positions
 from ..rankers import measure_of
 from ._conditions import CONDITIONS, score_condition
@@ -171,7 +172,7 @@ def _sorted(score_ranker, X, qid, values, condition, best):
     """Return for each query whether P_f holds, and the value of the sort by scores."""
     scores = score_ranker.predict(X, qid)
     if np.ndim(scores) == 1:
-        queries = check_queries(qid, len(scores))
+        queries = check.queries(qid, len(scores))
         scores = np.split(queries.group(scores), queries.ptr[1:-1])
     out = []
     for u, s in zip(values, scores):
@@ -200,7 +201,7 @@ def _holds(condition, u):
     """Return whether the condition of a map holds for surrogate values."""
     if condition is None:
         return False
-    check_option("condition", condition, CONDITIONS)
+    check.option("condition", condition, CONDITIONS)
     return bool(CONDITIONS[condition](u))
 
 

@@ -1,7 +1,5 @@
 """Interface of the conditional risk of a surrogate."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Array, ArrayLike, Floats, Queries, as_array
+from ..data import Queries, arrays
+from ..data.types import Array, ArrayLike, Floats
 from ..losses import LOSSES, Loss, get_loss
 from ..measures import Measure, get_measure
 from ._cones import largest, projected_newton
@@ -72,7 +73,7 @@ class SharedRows:
         laws: Sequence[LabelDistribution],
         probabilities: ArrayLike | None = None,
     ) -> None:
-        kinds = np.atleast_2d(as_array(documents, "documents"))
+        kinds = np.atleast_2d(arrays.as_array(documents, "documents"))
         if kinds.ndim != 2 or kinds.dtype.kind not in "iu" or not kinds.size or kinds.min() < 0:
             raise ValueError(
                 f"documents must be integers >= 0, one row for each query, got {documents!r}."
@@ -104,8 +105,8 @@ class SharedRows:
         -------
         queries : SharedRows
         """
-        p = as_array(relevance, "relevance").astype(float)
-        kinds = np.atleast_2d(as_array(documents, "documents"))
+        p = arrays.as_array(relevance, "relevance").astype(float)
+        kinds = np.atleast_2d(arrays.as_array(documents, "documents"))
         if not ((p >= 0) & (p <= 1)).all() or not kinds.size or kinds.max() >= len(p):
             raise ValueError(
                 f"relevance must be a probability for each kind of document, got {relevance!r}."
@@ -241,7 +242,7 @@ class SharedRows:
         -------
         regret : float
         """
-        scores = as_array(scores, "scores").astype(float)
+        scores = arrays.as_array(scores, "scores").astype(float)
         unit = _EQUAL * max(np.abs(scores).max(), 1e-300)
         scores = np.round(scores / unit)
         regrets = [

@@ -1,7 +1,5 @@
 """Cut collections into blocks of the same rows, or compute them; raise if that is not possible."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

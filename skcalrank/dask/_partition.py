@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import check_queries, is_lazy
+from ..data import check, is_lazy
 from ._blocks import compute, is_frame, join, lazy_array, lazy_frame, sizes_of
 from ._cut import as_rows, partitions
 
@@ -95,7 +95,7 @@ def _as_column(name, values):
 
 def _count(number, *, qid, **_others) -> dict:
     """Return the number of rows of each query of a block."""
-    queries = check_queries(qid, len(qid))
+    queries = check.queries(qid, len(qid))
     assert queries.names is not None  # grouped by a qid
     return dict(zip(queries.names.tolist(), queries.sizes.tolist()))
 
@@ -155,7 +155,7 @@ def _homes(counts) -> dict:
 
 def _destinations(qid, homes):
     """Return the new partition of each row."""
-    queries = check_queries(qid, len(qid))
+    queries = check.queries(qid, len(qid))
     to = np.array([homes[name] for name in queries.names.tolist()])
     return to[queries.codes]
 

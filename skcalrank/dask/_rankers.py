@@ -1,7 +1,5 @@
 """Rankers on dask collections: statistics per partition, and predictions that stay lazy."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 from functools import partial
@@ -14,15 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import (
-    MissingQidError,
-    carried_qid,
-    check_queries,
-    check_sample_weight,
-    is_lazy,
-    query_weights,
-    warn,
-)
+from ..data import MissingQidError, check, is_lazy, warn
 from ..linear_model import GramRidge, refit
 from ..metrics import measure_score
 from ..rankers import check_partitions, require_qid, scored_by
@@ -52,7 +42,7 @@ def _check_named(parts, y, qid):
     if is_lazy(y):
         carried = getattr(getattr(y, "index", None), "name", None) == "qid"
     else:
-        carried = carried_qid(y, qid) is not None
+        carried = check.carried_qid(y, qid) is not None
     one_query = y is None or np.ndim(y) < 2 or np.shape(y)[1] == 1
     if qid is None and not carried and one_query and len(parts.frames) > 1:
         raise MissingQidError(
@@ -193,7 +183,7 @@ def _forget_names(ranker):
 
 def _names_part(number, *, qid):
     """Return the partition of each query in it."""
-    return {} if qid is None else names_of(check_queries(qid, len(qid)), number)
+    return {} if qid is None else names_of(check.queries(qid, len(qid)), number)
 
 
 def _predict_part(ranker, method, number, *, X, qid):
@@ -240,17 +230,17 @@ def _score_part(ranker, measure, number, *, X, y, qid, sample_weight):
     """Return sum of values, sum of weights, number of defined queries, and names of queries."""
     if not X.shape[0]:
         return 0.0, 0.0, 0, {}
-    qid = carried_qid(y, qid)
+    qid = check.carried_qid(y, qid)
     require_qid(ranker, qid, "score")
     scores = ranker.predict(X, qid)
     values = measure_score(measure, y, scores, qid=qid, average=False)
     label_form = scores.ndim == 2
-    queries = check_queries(qid, X.shape[0])
+    queries = check.queries(qid, X.shape[0])
     if _is_weightless(sample_weight):
         weight = np.zeros(len(values))
     else:
-        weight = check_sample_weight(sample_weight, X.shape[0], queries)
-        weight = query_weights(weight, queries, label_form)
+        weight = check.sample_weight(sample_weight, X.shape[0], queries)
+        weight = check.query_weights(weight, queries, label_form)
     weight = np.ones(len(values)) if weight is None else weight
     defined = ~np.isnan(values)
     total = float(values[defined] @ weight[defined])

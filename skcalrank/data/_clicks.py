@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import as_array
+from . import arrays
 from ._queries import check_own_qid, plain
 from ._targets import Judgments, chosen_rows
-from ._types import Array, ArrayLike, Bools, Ints
+from .types import Array, ArrayLike, Bools, Ints
 
 
 class ClickSessions(Judgments):
@@ -253,10 +253,10 @@ def _flat_rows(shown_rows: ArrayLike | Iterable[ArrayLike], n_rows: int) -> tupl
 
 def _concatenated(shown_rows: Any) -> tuple[Ints, Ints]:
     if getattr(shown_rows, "ndim", 1) == 2:
-        matrix = as_array(shown_rows, "shown_rows")
+        matrix = arrays.as_array(shown_rows, "shown_rows")
         rows, sizes = matrix.ravel(), np.full(len(matrix), matrix.shape[1])
     else:
-        lists = [np.atleast_1d(as_array(rows, "shown_rows")) for rows in shown_rows]
+        lists = [np.atleast_1d(arrays.as_array(rows, "shown_rows")) for rows in shown_rows]
         if any(rows.ndim != 1 for rows in lists):
             raise ValueError("shown_rows must hold one list of row numbers for each session.")
         sizes = np.fromiter(map(len, lists), dtype=int, count=len(lists))
@@ -270,7 +270,7 @@ def _concatenated(shown_rows: Any) -> tuple[Ints, Ints]:
 
 
 def _positions(clicked_position: ArrayLike, sizes: Ints) -> Ints:
-    position = as_array(clicked_position, "clicked_position")
+    position = arrays.as_array(clicked_position, "clicked_position")
     if position.shape != sizes.shape:
         raise ValueError(
             f"clicked_position must have shape ({len(sizes)},), one position per session, got "

@@ -1,7 +1,5 @@
 """Exceptions and warnings of skcalrank."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import warnings

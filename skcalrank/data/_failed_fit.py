@@ -1,7 +1,5 @@
 """A decorator for methods that leave the estimator unchanged if they fail."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature

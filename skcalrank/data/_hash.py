@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ._memory import CACHE_CELLS
-from ._types import Array, Ints
+from .types import Array, Ints
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _WORD = 1 << 64

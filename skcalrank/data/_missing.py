@@ -1,7 +1,5 @@
 """Detection of missing values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

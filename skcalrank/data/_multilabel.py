@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from . import check
 from ._origin import Origin
 from ._queries import check_qid
 from ._targets import Judgments, chosen_rows
-from ._types import Array, ArrayLike, Floats, Ints
-from ._validation import check_labels
+from .types import Array, ArrayLike, Floats, Ints
 
 
 class MultiLabelTarget(Judgments):
@@ -67,7 +67,7 @@ class MultiLabelTarget(Judgments):
         self, labels: ArrayLike, qid: ArrayLike, names: Sequence[str] | None = None
     ) -> None:
         columns = getattr(labels, "columns", None) if names is None else names
-        self.labels: Floats = check_labels(labels, "labels").copy()
+        self.labels: Floats = check.labels(labels, "labels").copy()
         if self.labels.ndim != 2:
             raise ValueError(f"labels must have shape (n_rows, n_labels), got {self.labels.shape}.")
         n_rows, n_labels = self.labels.shape

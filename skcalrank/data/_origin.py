@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._queries import Queries
-from ._types import Ints
+from .types import Ints
 
 
 class Origin(NamedTuple):

@@ -10,11 +10,10 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.csgraph import connected_components
 
-from ._arrays import as_array, exact_ranks
+from . import arrays, check
 from ._queries import Queries, check_own_qid, check_qid, plain
 from ._targets import Judgments, Target, chosen_rows
-from ._types import Array, ArrayLike, Bools, Floats, Ints, Matrix
-from ._validation import carried_qid, check_option, check_target
+from .types import Array, ArrayLike, Bools, Floats, Ints, Matrix
 
 #: Names of the formulas that turn relevances into weights of preferences.
 PREFERENCE_WEIGHTS = ("difference", "unit")
@@ -138,7 +137,7 @@ class PreferenceTarget(Judgments):
             )
         if judgment is None:
             judgment = np.arange(len(winner))
-        judgment = np.array(as_array(judgment, "judgment"))
+        judgment = np.array(arrays.as_array(judgment, "judgment"))
         weight = _weights(weight, len(winner))
         if len(judgment) != len(winner):
             raise ValueError(
@@ -181,8 +180,8 @@ class PreferenceTarget(Judgments):
         target : PreferenceTarget
         """
         check_preference_weights(weights)
-        qid = carried_qid(y, qid)
-        grouped, queries = check_target(y, qid)
+        qid = check.carried_qid(y, qid)
+        grouped, queries = check.target(y, qid)
         values = queries.ungroup(grouped)
         n_rows, n_items = np.shape(y)[0], None
         if np.ndim(y) == 2 and np.shape(y)[1] > 1:
@@ -214,8 +213,10 @@ class PreferenceTarget(Judgments):
         -------
         target : PreferenceTarget
         """
-        ranks = exact_ranks(positions)
-        positions = as_array(positions if ranks is None else ranks + 1, "positions").astype(float)
+        ranks = arrays.exact_ranks(positions)
+        positions = arrays.as_array(positions if ranks is None else ranks + 1, "positions").astype(
+            float
+        )
         if positions.ndim != 2 or positions.shape[1] < 2:
             raise ValueError(
                 f"positions must have shape (n, r) with r >= 2 items, got {positions.shape}."
@@ -249,7 +250,7 @@ class PreferenceTarget(Judgments):
         -------
         target : PreferenceTarget
         """
-        matrix = csr_matrix(Y if issparse(Y) else as_array(Y, "Y").astype(float))
+        matrix = csr_matrix(Y if issparse(Y) else arrays.as_array(Y, "Y").astype(float))
         qid = check_qid(qid, matrix.shape[0])
         queries = Queries.from_qid(qid)
         codes = queries.codes
@@ -286,7 +287,7 @@ class PreferenceTarget(Judgments):
         -------
         target : PreferenceTarget
         """
-        Y = as_array(Y, "Y").astype(float)
+        Y = arrays.as_array(Y, "Y").astype(float)
         if Y.ndim != 3 or Y.shape[1] != Y.shape[2] or Y.shape[1] < 2:
             raise ValueError(f"Y must have shape (n, r, r) with r >= 2, got {Y.shape}.")
         row, i, j = np.nonzero(Y)
@@ -465,7 +466,7 @@ class PreferenceTarget(Judgments):
 
 def check_preference_weights(weights: str) -> None:
     """Raise ValueError unless `weights` is one of PREFERENCE_WEIGHTS."""
-    check_option("weights", weights, PREFERENCE_WEIGHTS)
+    check.option("weights", weights, PREFERENCE_WEIGHTS)
 
 
 def is_acyclic(winner: Ints, loser: Ints) -> bool:
@@ -488,7 +489,7 @@ def _numbers(values: Array) -> Ints:
 
 
 def _row_numbers(rows: ArrayLike, name: str, n_rows: int) -> Ints:
-    rows = as_array(rows, name)
+    rows = arrays.as_array(rows, name)
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
         raise ValueError(
             f"{name} must be a one-dimensional array of row numbers, which are integers, got "
@@ -504,7 +505,7 @@ def _row_numbers(rows: ArrayLike, name: str, n_rows: int) -> Ints:
 
 
 def _weights(weight: ArrayLike | None, n: int) -> Floats:
-    weight = np.ones(n) if weight is None else as_array(weight, "weight").astype(float)
+    weight = np.ones(n) if weight is None else arrays.as_array(weight, "weight").astype(float)
     if weight.shape != (n,):
         raise ValueError(
             f"weight must have shape ({n},), one weight per preference, got {weight.shape}."

@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from ._arrays import as_array, safe_divide
+from . import arrays
 from ._memory import CACHE_CELLS
-from ._types import Array, ArrayLike, Bools, Floats, Ints
+from .types import Array, ArrayLike, Bools, Floats, Ints
 
 Kind = TypeVar("Kind", bound=np.generic)
 
@@ -219,7 +219,7 @@ class Queries:
         """Return the (weighted) mean over the documents of each query, 0 where all weigh 0."""
         if weight is None:
             return self.sum(values) / self.sizes
-        return safe_divide(self.sum(weight * values), self.sum(weight))
+        return arrays.safe_divide(self.sum(weight * values), self.sum(weight))
 
     def mean_weight(self, weight: Floats) -> Floats:
         """Return the mean weight of each query, or 1 if all its weights are 0, as a divisor.
@@ -328,7 +328,7 @@ def qid_array(qid: ArrayLike) -> Array:
             qid = [value for (value,) in qid]  # a column
         if not _survive_numpy(qid):
             return _objects(qid)
-    out = as_array(qid, "qid")
+    out = arrays.as_array(qid, "qid")
     if out.dtype.kind in "SU" and not isinstance(qid, (list, np.ndarray)):
         # Polars gives strings a fixed width, and numpy drops null characters at their ends.
         out = np.asarray(qid, dtype=object)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from . import check
 from ._queries import Queries
-from ._types import Floats
-from ._validation import check_option
+from .types import Floats
 
 #: Weight of a query of n documents, as an exponent of n.
 QUERY_WEIGHTS = {"pairs": 2, "documents": 1, "equal": 0}
@@ -24,6 +24,6 @@ def query_factors(queries: Queries, query_weight: str | None, summed_over: str) 
     """
     if query_weight is None:
         return None
-    check_option("query_weight", query_weight, QUERY_WEIGHTS)
+    check.option("query_weight", query_weight, QUERY_WEIGHTS)
     power = QUERY_WEIGHTS[query_weight] - QUERY_WEIGHTS[summed_over]
     return queries.sizes.astype(float) ** power if power else None

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import along_rows
+from . import arrays
 from ._properties import lazy_property
 from ._queries import Bucket, Queries
-from ._types import Array, Bools, Floats, Ints
+from .types import Array, Bools, Floats, Ints
 
 TIES = ("average", "stable", "reversed", "worst", "best")
 
@@ -186,7 +186,7 @@ class Ranked:
         places = chosen.reshape(-1, k)
         top = keys.ravel()[places]
         by_key = np.argsort(top, axis=1)
-        rows = along_rows(places, by_key)
+        rows = arrays.along_rows(places, by_key)
         rows += bucket.first[clear] - start_of_row
         top.sort(axis=1)
         distinct = (top[:, 1:] != top[:, :-1]).all(axis=1)
@@ -202,8 +202,8 @@ class Ranked:
             labels = bucket.pad(self._labels, 0.0)
             labels = labels if self.ties == "worst" else -labels
             by_label = np.argsort(labels, axis=1, kind="stable")
-            by_key = np.argsort(along_rows(keys, by_label), axis=1, kind="stable")
-            order = along_rows(by_label, by_key)
+            by_key = np.argsort(arrays.along_rows(keys, by_label), axis=1, kind="stable")
+            order = arrays.along_rows(by_label, by_key)
         elif self.ties == "reversed":
             order = bucket.width - 1 - np.argsort(keys[:, ::-1], axis=1, kind="stable")
         else:
@@ -217,7 +217,7 @@ class Ranked:
                 last = np.take_along_axis(keys, order[:, k - 1 : k], axis=1)
                 reach = np.count_nonzero(keys <= last, axis=1)
                 order = order[:, : reach[np.isfinite(last[:, 0])].max(initial=k)]
-            runs = _runs(along_rows(keys, order), bucket.sizes)
+            runs = _runs(arrays.along_rows(keys, order), bucket.sizes)
         rows = bucket.first + order
         if bucket.ragged:
             np.copyto(rows, self.queries.n_rows, where=order >= bucket.sizes)

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
+from . import tables
 from ._hash import hash_rows, spread_bits
 from ._queries import Queries
-from ._tables import is_frame, rows_as_numbers
-from ._types import Array, Bools, Floats, Ints
+from .types import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class Rows:
             queries, y = Queries.equal(len(rows), self.n_items), labels.ravel()
         return replace(
             self,
-            X=_safe_indexing(self.X, rows) if is_frame(self.X) else self.X[rows],
+            X=_safe_indexing(self.X, rows) if tables.is_frame(self.X) else self.X[rows],
             y=y,
             queries=queries,
             weight=None if self.weight is None else self.weight[rows],
@@ -118,7 +118,7 @@ class Rows:
         beside = self.columns(self.y)
         if self.weight is not None:
             beside = np.column_stack([beside, self.weight])
-        key = hash_rows(rows_as_numbers(self.X)) ^ (hash_rows(beside) << np.uint64(1))
+        key = hash_rows(tables.rows_as_numbers(self.X)) ^ (hash_rows(beside) << np.uint64(1))
         # Keys are summed over queries. Without the square, exchanging values between the rows of a
         # query would not change the sum.
         key ^= key >> np.uint64(31)

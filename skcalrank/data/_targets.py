@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ._arrays import as_array, refuse_rounding
+from . import arrays
 from ._exceptions import MissingQidError
 from ._origin import Origin
 from ._queries import Queries, check_qid, join_qids
-from ._types import Array, ArrayLike, Ints
+from .types import Array, ArrayLike, Ints
 
 
 class Target:
@@ -125,8 +125,8 @@ class RankingTarget(Target, np.ndarray):
     """
 
     def __new__(cls, y: ArrayLike, qid: ArrayLike) -> RankingTarget:
-        values = as_array(y, "y")
-        refuse_rounding(y, "y")
+        values = arrays.as_array(y, "y")
+        arrays.refuse_rounding(y, "y")
         if values.ndim != 1:
             raise ValueError(
                 f"RankingTarget expects y of shape (n_rows,), got {values.shape}. In the "

@@ -3,8 +3,6 @@
 Names in ``__all__`` are public; the others are for other modules of the package.
 """
 
-from __future__ import annotations
-
 from ._container import LabelRankingData, RankingData
 from ._digits import load_digits_queries
 from ._files import OPENERS, open_bytes, read_text, to_float

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..data import Array, Floats
+from ..data.types import Array, Floats
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import Seed, check_count
+from ..data import check
+from ..data.types import Seed
 from ._container import RankingData
 
 _DESCRIPTION = """Query by example on the handwritten digits of scikit-learn.
@@ -61,8 +62,8 @@ def load_digits_queries(
     from sklearn.datasets import load_digits  # takes a while, and most users never need it
 
     images, digits = load_digits(return_X_y=True)
-    check_count("n_queries", n_queries, most=len(images))
-    check_count("n_documents", n_documents, most=len(images) - 1)
+    check.count("n_queries", n_queries, most=len(images))
+    check.count("n_documents", n_documents, most=len(images) - 1)
     if not isinstance(graded, (bool, np.bool_)):
         raise ValueError(f"graded must be True or False, got {graded!r}.")
     rng = check_random_state(random_state)

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..data import check_count, is_frame, warn
+from ..data import check, tables, warn
 from ._container import RankingData
 from ._table_files import (
     Columns,
@@ -112,8 +112,8 @@ def load_table(
     columns = Columns(qid, "" if label is None else label, document, names, label is not None)
     if chunk_rows is None:
         return _whole(source, columns)
-    check_count("chunk_rows", chunk_rows, "or None to read the whole table")
-    if is_frame(source):
+    check.count("chunk_rows", chunk_rows, "or None to read the whole table")
+    if tables.is_frame(source):
         raise ValueError("chunk_rows is for files: a DataFrame is in memory, leave it out.")
     return _chunks(Path(source), columns, chunk_rows)
 

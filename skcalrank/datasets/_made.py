@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import Array, ArrayLike, Floats, Queries, Seed, check_count
+from ..data import Queries, check
+from ..data.types import Array, ArrayLike, Floats, Seed
 from ..measures import Measure, get_measure
 from ..metrics import measure_score
 from ._container import RankingData
@@ -153,8 +154,8 @@ def make_subset_ranking(
     """
     sizes = {"n_queries": n_queries, "n_features": n_features, "n_types": n_types}
     for name, value in (sizes | {"n_intents": n_intents}).items():
-        check_count(name, value)
-    check_count("n_grades", n_grades, least=2)
+        check.count(name, value)
+    check.count("n_grades", n_grades, least=2)
     bounds = (n_documents, n_documents) if np.ndim(n_documents) == 0 else tuple(n_documents)
     integers = all(isinstance(bound, (int, np.integer)) for bound in bounds)
     if not integers or len(bounds) != 2 or not 1 <= bounds[0] <= bounds[1]:

@@ -9,19 +9,8 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from ..data import (
-    CHUNK_ROWS,
-    ArrayLike,
-    ClickSessions,
-    PreferenceTarget,
-    Queries,
-    Seed,
-    as_array,
-    carried_qid,
-    check_count,
-    check_qid,
-    check_target,
-)
+from ..data import CHUNK_ROWS, ClickSessions, PreferenceTarget, Queries, arrays, check, check_qid
+from ..data.types import ArrayLike, Seed
 
 
 def sample_comparisons(
@@ -70,11 +59,11 @@ def sample_comparisons(
     >>> mean_log_odds(y).round(1)
     array([ 1.5, -1.5,  0. ])
     """
-    check_count("n_comparisons", n_comparisons)
+    check.count("n_comparisons", n_comparisons)
     if not isinstance(temperature, Real) or not 0 < temperature < np.inf:
         raise ValueError(f"temperature must be a finite number > 0, got {temperature!r}.")
-    qid = carried_qid(y, qid)
-    relevance, queries = check_target(y, qid)
+    qid = check.carried_qid(y, qid)
+    relevance, queries = check.target(y, qid)
     several = np.flatnonzero(queries.sizes > 1)
     if not len(several):
         raise ValueError("No query has two documents: there is nothing to compare.")
@@ -146,16 +135,18 @@ def sample_sessions(
     >>> cascade(y).round(2)
     array([0.1, 0.5, 0.3])
     """
-    check_count("n_sessions", n_sessions)
+    check.count("n_sessions", n_sessions)
     if n_shown is not None:
-        check_count("n_shown", n_shown)
-    qid = carried_qid(p, qid)
+        check.count("n_shown", n_shown)
+    qid = check.carried_qid(p, qid)
     qid = np.zeros(len(p), dtype=int) if qid is None else check_qid(qid, len(p))
-    p, queries = check_target(as_array(p, "p"), qid, name="p")
+    p, queries = check.target(arrays.as_array(p, "p"), qid, name="p")
     if ((p < 0) | (p > 1)).any():
         raise ValueError(f"p holds {p[(p < 0) | (p > 1)][0]}: probabilities lie in [0, 1].")
     order_scores = np.zeros(len(p)) if order_scores is None else order_scores
-    scores, _ = check_target(as_array(order_scores, "order_scores"), qid, name="order_scores")
+    scores, _ = check.target(
+        arrays.as_array(order_scores, "order_scores"), qid, name="order_scores"
+    )
     rng = check_random_state(random_state)
     query = rng.randint(queries.n_queries, size=n_sessions)
     shown, ptr = _orders(scores, queries, query, n_shown, rng)

@@ -7,7 +7,8 @@ from typing import Any, cast
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import Array, ArrayLike, Floats, Ints, Queries, Seed, check_count
+from ..data import Queries, check
+from ..data.types import Array, ArrayLike, Floats, Ints, Seed
 from ..measures import Measure, get_measure
 from ..metrics import measure_score
 from ..preds import feedback_arc_positions, sort_positions
@@ -205,8 +206,8 @@ def make_label_ranking(
     """
     sizes = {"n_samples": n_samples, "n_features": n_features, "n_types": n_types}
     for name, value in (sizes | {"n_orders": n_orders}).items():
-        check_count(name, value)
-    check_count("n_items", n_items, least=3 if cyclic else 2)
+        check.count(name, value)
+    check.count("n_items", n_items, least=3 if cyclic else 2)
     if cyclic and n_orders != 3:
         raise ValueError(f"n_orders={n_orders}: with cyclic=True every type has 3 orders.")
     rng = check_random_state(random_state)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils import Bunch
 
-from ..data import Array
+from ..data.types import Array
 from ._container import RankingData
 from ._files import plain_or_compressed, read_bytes, to_int
 

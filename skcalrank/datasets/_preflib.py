@@ -1,7 +1,5 @@
 """Orders in files of PrefLib."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

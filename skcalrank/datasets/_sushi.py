@@ -1,7 +1,5 @@
 """The SUSHI preference data."""
 
-from __future__ import annotations
-
 from itertools import chain
 from pathlib import Path
 

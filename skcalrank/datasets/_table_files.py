@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import is_frame, refuse_rounding, warn
+from ..data import arrays, tables, warn
 from ._files import reading, refuse_cut_queries, refuse_pipe, to_float, whole_queries
 
 COMMAS = re.compile(r"[+-]?[0-9.]*,?[0-9.]*(e[+-]?[0-9]+)?")
@@ -67,7 +67,7 @@ def _refuse_shared(columns: Columns):
 
 def checked_frames(source, columns: Columns):
     """Return a name for a file or a frame, and all of it as one DataFrame of pandas."""
-    if is_frame(source):
+    if tables.is_frame(source):
         _refuse_shared(columns)
         frame = source.to_pandas() if hasattr(source, "to_pandas") else source
         name = "the frame"
@@ -334,7 +334,7 @@ def labels_and_queries(name, frame, columns: Columns, place=None):
 def _labels(frame, name, place):
     labels = _numbers(frame, [name], np.float64, place)[:, 0]
     place.refuse(np.isnan(labels), name, "has no value: every row needs a label. Drop such rows")
-    refuse_rounding(frame[name], f"{place.path}, column {name!r}")
+    arrays.refuse_rounding(frame[name], f"{place.path}, column {name!r}")
     return labels
 
 

@@ -13,8 +13,6 @@ the display, and stores the artists in attributes that end in an underscore (``a
 matplotlib is needed for plotting only: ``pip install skcalrank[plot]``.
 """
 
-from __future__ import annotations
-
 from ._calibration_function import CalibrationFunctionDisplay
 from ._comparison import ComparisonDisplay, QueryDifferenceDisplay
 from ._contribution import ContributionDisplay

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..data import checked_array
+from ..data import arrays
 
 Shown = TypeVar("Shown")
 
@@ -123,7 +123,7 @@ def measure_label(measure) -> str:
 
 def check_regret(values, name: str, rounding: float = 1e-12) -> np.ndarray:
     """Return finite regrets, in which rounding errors are replaced by 0."""
-    values = checked_array(values, name, ensure_2d=False)
+    values = arrays.checked(values, name, ensure_2d=False)
     scale = max(1.0, values.max())
     if values.min() < -1e-9 * scale:
         raise ValueError(f"{name} must be non-negative regrets, got {values.min():g}.")

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..calibration import LabelDistribution, calibration_function
-from ..data import ArrayLike, Floats, check_count
+from ..data import check
+from ..data.types import ArrayLike, Floats
 from ..losses import Loss
 from ..measures import Measure, get_measure
 from ..preds import Pred
@@ -165,7 +166,7 @@ class CalibrationFunctionDisplay(Display):
         0.05
         """
         measure = get_measure(measure)
-        check_count("n_points", n_points, least=2)
+        check.count("n_points", n_points, least=2)
         top = _largest(measure, r) / 2 if largest is None else largest
         eps = np.linspace(0, top, n_points)
         h: Any = calibration_function(surrogate, pred, measure, r, eps)

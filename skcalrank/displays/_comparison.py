@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Floats, check_option
+from ..data import check
+from ..data.types import Floats
 from ._base import Display, drawn, styled
 
 
 def _measure_of(comparison, measure):
     measure = comparison.measures[0] if measure is None else measure
-    check_option("measure", measure, comparison.measures)
+    check.option("measure", measure, comparison.measures)
     return measure
 
 
@@ -150,7 +151,7 @@ class ComparisonDisplay(Display):
         ValueError
             If the measure is unknown, or there is only one system and so no difference.
         """
-        check_option("kind", kind, ("differences", "means"))
+        check.option("kind", kind, ("differences", "means"))
         measure = _measure_of(comparison, measure)
         means = kind == "means"
         baseline = None if means else comparison.baseline
@@ -311,7 +312,7 @@ class QueryDifferenceDisplay(Display):
         """
         measure, systems = _measure_of(comparison, measure), comparison.systems
         other = comparison.baseline if other is None else other
-        check_option("other", other, systems)
+        check.option("other", other, systems)
         if system is None:
             system = next((first for first in systems if first != other), None)
         if system is None:
@@ -319,7 +320,7 @@ class QueryDifferenceDisplay(Display):
                 "comparison must have two systems for their differences, got one. Plot its means "
                 "with ComparisonDisplay.from_comparison(..., kind='means')."
             )
-        check_option("system", system, systems)
+        check.option("system", system, systems)
         difference = comparison.query_differences(system, other, measure=measure)
         order = np.argsort(-difference, kind="stable")[: (~np.isnan(difference)).sum()]
         return cls(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..data import Matrix, check_count
+from ..data import check
+from ..data.types import Matrix
 from ..inspection import Explanation, explain_order
 from ._base import Display, drawn, styled
 
@@ -75,7 +76,7 @@ class ContributionDisplay(Display):
         -------
         display : ContributionDisplay
         """
-        check_count("n_features", n_features)
+        check.count("n_features", n_features)
         ax = self._open(ax)
         from matplotlib.patches import Rectangle
 

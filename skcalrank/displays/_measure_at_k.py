@@ -8,17 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import (
-    ArrayLike,
-    Floats,
-    Ints,
-    Labels,
-    Matrix,
-    PreferenceTarget,
-    carried_qid,
-    check_cutoff,
-    warn_of_one_query,
-)
+from ..data import PreferenceTarget, check
+from ..data.types import ArrayLike, Floats, Ints, Labels, Matrix
 from ..measures import MEASURES, Measure, get_measure
 from ..metrics import CheckedTarget, Policies, predict_with_queries
 from ._base import Display, draw_band, draw_line, drawn
@@ -37,7 +28,7 @@ def _curve(
 ) -> dict[str, Any]:
     """Return the measure at every cutoff, as parameters of a display."""
     measure = _open_measure(measure)
-    check_cutoff(k)
+    check.cutoff(k)
     if isinstance(y, PreferenceTarget):
         raise ValueError(f"{measure.name} needs relevances, got a PreferenceTarget.")
     target, policies = CheckedTarget.of(y, qid), Policies(ties, empty)
@@ -189,8 +180,8 @@ class MeasureAtKDisplay(Display):
         -------
         display : MeasureAtKDisplay
         """
-        qid = carried_qid(y, qid)
-        warn_of_one_query(y, qid, "MeasureAtKDisplay")
+        qid = check.carried_qid(y, qid)
+        check.warn_of_one_query(y, qid, "MeasureAtKDisplay")
         scores = predict_with_queries(estimator, X, qid)
         return cls(**_curve(y, scores, qid=qid, **options), name=type(estimator).__name__)
 

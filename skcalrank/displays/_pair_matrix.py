@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from ..data import ArrayLike, Floats, Ints, check_queries, checked_array, plain
+from ..data import arrays, check, plain
+from ..data.types import ArrayLike, Floats, Ints
 from ..inspection import unwrapped
 from ..rankers import reads_diagonal
 from ._base import Display, drawn, styled
@@ -269,7 +270,7 @@ class PairMatrixDisplay(Display):
         >>> display.n_against
         1
         """
-        u = checked_array(u, "u", copy=True)
+        u = arrays.checked(u, "u", copy=True)
         r = len(u)
         if u.shape != (r, r):
             raise ValueError(
@@ -305,7 +306,7 @@ def _values_and_positions(ranker, X, qid):
 
 def _rows_of(query, qid, n_rows):
     """Return the rows of a query."""
-    queries = check_queries(qid, n_rows)
+    queries = check.queries(qid, n_rows)
     number = 0
     if query is not None:
         names = [] if queries.names is None else [plain(name) for name in queries.names]

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..calibration import LabelDistribution, regret_bound
-from ..data import ArrayLike, Floats, Queries, Seed, check_count, check_option, safe_divide
+from ..data import Queries, arrays, check
+from ..data.types import ArrayLike, Floats, Seed
 from ..losses import Loss, get_loss
 from ..measures import Measure, get_measure
 from ..preds import get_pred
@@ -118,7 +119,7 @@ class RegretBoundDisplay(Display):
         -------
         display : RegretBoundDisplay
         """
-        check_option("scale", scale, ("log", "linear"))
+        check.option("scale", scale, ("log", "linear"))
         ax = self._open(ax)
         if not (self.surrogate_regret * self.target_regret).any():
             scale = "linear"
@@ -252,7 +253,7 @@ class RegretBoundDisplay(Display):
         """
         measure = get_measure(measure)
         loss = get_loss(loss, eta=eta, threshold=threshold, smoothing=smoothing)
-        check_count("n_samples", n_samples)
+        check.count("n_samples", n_samples)
         rng = check_random_state(random_state)
         laws = [_random_law(measure, r, rng) for _ in range(-(-n_samples // _SCORES))]
         max_target = None
@@ -310,4 +311,4 @@ def _exact_positions(measure, u):
 
 def _ratio(target, bound):
     """Return target over bound, 0 if both are 0, infinity if only the bound is."""
-    return np.where((bound == 0) & (target > 0), np.inf, safe_divide(target, bound))
+    return np.where((bound == 0) & (target > 0), np.inf, arrays.safe_divide(target, bound))

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Array, ArrayLike, Floats, check_option, checked_array
+from ..data import arrays, check
+from ..data.types import Array, ArrayLike, Floats
 from ..measures import Measure, get_measure
 from ._base import Display, check_regret, draw_band, draw_line, draw_zeros, drawn, measure_label
 from ._samples import best_value, reached_values
@@ -210,7 +211,7 @@ class RegretCurveDisplay(Display):
             If there is no estimator, there are too few data, the test data have no ``law``, or the
             measure has no known best value.
         """
-        check_option("quantity", quantity, ("regret", "value"))
+        check.option("quantity", quantity, ("regret", "value"))
         if not isinstance(estimators, Mapping) or not estimators:
             raise ValueError(f"estimators must be a dict of rankers by name, got {estimators!r}.")
         sizes = _check_sizes(n_samples)
@@ -270,7 +271,7 @@ class RegretCurveDisplay(Display):
 
 def _results(n_samples, values, quantity):
     """Return validated results, as parameters of a display."""
-    check_option("quantity", quantity, ("regret", "value"))
+    check.option("quantity", quantity, ("regret", "value"))
     if not isinstance(values, Mapping) or not values:
         raise ValueError(f"values must be a dict of arrays by name, got {values!r}.")
     sizes = _check_sizes(n_samples)
@@ -279,7 +280,7 @@ def _results(n_samples, values, quantity):
 
 
 def _check_sizes(n_samples):
-    sizes = checked_array(n_samples, "n_samples", ensure_2d=False, dtype=None)
+    sizes = arrays.checked(n_samples, "n_samples", ensure_2d=False, dtype=None)
     if sizes.ndim != 1 or not (sizes > 0).all() or not (np.diff(sizes) > 0).all():
         raise ValueError(f"n_samples must be positive and increasing, got {n_samples!r}.")
     return sizes
@@ -287,7 +288,7 @@ def _check_sizes(n_samples):
 
 def _check_values(name, values, n_sizes, quantity):
     name = f"values[{name!r}]"
-    values = checked_array(values, name, ensure_2d=False)
+    values = arrays.checked(values, name, ensure_2d=False)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or len(values) != n_sizes:
         raise ValueError(

@@ -9,7 +9,8 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..data import RankingTarget, Seed, check_count, check_queries
+from ..data import RankingTarget, check
+from ..data.types import Seed
 from ..datasets import LabelRankingData
 from ..measures import Measure
 from ..metrics import predict_with_queries
@@ -47,7 +48,7 @@ def reached_values(
         raise ValueError(
             f"n_samples must be at most {n_queries}, the number of queries, got {sizes[-1]}."
         )
-    check_count("n_repeats", n_repeats)
+    check.count("n_repeats", n_repeats)
     rng = check_random_state(random_state)
     repeat = delayed(_one_repeat)
     repeats = (
@@ -72,7 +73,7 @@ def _rows(data):
     """Return features, target and number of the query of each row."""
     if isinstance(data, LabelRankingData):
         return data.X, -data.positions, np.arange(len(data.positions))
-    return data.X, RankingTarget(data.y, data.qid), check_queries(data.qid, len(data.y)).codes
+    return data.X, RankingTarget(data.y, data.qid), check.queries(data.qid, len(data.y)).codes
 
 
 def _one_repeat(estimators, X, y, place, test, measure, sizes):

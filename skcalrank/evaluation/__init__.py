@@ -3,18 +3,13 @@
 Names in ``__all__`` are public; the others are for use inside the package.
 """
 
-from __future__ import annotations
-
 from ._compare import compare, compare_values
 from ._comparison import Comparison
 from ._cross import cross_compare
-from ._judged_run import JUDGED_MEASURES as JUDGED_MEASURES
-from ._judged_run import JudgedRun as JudgedRun
-from ._judged_run import evaluate_run
-from ._judged_run import run_measures as run_measures
+from ._judged_run import JUDGED_MEASURES, JudgedRun, evaluate_run, run_measures
 from ._rank_frame import rank_frame
 from ._run_files import load_qrels, load_run, to_qrels, to_run
-from ._statistics import TESTS as TESTS
+from ._statistics import TESTS
 
 __all__ = [
     "Comparison",

@@ -8,20 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import (
-    ArrayLike,
-    Labels,
-    Queries,
-    Seed,
-    carried_qid,
-    check_option,
-    in_memory,
-    is_frame,
-    is_missing,
-    qid_array,
-    warn,
-    warn_of_one_query,
-)
+from ..data import Queries, check, in_memory, is_missing, qid_array, tables, warn
+from ..data.types import ArrayLike, Labels, Seed
 from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget, Policies, check_several
 from ._comparison import Comparison
@@ -146,8 +134,8 @@ def compare(
     systems = named_systems("scores", scores, baseline)
     chosen, policies = named_measures(measures), Policies(ties, empty)
     y_true, qid = in_memory(y_true=y_true, qid=qid)
-    qid = carried_qid(y_true, qid)
-    warn_of_one_query(y_true, qid, "compare")
+    qid = check.carried_qid(y_true, qid)
+    check.warn_of_one_query(y_true, qid, "compare")
     target = CheckedTarget.of(y_true, qid)
     _refuse_other_orders(y_true, systems)
     checked = [_checked_scores(target, name, values) for name, values in systems.items()]
@@ -229,7 +217,7 @@ def compare_values(
 
 def named(argument: str, values: Any) -> dict[str, Any]:
     """Return a mapping or a frame as a dict; raise an error that names the argument."""
-    if is_frame(values):
+    if tables.is_frame(values):
         values = {name: values[name] for name in values.columns}
     if not isinstance(values, Mapping):
         raise ValueError(
@@ -250,7 +238,7 @@ def named_systems(argument: str, values: Any, baseline: str | None) -> dict[str,
     """Return systems by name; raise unless the baseline is None or one of them."""
     systems = named(argument, values)
     if baseline is not None:
-        check_option("baseline", baseline, systems)
+        check.option("baseline", baseline, systems)
     return systems
 
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import Array, Floats, check_option
+from ..data import check
+from ..data.types import Array, Floats
 from ._layout import Layout, to_html, to_latex, to_markdown
 from ._rank_frame import pandas_for
 from ._statistics import check_share, n_needed, snapped
@@ -205,7 +206,7 @@ class Comparison:
         return pandas.DataFrame(values, index=index, columns=columns)
 
     def _number_of(self, measure) -> int:
-        check_option("measure", measure, self.measures)
+        check.option("measure", measure, self.measures)
         return self.measures.index(measure)
 
     def query_differences(self, system: str, other: str, *, measure: str) -> Floats:
@@ -223,8 +224,8 @@ class Comparison:
         differences : ndarray of shape (n_queries,)
             In the order of `queries`; NaN where the measure is undefined.
         """
-        check_option("system", system, self.systems)
-        check_option("other", other, self.systems)
+        check.option("system", system, self.systems)
+        check.option("other", other, self.systems)
         values = self.values[:, self._number_of(measure)]
         return snapped(*(values[self.systems.index(name)] for name in (system, other)))
 
@@ -391,7 +392,7 @@ class Comparison:
         ValueError
             If `system` is given and `kind` is not "queries", or a name is unknown.
         """
-        check_option("kind", kind, _KINDS)
+        check.option("kind", kind, _KINDS)
         from ..displays import ComparisonDisplay, QueryDifferenceDisplay
 
         if kind == "queries":

@@ -13,21 +13,16 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_consistent_length
 
 from ..data import (
-    ArrayLike,
-    Ints,
-    Labels,
-    Matrix,
     MissingQidError,
     PreferenceTarget,
     Queries,
     RankingTarget,
     Target,
-    carried_qid,
-    check_count,
-    check_target,
+    arrays,
+    check,
     refuse_lazy,
-    safe_divide,
 )
+from ..data.types import ArrayLike, Ints, Labels, Matrix
 from ..measures import Measure
 from ..metrics import CheckedTarget, Policies, predict_with_queries
 from ..model_selection import QueryKFold
@@ -161,9 +156,9 @@ class _Data:
 
     def __init__(self, X, y, qid):
         refuse_lazy("cross_compare", "pass arrays", X=X, y=y, qid=qid)
-        self.X, self.qid, self.target = X, carried_qid(y, qid), y
+        self.X, self.qid, self.target = X, check.carried_qid(y, qid), y
         if not isinstance(y, Target):
-            labels, queries = check_target(y, self.qid)
+            labels, queries = check.target(y, self.qid)
             if np.ndim(y) == 2 and np.shape(y)[1] > 1:
                 self.target = np.asarray(y)
             elif self.qid is None:
@@ -213,20 +208,20 @@ class _Data:
         for values, split in zip(of_splits, splits):
             sums[:, split.queries] += np.nan_to_num(values)
             counts[:, split.queries] += ~np.isnan(values)
-        return safe_divide(sums, counts, np.nan)
+        return arrays.safe_divide(sums, counts, np.nan)
 
 
 def _means(values):
     """Return the mean of each row over its defined values."""
     defined = ~np.isnan(values)
-    return safe_divide(np.where(defined, values, 0.0).sum(1), defined.sum(1), np.nan)
+    return arrays.safe_divide(np.where(defined, values, 0.0).sum(1), defined.sum(1), np.nan)
 
 
 def _splits(cv: Any, data: _Data) -> Iterator[_Split]:
     """Yield the splits; raise for a split that cuts a query."""
     splitter: Any = cv
     if isinstance(cv, numbers.Integral):
-        check_count("cv", cv, "the number of folds", least=2)
+        check.count("cv", cv, "the number of folds", least=2)
         splitter = QueryKFold(int(cv))
     elif not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise ValueError(f"cv must be a number of folds, a splitter or splits, got {cv!r}.")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 import numpy as np
 
-from ..data import Floats, Queries, Ranked, check_option, safe_divide, warn
+from ..data import Queries, Ranked, arrays, check, warn
+from ..data.types import Floats
 from ..measures import MEASURES, Measure, get_measure
 from ..metrics import EMPTY, MeasuredLabels, check_several, fill_undefined, mean_of_queries
 from ._run_files import Scores, load_qrels, load_run
@@ -131,8 +132,8 @@ def evaluate_run(
     >>> evaluate_run(run, qrels, ["mrr"], average=False)
     {'mrr': {'q1': 0.5, 'q2': 1.0}}
     """
-    check_option("ties", ties, TIES)
-    check_option("empty", empty, EMPTY)
+    check.option("ties", ties, TIES)
+    check.option("empty", empty, EMPTY)
     resolved = run_measures(measures, relevance_level, gain)
     judged = JudgedRun(load_run(run), load_qrels(qrels), complete=complete, ties=ties)
     if judged.n_missing and not complete:
@@ -241,9 +242,9 @@ class JudgedRun:
         before = others - queries.repeat(np.append(0.0, others)[queries.ptr[:-1]])
         most = np.minimum(n_relevant, n_other)
         lost = np.minimum(before, queries.repeat(n_relevant))
-        kept = 1.0 - safe_divide(lost, queries.repeat(most))
+        kept = 1.0 - arrays.safe_divide(lost, queries.repeat(most))
         in_order = queries.sum(kept * (relevant & self._is_retrieved))
-        values = safe_divide(in_order, n_relevant, np.nan)
+        values = arrays.safe_divide(in_order, n_relevant, np.nan)
         fill_undefined(values, n_relevant == 0, empty, "bpref", queries)
         return values
 
@@ -251,7 +252,9 @@ class JudgedRun:
         """Return the share of judged documents among the first k retrieved, for each query."""
         self._refuse_shared_positions("judged@k")
         first = self._is_retrieved & (self._number < (np.inf if k is None else k))
-        return safe_divide(self.queries.sum(first * self._is_judged), self.queries.sum(first * 1.0))
+        return arrays.safe_divide(
+            self.queries.sum(first * self._is_judged), self.queries.sum(first * 1.0)
+        )
 
     def _refuse_shared_positions(self, name):
         if self._ties == "average":

@@ -9,7 +9,7 @@ from collections import defaultdict
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
-from ..data import check_count
+from ..data import check
 
 
 class Cell(NamedTuple):
@@ -37,7 +37,7 @@ class Layout(NamedTuple):
     @classmethod
     def of(cls, comparison: Any, digits: int, interval: bool) -> Layout:
         """Return the layout of a comparison."""
-        check_count("digits", digits, least=0)
+        check.count("digits", digits, least=0)
         names, marks = _names_and_marks(comparison)
         best = _best(comparison, digits)
         cells = {

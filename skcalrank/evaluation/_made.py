@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Floats, warn
+from ..data import warn
+from ..data.types import Floats
 from ._comparison import Comparison, Difference, Estimate
 from ._statistics import (
     TITLES,

@@ -6,17 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import (
-    ArrayLike,
-    Floats,
-    Ints,
-    Matrix,
-    Queries,
-    check_count,
-    check_queries,
-    check_scores,
-    positions,
-)
+from ..data import Queries, check, positions
+from ..data.types import ArrayLike, Floats, Ints, Matrix
 from ..metrics import predict_with_queries
 
 
@@ -79,14 +70,14 @@ def rank_frame(
     """
     pandas = pandas_for("rank_frame")
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
-    queries = check_queries(qid, n_rows)
+    queries = check.queries(qid, n_rows)
     values = np.asarray(predict_with_queries(model, X, qid))
     if values.ndim != 1:
         raise ValueError(
             f"model must predict one score for each row, got shape {values.shape}. If every row "
             "ranks the same items (the label-ranking form), use model.rank(X)."
         )
-    scores = check_scores(values, (n_rows,))
+    scores = check.scores(values, (n_rows,))
     if ids is None:
         ids = X.index if hasattr(X, "index") and hasattr(X, "iloc") else np.arange(n_rows)
     names = np.asarray(ids)
@@ -114,6 +105,6 @@ def top_rows(scores: Floats, queries: Queries, k: int | None) -> tuple[Ints, Int
     place = queries.ungroup(positions(queries.group(scores), queries))
     rows = np.lexsort((place, queries.codes))
     if k is not None:
-        check_count("k", k, "or None for all documents")
+        check.count("k", k, "or None for all documents")
         rows = rows[place[rows] <= k]
     return rows, place[rows]

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import Floats, Ints, Seed, each, safe_divide
+from ..data import arrays, each
+from ..data.types import Floats, Ints, Seed
 
 # Approximate number of cells of a block, one for each resample and query.
 _BLOCK_CELLS = 1 << 20
@@ -64,7 +65,7 @@ def bootstrap_deviations(values: Floats, n_resamples: int, random_state: Seed) -
     """
     residuals = values - values.mean(1)[:, None]
     n_columns, n = residuals.shape
-    units = safe_divide(residuals, np.sqrt((residuals**2).sum(1) * n / (n - 1))[:, None])
+    units = arrays.safe_divide(residuals, np.sqrt((residuals**2).sum(1) * n / (n - 1))[:, None])
     units = np.ascontiguousarray(units.T, dtype=np.float32)
     out = np.empty((n_columns, n_resamples), dtype=np.float32)
 

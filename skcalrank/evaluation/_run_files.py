@@ -9,14 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import (
-    ArrayLike,
-    check_queries,
-    check_scores,
-    check_target,
-    is_frame,
-    is_missing,
-)
+from ..data import check, is_missing, tables
+from ..data.types import ArrayLike
 from ..datasets import Columns, open_bytes, table_format, to_float
 from ._rank_frame import top_rows
 
@@ -163,8 +157,8 @@ def to_run(
     >>> to_run([0.5, 0.75, 0.25], ["a", "a", "b"], ["d1", "d2", "d1"])
     {'a': {'d2': 0.75, 'd1': 0.5}, 'b': {'d1': 0.25}}
     """
-    scores = check_scores(y_score, np.shape(y_score))
-    queries = check_queries(qid, len(scores))
+    scores = check.scores(y_score, np.shape(y_score))
+    queries = check.queries(qid, len(scores))
     rows, _ = top_rows(scores, queries, k)
     return _by_query(np.asarray(y_score, dtype=float), queries, ids, rows)
 
@@ -203,7 +197,7 @@ def to_qrels(
     >>> to_qrels([0, 2, 1], ["a", "a", "b"])
     {'a': {'0': 0, '1': 2}, 'b': {'2': 1}}
     """
-    y, queries = check_target(y_true, qid, name="y_true")
+    y, queries = check.target(y_true, qid, name="y_true")
     if queries.names is None:
         raise ValueError("to_qrels needs the queries of the rows: pass qid, or a RankingTarget.")
     return load_qrels(_by_query(queries.ungroup(y), queries, ids, np.arange(len(y))))
@@ -228,7 +222,7 @@ def _load(source, kind) -> Scores:
         path = Path(source)
         rows = _lines(path, kind) if table_format(path) is None else _of_table(path, kind)
         return _collect(rows, f"cannot read {path}")
-    if is_frame(source):
+    if tables.is_frame(source):
         return _collect(_of_frame(source, kind, kind.what), kind.what)
     if hasattr(source, "to_dict"):
         source = source.to_dict()

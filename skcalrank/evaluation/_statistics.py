@@ -10,7 +10,8 @@ import numpy as np
 from scipy import stats
 from scipy.special import nctdtr, ndtr, ndtri
 
-from ..data import Array, Floats, Ints, Seed, check_count, check_option, safe_divide
+from ..data import arrays, check
+from ..data.types import Array, Floats, Ints, Seed
 from ._resampling import bootstrap_deviations, by_pattern, can_enumerate, sign_flip_p_values
 
 INTERVALS = ("student", "bca")
@@ -61,13 +62,13 @@ class Methods:
     shared: float = 0.0
 
     def __post_init__(self) -> None:
-        check_option("interval", self.interval, INTERVALS)
-        check_option("test", self.test, TESTS)
+        check.option("interval", self.interval, INTERVALS)
+        check.option("test", self.test, TESTS)
         if self.correction is not None:
-            check_option("correction", self.correction, CORRECTIONS)
+            check.option("correction", self.correction, CORRECTIONS)
         check_share("confidence_level", self.confidence_level)
-        check_count("n_resamples", self.n_resamples)
-        check_option("pairs", self.pairs, PAIRS)
+        check.count("n_resamples", self.n_resamples)
+        check.option("pairs", self.pairs, PAIRS)
 
     @property
     def test_title(self) -> str:
@@ -95,15 +96,17 @@ class Moments:
         """Return the moments of columns of shape (n_columns, n_queries), with NaN for undefined."""
         defined = ~np.isnan(columns)
         n = defined.sum(1)
-        mean = safe_divide(np.where(defined, columns, 0.0).sum(1), n, np.nan)
+        mean = arrays.safe_divide(np.where(defined, columns, 0.0).sum(1), n, np.nan)
         residuals = np.where(defined, columns - mean[:, None], 0.0)
-        spread = np.sqrt(safe_divide((residuals**2).sum(1), np.maximum(n - 1.0, 0.0), np.nan))
+        spread = np.sqrt(
+            arrays.safe_divide((residuals**2).sum(1), np.maximum(n - 1.0, 0.0), np.nan)
+        )
         largest = np.abs(np.where(defined, columns, 0.0)).max(1, initial=0.0)
         return cls(n, mean, np.where(spread <= _NO_SPREAD * largest, 0.0, spread))
 
     def error(self, shared: float) -> Floats:
         """Return the standard error of the means."""
-        return self.spread * np.sqrt(safe_divide(1.0, self.n, np.nan) + shared)
+        return self.spread * np.sqrt(arrays.safe_divide(1.0, self.n, np.nan) + shared)
 
 
 # -- intervals ---------------------------------------------------------------------
@@ -129,7 +132,7 @@ def _bca(values, methods):
     moments = Moments.of(values)
     deviations = bootstrap_deviations(values, methods.n_resamples, methods.random_state)
     # For a mean, the jackknife deviations are proportional to the deviations of the values.
-    units = safe_divide(values - moments.mean[:, None], moments.spread[:, None])
+    units = arrays.safe_divide(values - moments.mean[:, None], moments.spread[:, None])
     squares = values.shape[1] - 1.0
     acceleration = (units**3).sum(1) / (6 * squares**1.5)
     # Resamples whose mean equals the observed mean count half as below it.
@@ -174,7 +177,7 @@ def p_values(differences: Floats, methods: Methods) -> Floats:
 
 
 def _t_test(moments, shared):
-    statistic = safe_divide(np.abs(moments.mean), moments.error(shared), np.nan)
+    statistic = arrays.safe_divide(np.abs(moments.mean), moments.error(shared), np.nan)
     return 2 * stats.t.sf(statistic, np.maximum(moments.n - 1, 1))
 
 
@@ -183,7 +186,7 @@ def _wilcoxon(differences, n_resamples):
     differences = differences[differences != 0]
     # Differences that are equal up to rounding share a rank.
     largest = np.abs(differences).max(initial=0.0)
-    magnitudes = np.round(safe_divide(np.abs(differences), largest), 10)
+    magnitudes = np.round(arrays.safe_divide(np.abs(differences), largest), 10)
     ranks = np.sign(differences) * stats.rankdata(magnitudes)
     if can_enumerate(len(ranks), n_resamples):
         return sign_flip_p_values(ranks[None], n_resamples, 0)[0]

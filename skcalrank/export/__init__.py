@@ -8,8 +8,6 @@ all documents of a query to score one of them has none of these forms, and error
 Scores are those of `predict` up to a constant, which ranks nothing.
 """
 
-from __future__ import annotations
-
 from ._formats import to_json, to_sql
 from ._onnx import register_converters, to_onnx
 from ._search import to_elasticsearch, to_engine, to_opensearch

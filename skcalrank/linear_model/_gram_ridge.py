@@ -18,21 +18,8 @@ from .._solvers import (
     ridge,
     ridge_path,
 )
-from ..data import (
-    NON_NEGATIVE,
-    ArrayLike,
-    Floats,
-    Matrix,
-    all_or_nothing,
-    check_alpha,
-    check_params,
-    check_sample_weight,
-    checked_array,
-    checked_features,
-    lazy_property,
-    one_of,
-    refuse_lazy,
-)
+from ..data import all_or_nothing, arrays, check, lazy_property, limits, refuse_lazy
+from ..data.types import ArrayLike, Floats, Matrix
 
 _X_CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 
@@ -112,9 +99,9 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     _sees_moments_only = True
 
     _parameter_constraints: ClassVar[dict] = {
-        "alpha": [NON_NEGATIVE, "array-like"],
+        "alpha": [limits.NON_NEGATIVE, "array-like"],
         "fit_intercept": ["boolean"],
-        "penalty_scale": [one_of("squares"), None],
+        "penalty_scale": [limits.one_of("squares"), None],
     }
 
     def __init__(
@@ -186,12 +173,12 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _add(self, X, y, sample_weight, first):
         """Validate rows and add their moments; with `first`, discard earlier rows."""
-        check_params(self)
+        check.params(self)
         refuse_lazy(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
-        y = None if y is None else checked_array(y, "y", ensure_2d=False)
-        X, y = checked_features(self, X, y, reset=first, multi_output=True, **_X_CHECKS)
+        y = None if y is None else arrays.checked(y, "y", ensure_2d=False)
+        X, y = check.features(self, X, y, reset=first, multi_output=True, **_X_CHECKS)
         check_features(X)
-        weight = check_sample_weight(sample_weight, X.shape[0])
+        weight = check.sample_weight(sample_weight, X.shape[0])
         targets = y.reshape(len(y), -1)
         self._check_alpha(targets.shape[1])
         return self._add_moments(pooled_moments(X, targets, weight), y.ndim == 1, first=first)
@@ -206,7 +193,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _check_alpha(self, n_targets):
         for alpha in np.ravel(self.alpha).tolist():
-            check_alpha(alpha)
+            check.alpha(alpha)
         if np.ndim(self.alpha) and np.shape(self.alpha) != (n_targets,):
             raise ValueError(
                 f"alpha must be a number or have shape ({n_targets},), one penalty per target, got "
@@ -355,7 +342,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if alphas.ndim != 1:
             raise ValueError(f"alphas must be a list of penalties, got shape {alphas.shape}.")
         for alpha in alphas.tolist():
-            check_alpha(alpha)
+            check.alpha(alpha)
         penalties = alphas.astype(float)
         coefs = ridge_path(self._moments, penalties, self.fit_intercept, self._scale())
         coefs = coefs[:, :, 0] if self._one_target else coefs.transpose(0, 2, 1)
@@ -375,7 +362,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Predictions in double precision. X is not copied, even in single precision.
         """
         check_is_fitted(self)
-        X = checked_features(self, X, reset=False, **_X_CHECKS)
+        X = check.features(self, X, reset=False, **_X_CHECKS)
         return product_of_rows(X, self.coef_.T) + self.intercept_
 
 
@@ -385,7 +372,7 @@ def add_moments(model: GramRidge, moments: Moments, one_target: bool, *, goes_on
     If `goes_on`, add the rows to those that the model was fitted to. `one_target` is whether y was
     one-dimensional.
     """
-    check_params(model)
+    check.params(model)
     model._check_alpha(moments.moment.shape[1])
     return model._add_moments(moments, one_target, first=not goes_on)._solve()
 

@@ -1,12 +1,9 @@
 """Order-preserving losses, used by solvers, boosting and regret bounds."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 
-from ._base import EXPONENT as EXPONENT
-from ._base import Loss
+from ._base import EXPONENT, Loss
 from ._bregman import BregmanKL, BregmanLogistic
 from ._pairwise import PairwiseExponential, PairwiseLogistic, PairwiseSquared
 from ._pointwise import (

@@ -9,7 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import Floats, Queries, each, query_factors
+from ..data import Queries, each, query_factors
+from ..data.types import Floats
 
 # Largest argument of exponentials: larger ones are clipped, so that a step of a solver that is
 # too long has a huge but finite loss. Squares of the exponential are still finite.

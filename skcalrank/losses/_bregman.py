@@ -16,7 +16,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import xlogy
 
-from ..data import Floats, Queries
+from ..data import Queries
+from ..data.types import Floats
 from ._base import Loss, LossInParts, check_eta, with_eta
 from ._pointwise import Logistic
 

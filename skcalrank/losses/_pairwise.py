@@ -12,7 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import CACHE_CELLS, Floats, Queries, safe_divide
+from ..data import CACHE_CELLS, Queries, arrays
+from ..data.types import Floats
 from ._base import EXPONENT, LossInParts
 
 # Lower bound of scores relative to the best score of their query, since e^-700 does not underflow.
@@ -71,7 +72,7 @@ class PairwiseSquared(_PairwiseLoss):
         gradient = self._value_and_gradient(v, s, queries, weight)[1]
         if weight is None:
             return gradient, 2.0 * queries.repeat(queries.sizes - 1.0)
-        share = safe_divide(weight, queries.repeat(queries.sum(weight)))
+        share = arrays.safe_divide(weight, queries.repeat(queries.sum(weight)))
         return gradient, 2.0 * queries.repeat(queries.sizes) * weight * (1.0 - share)
 
     def infimum(self, v: Floats, queries: Queries) -> Floats:

@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, log1p, xlogy
 
-from ..data import Floats, Queries
+from ..data import Queries
+from ..data.types import Floats
 from ._base import EXPONENT, Loss, LossInParts, check_eta, with_eta
 
 

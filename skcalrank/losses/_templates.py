@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import minimize
 
-from ..data import Floats, Queries
+from ..data import Queries
+from ..data.types import Floats
 from ._base import LossInParts
 from ._pointwise import PointwiseLoss
 

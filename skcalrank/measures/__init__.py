@@ -1,14 +1,11 @@
 """Measures of rankings; metrics, surrogates and prediction maps are derived from them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields
 from typing import Any
 
 from ._base import Measure, PairMeasure, PositionalMeasure
-from ._conventions import CONVENTIONS as CONVENTIONS
-from ._conventions import get_convention as get_convention
+from ._conventions import CONVENTIONS, get_convention
 from ._hits import F1, RBP, RPrecision
 from ._pairs import Kendall, PairwiseDisagreement
 from ._positional import AUC, DCG, ERU, NDCG, Precision, Recall, Spearman

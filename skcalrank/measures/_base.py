@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Block, Bools, Floats, Ints, Queries, Ranked, check_cutoff
+from ..data import Block, Queries, Ranked, check
+from ..data.types import Bools, Floats, Ints
 from ._families import shown
 
 
@@ -107,7 +108,7 @@ class Measure(ABC):
     top_only: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_cutoff(self.cutoff)
+        check.cutoff(self.cutoff)
 
     def __repr__(self) -> str:
         # Used by dataclasses with repr=False: functions are shown by their names, and fields with

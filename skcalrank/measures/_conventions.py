@@ -1,7 +1,5 @@
 """Conventions of other libraries: options of measures, and policies of metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any

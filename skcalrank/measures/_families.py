@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..data import Array, ArrayLike, Floats, Ints, check_option
+from ..data import check
+from ..data.types import Array, ArrayLike, Floats, Ints
 
 Gain: TypeAlias = str | Sequence[float] | Callable[[Floats], ArrayLike]
 Discount: TypeAlias = Callable[[Floats], ArrayLike]
@@ -29,7 +30,7 @@ def own_gain(gain: Any, names: tuple[str, ...], highest: float = np.inf) -> Any:
     `names` are the valid names, and `highest` is the largest valid gain.
     """
     if isinstance(gain, str):
-        check_option("gain", gain, names)
+        check.option("gain", gain, names)
         return gain
     if callable(gain):
         return _hashable("gain", gain)

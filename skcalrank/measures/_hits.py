@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Floats, Ints, Queries, Ranked, safe_divide
+from ..data import Queries, Ranked, arrays
+from ..data.types import Floats, Ints
 from ._base import Measure, PositionalMeasure
 from ._options import BinaryMeasure, CutoffMeasure, RelativeMeasure
 from ._positional import Precision, Recall
@@ -122,7 +123,7 @@ class F1(BinaryMeasure, CutoffMeasure, PositionalMeasure):
         # The targets do not depend on how many documents of a query a run retrieved.
         precision = Precision(self.k).evaluate(y, ranked)
         recall = Recall(self.k).evaluate(y, ranked)
-        return safe_divide(2.0 * precision * recall, precision + recall)
+        return arrays.safe_divide(2.0 * precision * recall, precision + recall)
 
     def separable_targets(self, y: Floats) -> Floats:
         return y
@@ -187,4 +188,4 @@ class RPrecision(RelativeMeasure):
                 share = share.reshape(block.rows.shape)
             first = block.positions <= relevant[block.ids, None]
             hits[block.ids] = (share * first).sum(axis=1)
-        return safe_divide(hits, relevant)
+        return arrays.safe_divide(hits, relevant)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Array, Block, Floats, Ints, Ranked, along_rows
+from ..data import Block, Ranked, arrays
+from ..data.types import Array, Floats, Ints
 
 # Number of columns of a chunk, within which all pairs are compared one by one.
 _CHUNK = 32
@@ -54,7 +55,7 @@ def _differences(labels: Floats, block: Block) -> tuple[Floats, Floats]:
     gaps = np.zeros((len(labels), width - 1))
     np.subtract(below[:, 1:], below[:, :-1], out=gaps, where=before < block.sizes)
     # Documents of equal score have their mean position, a multiple of 1/2.
-    excess = along_rows(block.mean_position, order) - 1.0 if block.tied else order
+    excess = arrays.along_rows(block.mean_position, order) - 1.0 if block.tied else order
     across = np.cumsum(excess[:, :-1], axis=1, dtype=float)
     across -= before * (before - 1.0) / 2
     pairs = before * (block.sizes - before)

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import Bools, Floats, Ints, Queries
+from ..data import Queries
+from ..data.types import Bools, Floats, Ints
 from ._base import Measure
 from ._families import Discount, Gain, as_places, own_discount, own_gain
 

@@ -7,16 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import (
-    Bools,
-    Floats,
-    Ints,
-    Queries,
-    Ranked,
-    check_preference_weights,
-    safe_divide,
-    scale_of,
-)
+from ..data import Queries, Ranked, arrays, check_preference_weights
+from ..data.types import Bools, Floats, Ints
 from ._base import Measure, PairMeasure
 from ._inversions import disagreement
 from ._positional import mid_ranks
@@ -82,12 +74,12 @@ class PairwiseDisagreement(PairMeasure):
             gap = (y[..., :, None] > y[..., None, :]) * 1.0
         else:
             if self.normalize:
-                y = y / scale_of(np.abs(y).max(axis=-1, initial=0.0, keepdims=True))
+                y = y / arrays.scale_of(np.abs(y).max(axis=-1, initial=0.0, keepdims=True))
             gap = np.maximum(y[..., :, None] - y[..., None, :], 0.0)
         if not self.normalize:
             return gap
         total = gap.sum(axis=(-1, -2), keepdims=True)
-        return safe_divide(gap, total)
+        return arrays.safe_divide(gap, total)
 
     def pair_basis(self, positions: Ints) -> Floats:
         return -1.0 * (positions[..., :, None] > positions[..., None, :])
@@ -98,7 +90,7 @@ class PairwiseDisagreement(PairMeasure):
         The pairs are not built.
         """
         r, unit = queries.repeat(queries.sizes), self.weights == "unit"
-        scale = 1.0 if unit else queries.repeat(scale_of(queries.max(np.abs(y))))
+        scale = 1.0 if unit else queries.repeat(arrays.scale_of(queries.max(np.abs(y))))
         y = y / scale
         if unit:
             net = r + 1.0 - 2.0 * mid_ranks(y, queries)
@@ -106,7 +98,7 @@ class PairwiseDisagreement(PairMeasure):
             net = r * (y - queries.repeat(queries.mean(y)))
         if not self.normalize:
             return scale * net
-        return safe_divide(
+        return arrays.safe_divide(
             net, queries.repeat(disagreement(y, Ranked(y, queries), self.weights)[0])
         )
 
@@ -115,13 +107,13 @@ class PairwiseDisagreement(PairMeasure):
         if self.weights == "unit":
             scale = np.ones(ranked.queries.n_queries)
         else:
-            scale = scale_of(ranked.queries.max(np.abs(y)))
+            scale = arrays.scale_of(ranked.queries.max(np.abs(y)))
             y = y / ranked.queries.repeat(scale)
         total, lost = disagreement(y, ranked, self.weights)
-        return -safe_divide(lost, total) if self.normalize else -scale * lost
+        return -arrays.safe_divide(lost, total) if self.normalize else -scale * lost
 
     def of_preferences(self, total: Floats, lost: Floats, sizes: Ints) -> Floats:
-        return -safe_divide(lost, total) if self.normalize else -lost
+        return -arrays.safe_divide(lost, total) if self.normalize else -lost
 
 
 @dataclass(frozen=True)
@@ -168,7 +160,7 @@ class Kendall(PairMeasure):
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         total, lost = disagreement(y, ranked, "unit")
         sizes = ranked.queries.sizes
-        return safe_divide(total - 2.0 * lost, sizes * (sizes - 1) / 2)
+        return arrays.safe_divide(total - 2.0 * lost, sizes * (sizes - 1) / 2)
 
     def of_preferences(self, total: Floats, lost: Floats, sizes: Ints) -> Floats:
-        return safe_divide(total - 2.0 * lost, sizes * (sizes - 1) / 2, np.nan)
+        return arrays.safe_divide(total - 2.0 * lost, sizes * (sizes - 1) / 2, np.nan)

@@ -14,7 +14,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import Bools, Floats, Ints, Queries, Ranked, safe_divide, scale_of
+from ..data import Queries, Ranked, arrays
+from ..data.types import Bools, Floats, Ints
 from ._base import PositionalMeasure
 from ._families import Discount, Gain, discounts, gains
 from ._options import BinaryMeasure, CutoffMeasure, GainMeasure, RelativeMeasure
@@ -22,7 +23,7 @@ from ._options import BinaryMeasure, CutoffMeasure, GainMeasure, RelativeMeasure
 
 def _share(values: Floats, total: Floats, queries: Queries) -> Floats:
     """Return values divided by the total of their query, and 0 where the total is 0."""
-    out = queries.repeat(safe_divide(1.0, total))
+    out = queries.repeat(arrays.safe_divide(1.0, total))
     out *= values
     return out
 
@@ -242,10 +243,10 @@ class NDCG(DCG):
             grades = y.astype(np.intp)
             if (grades == y).all():
                 gain = gains(np.arange(highest + 1.0), self.gain)
-                if scale_of(gain[-1]) == 1:
+                if arrays.scale_of(gain[-1]) == 1:
                     return _share(gain[grades], self._ideal(gain, grades, bits, queries), queries)
         gain = gains(y, self.gain)
-        gain = gain / queries.repeat(scale_of(queries.max(gain)))
+        gain = gain / queries.repeat(arrays.scale_of(queries.max(gain)))
         return _share(gain, self.best(gain, queries), queries)
 
     def separable_targets(self, y: Floats) -> Floats:
@@ -387,7 +388,7 @@ class AUC(RelativeMeasure, PositionalMeasure):
     def offset(self, y: Floats, queries: Queries) -> Floats:
         relevant = queries.sum(y)
         negative = (1.0 - relevant) * ~self.undefined(y, queries)
-        return safe_divide(negative, 2.0 * (queries.sizes - relevant))
+        return arrays.safe_divide(negative, 2.0 * (queries.sizes - relevant))
 
     def basis(self, positions: Ints, sizes: Ints) -> Floats:
         return np.maximum(sizes - positions, 0.0)
@@ -436,11 +437,13 @@ class Spearman(PositionalMeasure):
     def _offset(ranks: Floats, queries: Queries) -> Floats:
         r = queries.sizes.astype(float)
         squares = queries.sum(ranks**2) + r * (r + 1) * (2 * r + 1) / 6
-        return np.where(r < 2, 0.0, 1.0 - 6.0 * safe_divide(squares - 2 * r**2, r * (r**2 - 1)))
+        return np.where(
+            r < 2, 0.0, 1.0 - 6.0 * arrays.safe_divide(squares - 2 * r**2, r * (r**2 - 1))
+        )
 
     def basis(self, positions: Ints, sizes: Ints) -> Floats:
         r = np.asarray(sizes, dtype=float)
-        return safe_divide(np.maximum(12.0 * (r - positions), 0.0), r * (r**2 - 1))
+        return arrays.safe_divide(np.maximum(12.0 * (r - positions), 0.0), r * (r**2 - 1))
 
 
 def mid_ranks(y: Floats, queries: Queries) -> Floats:

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Block, Floats, Ints, Queries, Ranked, check_option, safe_divide
+from ..data import Block, Queries, Ranked, arrays, check
+from ..data.types import Floats, Ints
 from ._base import PairMeasure
 from ._families import Discount, Gain, discounts, gains
 from ._options import BinaryMeasure, CutoffMeasure, GainMeasure, RelativeMeasure
@@ -76,7 +77,7 @@ class AveragePrecision(RelativeMeasure, CutoffMeasure, PairMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_option("divisor", self.divisor, ("relevant", "attainable"))
+        check.option("divisor", self.divisor, ("relevant", "attainable"))
 
     def _divisors(self, relevant: Floats) -> Floats:
         if self.k is None or self.divisor == "relevant":
@@ -86,7 +87,7 @@ class AveragePrecision(RelativeMeasure, CutoffMeasure, PairMeasure):
     def pair_targets(self, y: Floats) -> Floats:
         relevant = self._divisors(y.sum(axis=-1))[..., None, None]
         products = np.tril(y[..., :, None] * y[..., None, :])
-        return safe_divide(products, relevant)
+        return arrays.safe_divide(products, relevant)
 
     def pair_basis(self, positions: Ints) -> Floats:
         last = np.maximum(positions[..., :, None], positions[..., None, :])
@@ -95,7 +96,7 @@ class AveragePrecision(RelativeMeasure, CutoffMeasure, PairMeasure):
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
         """Return ``y_i/|y|_1``, the diagonal of the pair targets (RAT13, Corollary 5)."""
         relevant = queries.repeat(self._divisors(queries.sum(y)))
-        return safe_divide(y, relevant)
+        return arrays.safe_divide(y, relevant)
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         queries = ranked.queries
@@ -112,7 +113,7 @@ class AveragePrecision(RelativeMeasure, CutoffMeasure, PairMeasure):
             hits = relevant.cumsum(axis=1)
             hits *= relevant
             out[block.ids] = hits @ share
-        return safe_divide(out, self._divisors(queries.sum(y)))
+        return arrays.safe_divide(out, self._divisors(queries.sum(y)))
 
     @staticmethod
     def _precision(relevant: Floats, block: Block) -> Floats:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
-from ..data import ArrayLike, Floats, Labels, in_memory
+from ..data import in_memory
+from ..data.types import ArrayLike, Floats, Labels
 from ..measures import Measure, get_measure
 from ._values import CheckedTarget, Policies
 

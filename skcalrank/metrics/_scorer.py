@@ -7,14 +7,8 @@ from typing import Any
 
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ..data import (
-    ArrayLike,
-    Labels,
-    Matrix,
-    carried_qid,
-    refuse_masked,
-    warn_of_one_query,
-)
+from ..data import arrays, check
+from ..data.types import ArrayLike, Labels, Matrix
 from ..measures import MEASURES, Measure, get_measure
 from ._evaluate import measure_score
 from ._values import Policies
@@ -98,9 +92,9 @@ class RankingScorer:
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing.
         """
-        refuse_masked(X=X)
-        qid = carried_qid(y, qid)
-        warn_of_one_query(y, qid, "The scorer")
+        arrays.refuse_masked(X=X)
+        qid = check.carried_qid(y, qid)
+        check.warn_of_one_query(y, qid, "The scorer")
         return measure_score(
             self.measure,
             y,

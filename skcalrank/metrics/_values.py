@@ -9,25 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from ..data import (
-    TIES,
-    ArrayLike,
-    Floats,
-    Labels,
-    PreferenceTarget,
-    Queries,
-    Ranked,
-    carried_qid,
-    check_option,
-    check_sample_weight,
-    check_scores,
-    check_target,
-    each,
-    query_weights,
-    scale_of,
-    warn,
-    warn_of_cut_queries,
-)
+from ..data import TIES, PreferenceTarget, Queries, Ranked, arrays, check, each, warn
+from ..data.types import ArrayLike, Floats, Labels
 from ..measures import Measure, get_convention
 
 # Approximate number of rows that are evaluated at a time.
@@ -44,8 +27,8 @@ class Policies:
     empty: str = "skip"
 
     def __post_init__(self) -> None:
-        check_option("ties", self.ties, TIES)
-        check_option("empty", self.empty, EMPTY)
+        check.option("ties", self.ties, TIES)
+        check.option("empty", self.empty, EMPTY)
 
     @classmethod
     def of(cls, ties: str | None, empty: str | None, convention: str | None = None) -> Policies:
@@ -70,24 +53,24 @@ class CheckedTarget:
         cls, y_true: Labels, qid: ArrayLike | None = None, queries: Queries | None = None
     ) -> CheckedTarget:
         """Validate relevances or preferences in memory, whose `queries` may have been validated."""
-        warn_of_cut_queries(y_true, "The metric")
+        check.warn_of_cut_queries(y_true, "The metric")
         if isinstance(y_true, PreferenceTarget):
-            carried_qid(y_true, qid)
+            check.carried_qid(y_true, qid)
             n_items = () if y_true.n_items is None else (y_true.n_items,)
             return cls(y_true, y_true.queries(), (len(y_true), *n_items))
-        y, queries = check_target(y_true, qid, name="y_true", queries=queries)
+        y, queries = check.target(y_true, qid, name="y_true", known=queries)
         label_form = np.ndim(y_true) == 2 and np.shape(y_true)[1] > 1
         return cls(y, queries, np.shape(y_true) if label_form else (queries.n_rows,))
 
     def scores(self, y_score: ArrayLike) -> Floats:
         """Return validated scores, in the order that :meth:`values` takes."""
-        scores = check_scores(y_score, self.shape)
+        scores = check.scores(y_score, self.shape)
         return scores if isinstance(self.y, PreferenceTarget) else self.queries.group(scores)
 
     def query_weight(self, sample_weight: ArrayLike | None) -> Floats | None:
         """Return the weight of each query, from validated weights of the rows."""
-        weight = check_sample_weight(sample_weight, self.shape[0], self.queries, only_shares=True)
-        return query_weights(weight, self.queries, len(self.shape) == 2)
+        weight = check.sample_weight(sample_weight, self.shape[0], self.queries, only_shares=True)
+        return check.query_weights(weight, self.queries, len(self.shape) == 2)
 
     def evaluate(
         self,
@@ -177,7 +160,7 @@ class PreparedScore:
         self, measure: Measure, y, queries: Queries, weight=None, ties="average", empty="skip"
     ) -> None:
         measure, self._policies = measure.scaled_to(y), Policies(ties, empty)
-        weight = check_sample_weight(weight, len(y), queries, only_shares=True)
+        weight = check.sample_weight(weight, len(y), queries, only_shares=True)
         self._weight = None if weight is None else queries.mean(weight)
         self._n_queries = queries.n_queries
         self._parts = [
@@ -229,7 +212,7 @@ def mean_of_queries(values, weight, empty="skip"):
             return np.nan
         values = values[defined]
         weight = None if weight is None else weight[defined]
-    scale = scale_of(np.abs(values).max(initial=0.0))
+    scale = arrays.scale_of(np.abs(values).max(initial=0.0))
     if weight is None:
         return float(scale * (values / scale).mean())
     if not weight.any():

@@ -1,20 +1,17 @@
 """Prediction maps: functions from surrogate values to positions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
-from ..data import check_option
+from ..data import check
 from ._base import Pred
 from ._feedback_arc import FEEDBACK_ARC_PREDS, feedback_arc_positions
 from ._map import MAP_PREDS, map_positions
 from ._objectives import OBJECTIVES
 from ._sort import SORT, sort_positions
 from ._stacks import PredResult
-from ._ties import solve_with_ties as solve_with_ties
-from ._topological import TOPOLOGICAL, topological_positions
-from ._topological import widest_cycle as widest_cycle
+from ._ties import solve_with_ties
+from ._topological import TOPOLOGICAL, topological_positions, widest_cycle
 
 __all__ = [
     "PREDS",
@@ -51,7 +48,7 @@ def preds_for(objective: str) -> dict[str, Pred]:
     >>> list(preds_for("map"))
     ['exact', 'beam', 'diagonal', 'auto']
     """
-    check_option("objective", objective, OBJECTIVES)
+    check.option("objective", objective, OBJECTIVES)
     return {pred.name: pred for pred in PREDS.values() if pred.objective == objective}
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import ArrayLike, Floats, Ints, check_option
+from ..data import check
+from ..data.types import ArrayLike, Floats, Ints
 from ._objectives import OBJECTIVES
 from ._stacks import PredResult, on_stack
 
@@ -82,7 +83,7 @@ class Pred:
     options: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_option("objective", self.objective, OBJECTIVES)
+        check.option("objective", self.objective, OBJECTIVES)
         if not callable(self.solve):
             raise TypeError(f"solve must be callable, got {self.solve!r}.")
 
@@ -111,7 +112,7 @@ class Pred:
         pred : Pred
         """
         name = getattr(function, "__name__", type(function).__name__) if name is None else name
-        check_option("objective", objective, OBJECTIVES)
+        check.option("objective", objective, OBJECTIVES)
         solve = function
         if OBJECTIVES[objective].shape == "pairs":
             solve = _OneByOne(function, objective, name)

@@ -12,7 +12,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from ..data import Array, ArrayLike, Floats, Ints, check_option
+from ..data import check
+from ..data.types import Array, ArrayLike, Floats, Ints
 from ._base import Method, Pred, heuristic_cost
 from ._objectives import disagreement_result, net_graph
 from ._stacks import PredResult, on_stack, order_to_positions, parts
@@ -69,7 +70,7 @@ def feedback_arc_positions(
     >>> result.positions, result.value, result.proven
     (array([1, 2, 3]), 1.0, True)
     """
-    check_option("method", method, ("exact", "local_search", "auto"))
+    check.option("method", method, ("exact", "local_search", "auto"))
     number = time_limit is None or isinstance(time_limit, Real)
     if not number or not (time_limit is None or time_limit > 0):
         raise ValueError(f"time_limit must be a positive number or None, got {time_limit!r}.")

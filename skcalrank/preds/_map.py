@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Array, ArrayLike, Bools, Floats, Ints, check_option
+from ..data import check
+from ..data.types import Array, ArrayLike, Bools, Floats, Ints
 from ._base import Method, Pred, heuristic_cost
 from ._objectives import map_result, map_weights
 from ._stacks import PredResult, check_stack, on_stack, parts
@@ -56,7 +57,7 @@ def map_positions(U: ArrayLike, *, method: str = "exact") -> PredResult:
     >>> map_positions([[0.1, 0, 0], [0, 0.5, 0], [0, 0.2, 0.4]]).positions
     array([3, 1, 2])
     """
-    check_option("method", method, (*_SOLVERS, "auto"))
+    check.option("method", method, (*_SOLVERS, "auto"))
     U = check_stack(U)
     r = U.shape[-1]
     if method == "auto":

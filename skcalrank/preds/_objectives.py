@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import Array, Bools, Floats, Ints
+from ..data.types import Array, Bools, Floats, Ints
 from ._stacks import PredResult, order_to_positions, total
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import ArrayLike, Ints, Queries, checked_array, positions
+from ..data import Queries, arrays, positions
+from ..data.types import ArrayLike, Ints
 from ._base import Pred
 
 
@@ -36,7 +37,7 @@ def sort_positions(u: ArrayLike) -> Ints:
     >>> sort_positions([0.1, 0.7, 0.4])
     array([3, 1, 2])
     """
-    u = checked_array(u, "u", ensure_2d=False)
+    u = arrays.checked(u, "u", ensure_2d=False)
     if u.ndim not in (1, 2):
         raise ValueError(f"u must have shape (r,) or (n, r), got {u.shape}.")
     stacked = np.atleast_2d(u)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..data import Floats, Ints
+from ..data.types import Floats, Ints
 
 
 def weights_of_sets(weights: Floats) -> Floats:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import CACHE_CELLS, Array, Bools, Floats, Ints, hash_cells, hash_keys
+from ..data import CACHE_CELLS, hash_cells, hash_keys
+from ..data.types import Array, Bools, Floats, Ints
 from ._base import Pred
 from ._objectives import OBJECTIVES, disagreement
 from ._stacks import PredResult, order_to_positions

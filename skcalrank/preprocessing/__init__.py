@@ -1,7 +1,5 @@
 """Transformers of features, within queries and of single features."""
 
-from __future__ import annotations
-
 from ._context import QueryContext
 from ._hinges import QuantileHinges
 from ._logs import signed_log1p

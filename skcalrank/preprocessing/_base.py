@@ -9,21 +9,15 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from ..data import (
-    ArrayLike,
-    Floats,
-    Labels,
-    Matrix,
     MissingQidError,
     OneQueryWarning,
     Queries,
-    Reads,
     all_or_nothing,
-    carried_qid,
-    check_queries,
-    checked_features,
+    check,
     refuse_lazy,
     warn,
 )
+from ..data.types import ArrayLike, Floats, Labels, Matrix
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -80,8 +74,8 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         OneQueryWarning
             If there are several rows and no qid.
         """
-        self._check(X, carried_qid(y, qid), reset=True)
-        self.has_qid_ = carried_qid(y, qid) is not None
+        self._check(X, check.carried_qid(y, qid), reset=True)
+        self.has_qid_ = check.carried_qid(y, qid) is not None
         return self
 
     def transform(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
@@ -131,8 +125,8 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
             Transformed features.
         """
-        checked = self._check(X, carried_qid(y, qid), reset=True)
-        self.has_qid_ = carried_qid(y, qid) is not None
+        checked = self._check(X, check.carried_qid(y, qid), reset=True)
+        self.has_qid_ = check.carried_qid(y, qid) is not None
         return self._transformed(*checked)
 
     @abstractmethod
@@ -148,11 +142,11 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         name = type(self).__name__
         self._check_params()
         refuse_lazy(name, "Transformers of queries do not read partitions.", X=X, qid=qid)
-        X = checked_features(self, X, reset=reset, **Reads.of(self).checks())
+        X = check.features(self, X, reset=reset, **check.Reads.of(self).checks())
         if qid is None and len(X) > 1:
             warn(
                 f"{name} got X of {len(X)} rows and no qid, so all rows count as one query. Pass "
                 "qid=qid. If all rows are one query, pass qid=np.zeros(len(X)).",
                 OneQueryWarning,
             )
-        return X, check_queries(qid, len(X))
+        return X, check.queries(qid, len(X))

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import OWN_ERROR, Array, ArrayLike, Floats, Queries
+from ..data import Queries, limits
+from ..data.types import Array, ArrayLike, Floats
 from ._base import QueryTransformer
 
 STATISTICS = ("mean", "std", "min", "max", "size")
@@ -72,7 +73,7 @@ class QueryContext(QueryTransformer):
     (200,)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"statistics": OWN_ERROR}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"statistics": limits.OWN_ERROR}
 
     def __init__(self, statistics: Sequence[str] = ("mean", "std", "max", "size")) -> None:
         self.statistics = statistics

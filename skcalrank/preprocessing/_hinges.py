@@ -9,16 +9,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from ..data import (
-    Integers,
-    Labels,
-    Matrix,
-    Reads,
-    all_or_nothing,
-    check_params,
-    checked_features,
-    refuse_lazy,
-)
+from ..data import all_or_nothing, check, limits, refuse_lazy
+from ..data.types import Labels, Matrix
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -73,7 +65,7 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
            [1. , 1. ]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"n_knots": [Integers(2)]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"n_knots": [limits.Integers(2)]}
 
     def __init__(self, n_knots: int = 5) -> None:
         self.n_knots = n_knots
@@ -105,7 +97,7 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
             If `n_knots` is invalid, or X has infinite or non-numeric values.
         """
         del y  # Quantiles do not depend on y.
-        check_params(self)
+        check.params(self)
         X = self._checked(X, reset=True)
         quantiles = np.linspace(0.0, 100.0, self.n_knots)
         known = ~np.isnan(X).all(axis=0)
@@ -161,6 +153,6 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
 
     def _checked(self, X: Any, reset: bool) -> Any:
         refuse_lazy(type(self).__name__, X=X)
-        return checked_features(self, X, reset=reset, **Reads.of(self).checks()).astype(
+        return check.features(self, X, reset=reset, **check.Reads.of(self).checks()).astype(
             float, copy=False
         )

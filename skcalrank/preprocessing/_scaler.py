@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Array, Floats, Ints, Queries, check_params, one_of, safe_divide, scale_of
+from ..data import Queries, arrays, check, limits
+from ..data.types import Array, Floats, Ints
 from ._base import QueryTransformer
 from ._context import statistics_of
 
@@ -65,27 +66,27 @@ class QueryScaler(QueryTransformer):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "method": [one_of("standard", "minmax", "rank")]
+        "method": [limits.one_of("standard", "minmax", "rank")]
     }
 
     def __init__(self, method: str = "standard") -> None:
         self.method = method
 
     def _check_params(self) -> None:
-        check_params(self)
+        check.params(self)
 
     def _transformed(self, X: Array, queries: Queries) -> Array:
         values = queries.group(X).astype(float)
         # Divide by about the largest value if sums and differences would overflow or underflow.
         largest = np.fmax.reduceat(np.abs(values), queries.ptr[:-1], axis=0)
-        values /= queries.repeat(scale_of(np.nan_to_num(largest)))
+        values /= queries.repeat(arrays.scale_of(np.nan_to_num(largest)))
         if self.method == "rank":
             values = _ranks(values, queries)
         start, unit = statistics_of(values, queries, _BY_STATISTICS[self.method])
         if self.method != "standard":
             unit = unit - start
         away = values - queries.repeat(start)
-        scaled = safe_divide(away, queries.repeat(unit))
+        scaled = arrays.safe_divide(away, queries.repeat(unit))
         scaled[np.isnan(values)] = np.nan
         return queries.ungroup(scaled.astype(X.dtype))
 

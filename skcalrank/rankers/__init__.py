@@ -1,7 +1,5 @@
 """Rankers: each is a measure, a surrogate, a prediction map and a regressor."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING
 

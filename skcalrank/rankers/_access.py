@@ -1,7 +1,5 @@
 """Functions by which other modules query a ranker without reading its private attributes."""
 
-from __future__ import annotations
-
 from ._base import BaseRanker
 from ._pair_base import PairRanker
 from ._score import ScoreRanker

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from ..aggregation import mean_over_subsets
-from ..data import AT_LEAST_ONE, OWN_ERROR, Floats, Rows, Seed
+from ..data import Rows, limits
+from ..data.types import Floats, Seed
 from ._base import BaseRanker
 from ._judged import JudgmentRanker, count_judgments
 from ._positional import NDCGRanker
@@ -109,8 +110,8 @@ class AggregatedRanker(JudgmentRanker):
     _updated_by = ("ranker_", "partial_fit")
     _parameter_constraints: ClassVar[dict] = {
         **JudgmentRanker._parameter_constraints,
-        "ranker": OWN_ERROR,
-        "n_draws": [AT_LEAST_ONE],
+        "ranker": limits.OWN_ERROR,
+        "n_draws": [limits.AT_LEAST_ONE],
     }
 
     def __init__(

@@ -1,7 +1,5 @@
 """All rankers, for those who ask for one by its name."""
 
-from __future__ import annotations
-
 from inspect import isabstract
 
 from .. import rankers

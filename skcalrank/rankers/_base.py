@@ -15,33 +15,18 @@ from sklearn.utils import RegressorTags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import (
-    Array,
-    ArrayLike,
-    Floats,
-    Ints,
     Judgments,
-    Labels,
-    Matrix,
     MissingQidError,
     Queries,
-    Reads,
     Rows,
-    carried_qid,
-    check_cutoff,
-    check_labels,
-    check_one_form,
-    check_params,
-    check_queries,
-    check_sample_weight,
-    checked_features,
+    arrays,
+    check,
     lazy_aware,
-    naming,
     positions,
     refuse_lazy,
-    warn_of_cut_queries,
-    warn_of_one_query,
-    with_index_of,
+    tables,
 )
+from ..data.types import Array, ArrayLike, Floats, Ints, Labels, Matrix
 from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget
 from ._penalty import seen_in
@@ -148,7 +133,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _check_params(self) -> Any:
         """Return the plan; raise for parameters that are out of range or do not fit together."""
-        check_params(self)
+        check.params(self)
         plan = self._plan()
         plan.check(self)
         return plan
@@ -187,30 +172,30 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         Return the plan, with the scale of the measure if it depends on the labels, and the rows.
         """
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
-        labels, table, qid = y, X, carried_qid(y, qid)
+        labels, table, qid = y, X, check.carried_qid(y, qid)
         plan = replace(plan, reads=self._reads(plan))
         checks = plan.reads.checks() | {"reset": reset}
         if isinstance(y, Judgments):
-            X = checked_features(self, X, **checks)
+            X = check.features(self, X, **checks)
             n_items, queries = self._check_judgments(X, y, reset), y.queries()
         else:
             if issparse(y):
                 raise ValueError("y must be dense, got a sparse matrix: pass y.toarray().")
-            y = None if y is None else check_labels(y)
+            y = None if y is None else check.labels(y)
             # Without labels scikit-learn raises.
-            X = checked_features(self, X, *([None] if y is None else []), **checks)
-            with naming("X", "y"):
+            X = check.features(self, X, *([None] if y is None else []), **checks)
+            with arrays.naming("X", "y"):
                 check_consistent_length(X, y)
-            y = check_one_form(y, qid)  # type: ignore[arg-type]
-            warn_of_one_query(y, qid, type(self).__name__)
+            y = check.one_form(y, qid)  # type: ignore[arg-type]
+            check.warn_of_one_query(y, qid, type(self).__name__)
             n_items = y.shape[1] if y.ndim == 2 else None
             self._check_form(n_items)
-            queries = Queries.equal(len(y), n_items) if n_items else check_queries(qid, len(y))
+            queries = Queries.equal(len(y), n_items) if n_items else check.queries(qid, len(y))
             y = queries.group(y.ravel())
             _check_size(y)
             plan = replace(plan, measure=plan.measure.scaled_to(y))
-        weight = check_sample_weight(sample_weight, X.shape[0], queries)
-        warn_of_cut_queries(labels, type(self).__name__)
+        weight = check.sample_weight(sample_weight, X.shape[0], queries)
+        check.warn_of_cut_queries(labels, type(self).__name__)
         return plan, Rows(X, y, queries, weight, n_items, qid is not None, table)
 
     def _check_form(self, n_items):
@@ -222,9 +207,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
                 f"such as {self._for_label_form}."
             )
 
-    def _reads(self, plan: Plan) -> Reads:
+    def _reads(self, plan: Plan) -> check.Reads:
         """Return how X is read."""
-        return Reads.of(self, tables=plan.reads_tables)
+        return check.Reads.of(self, tables=plan.reads_tables)
 
     def _check_judgments(self, X, y, reset):
         """Return the number of items of judgments y, or raise if y does not suit."""
@@ -253,13 +238,13 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         if self._scores_by_query or method in _OF_QUERIES:
             self._require_qid(qid, method)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
-        table, X = X, checked_features(self, X, reset=False, **self.record_.plan.reads.checks())
+        table, X = X, check.features(self, X, reset=False, **self.record_.plan.reads.checks())
         if qid is not None and self.record_.n_items is not None:
             raise ValueError(
                 "qid must be None, because this ranker was fitted in the label-ranking form, in "
                 "which every row is a query of its own: drop qid."
             )
-        queries = check_queries(qid, X.shape[0])
+        queries = check.queries(qid, X.shape[0])
         return Rows(X, None, queries, None, self.record_.n_items, qid is not None, table)
 
     # -- fitted state -------------------------------------------------------------
@@ -375,7 +360,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         MissingQidError
             If the ranker was fitted with a qid and gets none.
         """
-        return with_index_of(X, self._places(self._check_rows(X, qid, "rank")), "rank")
+        return tables.with_index_of(X, self._places(self._check_rows(X, qid, "rank")), "rank")
 
     def _places(self, rows: Rows):
         """Return the position of each document, in row order."""
@@ -401,7 +386,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             Row numbers, one query after the other in order of first appearance. In the
             label-ranking form each row holds the item numbers of one instance.
         """
-        check_cutoff(k)
+        check.cutoff(k)
         refuse_lazy(type(self).__name__, "rank(X, qid) <= k marks the same rows.", X=X, qid=qid)
         k = np.inf if k is None else k
         rows = self._check_rows(X, qid, "top_k")
@@ -449,14 +434,14 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             If y carries its queries and rows of some of them are missing.
         """
         check_is_fitted(self)
-        qid = carried_qid(y, qid)
+        qid = check.carried_qid(y, qid)
         rows = self._check_rows(X, qid, "score")
-        warn_of_one_query(y, qid, type(self).__name__)
+        check.warn_of_one_query(y, qid, type(self).__name__)
         scores = self._scores(rows)
         measure, labels = self._scored_by(y)
         if labels is not y:
             # Labels made from judgments do not record which rows are missing.
-            warn_of_cut_queries(y, type(self).__name__)
+            check.warn_of_cut_queries(y, type(self).__name__)
         target = CheckedTarget.of(labels, qid, rows.queries)
         values = target.evaluate({"score": measure}, scores, sample_weight=sample_weight)
         return values["score"]

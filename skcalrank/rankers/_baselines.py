@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import ClassVar
 
-from ..data import Interval
+from ..data import limits
 from ..losses import PreferenceLogistic
 from ._edges import EdgeScorer, narrowing_hinges
 
@@ -104,7 +104,7 @@ class PairwiseHingeRanker(_PreferenceRanker):
 
     _parameter_constraints: ClassVar = {
         **_PreferenceRanker._parameter_constraints,
-        "corner_width": [Interval(Real, 0, 1, closed="right")],
+        "corner_width": [limits.Interval(Real, 0, 1, closed="right")],
     }
 
     def __init__(

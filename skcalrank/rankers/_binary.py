@@ -5,12 +5,12 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-from ..data import FINITE, Interval
+from ..data import limits
 from ..measures import AUC, RBP, Precision, Recall
 from ._positional import CONSTRAINTS, CUTOFF, TARGETS
 from ._score import ScoreRanker
 
-_LEVEL = [FINITE, None]
+_LEVEL = [limits.FINITE, None]
 
 
 class _BinaryRanker(ScoreRanker):
@@ -265,7 +265,7 @@ class RBPRanker(ScoreRanker):
     _parameter_constraints: ClassVar = {
         **CONSTRAINTS,
         "k": CUTOFF,
-        "p": [Interval(Real, 0, 1, closed="left")],
+        "p": [limits.Interval(Real, 0, 1, closed="left")],
         "relevance_level": _LEVEL,
     }
 

@@ -14,16 +14,8 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .._solvers import check_features
-from ..data import (
-    OWN_ERROR,
-    ArrayLike,
-    Labels,
-    Matrix,
-    all_or_nothing,
-    carried_qid,
-    scale_of,
-    warn,
-)
+from ..data import all_or_nothing, arrays, check, limits, warn
+from ..data.types import ArrayLike, Labels, Matrix
 from ..linear_model import add_moments
 from ._folds import held_out_scores, make_splits, training_moments, warn_of_cuts
 from ._penalty import AUTO, gram_ridge, penalty, seen_in
@@ -144,10 +136,10 @@ class LeastSquaresRankerCV(ScoreRanker):
     _takes_targets = False
     _plan_settings: ClassVar = {"weights_note": "a repeated row may be in two folds"}
     _parameter_constraints: ClassVar = {
-        "measure": OWN_ERROR,
+        "measure": limits.OWN_ERROR,
         "alphas": ["array-like", None],
         # A string has a method `split` too, so the type alone does not decide.
-        "cv": OWN_ERROR,
+        "cv": limits.OWN_ERROR,
         "loss": ScoreRanker._parameter_constraints["loss"],
         "query_weight": ScoreRanker._parameter_constraints["query_weight"],
     }
@@ -235,7 +227,7 @@ class LeastSquaresRankerCV(ScoreRanker):
         measures, alphas, relative = self._measures(), self._checked_alphas(), self.alphas is None
         plan, rows = self._check_problem(plan, X, y, qid, sample_weight)
         check_features(rows.X)
-        splits = make_splits(self.cv, rows, carried_qid(y, qid))
+        splits = make_splits(self.cv, rows, check.carried_qid(y, qid))
         warn_of_cuts(splits, rows)
         total, training = training_moments(rows, splits, measures.values(), plan, relative)
         if relative:
@@ -292,7 +284,7 @@ def _results(alphas, scores):
         # A measure is undefined for all penalties or for none.
         rank = rankdata(-np.nan_to_num(mean), method="min").astype(np.int32)
         results[f"mean_test_{key}"] = mean
-        scale = scale_of(np.nan_to_num(np.abs(values)).max(initial=0.0))
+        scale = arrays.scale_of(np.nan_to_num(np.abs(values)).max(initial=0.0))
         deviations = (values - mean[:, None]) / scale
         results[f"std_test_{key}"] = scale * np.sqrt(_mean(deviations**2))
         results[f"rank_test_{key}"] = rank

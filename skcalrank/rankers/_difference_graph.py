@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import one_of
+from ..data import limits
 from ..losses import PREFERENCE_LOSSES
 from ._edges import EdgeScorer, narrowing_hinges
 
@@ -92,7 +92,7 @@ class DifferenceGraphRanker(EdgeScorer):
 
     _parameter_constraints: ClassVar = {
         **EdgeScorer._parameter_constraints,
-        "edge_loss": [one_of(*PREFERENCE_LOSSES)],
+        "edge_loss": [limits.one_of(*PREFERENCE_LOSSES)],
     }
 
     def __init__(

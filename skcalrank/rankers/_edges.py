@@ -1,13 +1,11 @@
 """Base class of linear scorers on preferences, the edges of a graph of documents."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
 
-from ..data import PART_CELLS, PREFERENCE_WEIGHTS, PreferenceTarget, one_of
+from ..data import PART_CELLS, PREFERENCE_WEIGHTS, PreferenceTarget, limits
 from ..losses import PreferenceHinge, PreferenceLoss
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer
@@ -29,7 +27,7 @@ class EdgeScorer(LinearScorer):
     _plan_settings: ClassVar = {"sums_over": "pairs"}
     _parameter_constraints: ClassVar = {
         **LinearScorer._parameter_constraints,
-        "weights": [one_of(*PREFERENCE_WEIGHTS)],
+        "weights": [limits.one_of(*PREFERENCE_WEIGHTS)],
     }
 
     @abstractmethod

@@ -1,7 +1,5 @@
 """Ranker for expected reciprocal rank, calibrated if relevances are independent."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -9,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..aggregation import cascade
-from ..data import ClickSessions, Interval, RankingTarget, carried_qid, warn_of_cut_queries
+from ..data import ClickSessions, RankingTarget, check, limits
 from ..measures import ERR
 from ._score import ScoreRanker
 
@@ -87,7 +85,7 @@ class ERRRanker(ScoreRanker):
     short_names: ClassVar = {"err": {}}
     _parameter_constraints: ClassVar = {
         **ScoreRanker._parameter_constraints,
-        "max_grade": [Interval(Real, 0, 1000, closed="both"), None],
+        "max_grade": [limits.Interval(Real, 0, 1000, closed="both"), None],
     }
 
     def __init__(
@@ -112,9 +110,9 @@ class ERRRanker(ScoreRanker):
         if not isinstance(y, ClickSessions):
             return super()._check_problem(plan, X, y, qid, sample_weight, reset=reset)
         self._check_silent(y, reset)
-        qid, scale = carried_qid(y, qid), self._click_scale(plan.measure)
+        qid, scale = check.carried_qid(y, qid), self._click_scale(plan.measure)
         grades = _grades(y, scale.max_grade)
-        warn_of_cut_queries(y, type(self).__name__)
+        check.warn_of_cut_queries(y, type(self).__name__)
         # Grades given to score may have another scale than the one that represents clicks.
         plan = replace(plan, measure=scale, scored=plan.measure)
         return super()._check_problem(plan, X, grades, qid, sample_weight, reset=reset)

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Bools, Floats, checked_array
+from ..data import arrays
+from ..data.types import Bools, Floats
 
 # Largest number of mixes on a grid.
 _MOST = 20_000
@@ -123,7 +124,7 @@ def efficient_rows(values: Floats) -> Bools:
 def mixes_of(mixes: Any, n_labels: int) -> Floats:
     """Return mixes as rows: the given ones, or all mixes on a grid of the given number of steps."""
     if not isinstance(mixes, Integral) or isinstance(mixes, bool):
-        weights: Floats = checked_array(mixes, "mixes")
+        weights: Floats = arrays.checked(mixes, "mixes")
         return weights
     steps = int(mixes)
     bars = combinations(range(steps + n_labels - 1), n_labels - 1)

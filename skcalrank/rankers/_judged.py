@@ -10,18 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..aggregation import STRUCTURES, structure_scores
-from ..data import (
-    AT_LEAST_ONE,
-    ArrayLike,
-    ClickSessions,
-    Labels,
-    Matrix,
-    PreferenceTarget,
-    Rows,
-    all_or_nothing,
-    available_if,
-    one_of,
-)
+from ..data import ClickSessions, PreferenceTarget, Rows, all_or_nothing, available_if, limits
+from ..data.types import ArrayLike, Labels, Matrix
 from ._base import BaseRanker, planned
 from ._plan import JudgmentPlan, Plan
 
@@ -44,8 +34,8 @@ class JudgmentRanker(BaseRanker):
     _of_subsets = False
 
     _parameter_constraints: ClassVar[dict] = {
-        "structure": [one_of(*STRUCTURES), callable],
-        "order": [AT_LEAST_ONE, None],
+        "structure": [limits.one_of(*STRUCTURES), callable],
+        "order": [limits.AT_LEAST_ONE, None],
         "structure_options": [Mapping, None],
         "random_state": ["random_state"],
     }

@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._solvers import ScorerFit, fit_scorer, product_of_rows
-from ..data import (
-    AT_LEAST_ONE,
-    POSITIVE,
-    QUERY_WEIGHTS,
-    ArrayLike,
-    Floats,
-    Labels,
-    Matrix,
-    Rows,
-    all_or_nothing,
-    one_of,
-)
+from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, limits
+from ..data.types import ArrayLike, Floats, Labels, Matrix
 from ._base import BaseRanker
 from ._penalty import ALPHA, AUTO, penalty, seen_in
 from ._plan import Plan
@@ -87,11 +77,11 @@ class LinearScorer(BaseRanker):
     _parameter_constraints: ClassVar[dict] = {
         "alpha": ALPHA,
         "fit_intercept": ["boolean"],
-        "max_iter": [AT_LEAST_ONE],
-        "tol": [POSITIVE],
+        "max_iter": [limits.AT_LEAST_ONE],
+        "tol": [limits.POSITIVE],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
-        "query_weight": [one_of(*QUERY_WEIGHTS), None],
+        "query_weight": [limits.one_of(*QUERY_WEIGHTS), None],
     }
 
     def __init__(

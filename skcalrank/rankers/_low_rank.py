@@ -12,22 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import fit_outputs, fit_regressor, is_closed_form, takes_nan, takes_sparse
-from ..data import (
-    REGRESSOR,
-    Array,
-    ArrayLike,
-    Floats,
-    Matrix,
-    Reads,
-    all_or_nothing,
-    check_params,
-    check_regressor,
-    check_sample_weight,
-    checked_array,
-    checked_features,
-    refuse_lazy,
-    refuse_masked,
-)
+from ..data import all_or_nothing, arrays, check, limits, refuse_lazy
+from ..data.types import Array, ArrayLike, Floats, Matrix
 
 
 class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
@@ -89,7 +75,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict] = {
         "loss_matrix": ["array-like", None],
-        "estimator": [REGRESSOR, None],
+        "estimator": [limits.REGRESSOR, None],
     }
 
     def __init__(self, loss_matrix: ArrayLike | None = None, *, estimator: Any = None) -> None:
@@ -98,7 +84,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        regressor = check_regressor(self, self.estimator)
+        regressor = check.regressor(self, self.estimator)
         tags.input_tags.sparse = takes_sparse(regressor)
         tags.input_tags.allow_nan = takes_nan(regressor)
         return tags
@@ -127,12 +113,12 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If the loss matrix does not have one row per class, or holds NaN.
         """
-        check_params(self)
+        check.params(self)
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
-        refuse_masked(y=y)
-        X, y = checked_features(self, X, y, **self._reads().checks())
+        arrays.refuse_masked(y=y)
+        X, y = check.features(self, X, y, **self._reads().checks())
         check_classification_targets(y)
-        weight = check_sample_weight(sample_weight, X.shape[0])
+        weight = check.sample_weight(sample_weight, X.shape[0])
         self.classes_, codes = np.unique(y, return_inverse=True)
         loss = self._loss()
         row_means = loss.mean(axis=1)
@@ -146,13 +132,13 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
 
     def _reads(self):
         # Regressors without a closed form get data frames unchanged.
-        return Reads.of(self, tables=not is_closed_form(self.estimator))
+        return check.Reads.of(self, tables=not is_closed_form(self.estimator))
 
     def _loss(self):
         n = len(self.classes_)
         if self.loss_matrix is None:
             return 1.0 - np.eye(n)
-        loss = checked_array(self.loss_matrix, "loss_matrix", ensure_2d=False)
+        loss = arrays.checked(self.loss_matrix, "loss_matrix", ensure_2d=False)
         if loss.ndim != 2 or len(loss) != n:
             raise ValueError(
                 f"loss_matrix must have one row per class of y ({n}, in sorted order), got shape "
@@ -182,7 +168,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, "", X=X)
-        X = checked_features(self, X, reset=False, **self._reads().checks())
+        X = check.features(self, X, reset=False, **self._reads().checks())
         if self.estimator_ is None:
             return np.full((X.shape[0], self._n_predictions), self._offset)
         u = self.estimator_.predict(X).reshape(X.shape[0], self.rank_)

@@ -10,16 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import product_of_rows
-from ..data import (
-    OWN_ERROR,
-    ArrayLike,
-    Floats,
-    Labels,
-    Matrix,
-    MultiLabelTarget,
-    all_or_nothing,
-    checked_array,
-)
+from ..data import MultiLabelTarget, all_or_nothing, arrays, limits
+from ..data.types import ArrayLike, Floats, Labels, Matrix
 from ..linear_model import add_moments
 from ..measures import Measure, get_measure
 from ..metrics import measure_score
@@ -101,8 +93,8 @@ class MultiLabelRanker(BaseRanker):
     _plan_settings: ClassVar = {"loss": "pairwise_squared", "sums_over": "pairs"}
 
     _parameter_constraints: ClassVar[dict] = {
-        "measure": OWN_ERROR,
-        "weights": OWN_ERROR,
+        "measure": limits.OWN_ERROR,
+        "weights": limits.OWN_ERROR,
         "alpha": ALPHA,
     }
 
@@ -203,7 +195,7 @@ class MultiLabelRanker(BaseRanker):
                     f"weights must name labels of y ({', '.join(names)}), got {', '.join(unknown)}."
                 )
             weights = [weights.get(name, 0.0) for name in names]
-        shares = checked_array(weights, "weights", ensure_2d=False)
+        shares = arrays.checked(weights, "weights", ensure_2d=False)
         if shares.shape != (len(names),) or (shares < 0).any() or not shares.any():
             raise ValueError(
                 f"weights must be {len(names)} numbers >= 0, not all 0, got {weights!r}."

@@ -14,7 +14,7 @@ from scipy.sparse import vstack as sparse_vstack
 from sklearn.linear_model import LogisticRegression
 
 from .._solvers import ScorerFit, fit_regressor, penalty_scale
-from ..data import NON_NEGATIVE, OWN_ERROR, POSITIVE, Interval
+from ..data import limits
 from ..losses import Loss, get_loss
 from ..measures import Measure
 from ._linear import LinearScorer
@@ -128,11 +128,11 @@ class OrderPreservingRanker(LinearScorer):
     _takes_targets = True
     _parameter_constraints: ClassVar = {
         **LinearScorer._parameter_constraints,
-        "measure": OWN_ERROR,
-        "loss": OWN_ERROR,
-        "eta": [NON_NEGATIVE, None],
-        "threshold": [POSITIVE, None],
-        "smoothing": [Interval(Real, 0, 0.5, closed="right"), None],
+        "measure": limits.OWN_ERROR,
+        "loss": limits.OWN_ERROR,
+        "eta": [limits.NON_NEGATIVE, None],
+        "threshold": [limits.POSITIVE, None],
+        "smoothing": [limits.Interval(Real, 0, 0.5, closed="right"), None],
     }
 
     def __init__(

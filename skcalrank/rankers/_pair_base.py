@@ -16,23 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
-from ..data import (
-    OWN_ERROR,
-    ArrayLike,
-    Floats,
-    Integers,
-    Labels,
-    Matrix,
-    Queries,
-    Seed,
-    all_or_nothing,
-    each,
-    first_equal_rows,
-    one_of,
-    refuse_lazy,
-    refuse_unread,
-    warn,
-)
+from ..data import Queries, all_or_nothing, check, each, first_equal_rows, limits, refuse_lazy, warn
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed
 from ..preds import Pred, PredResult, get_pred, solve_with_ties
 from ._penalty import AUTO, gram_ridge, penalty, seen_in
 from ._regression import fit_ridge
@@ -113,10 +98,10 @@ class PairRanker(ScoreRanker):
 
     _parameter_constraints: ClassVar = {
         **ScoreRanker._parameter_constraints,
-        "surrogate": [one_of("score", "pairwise")],
-        "pred": OWN_ERROR,
-        "pair_features": [one_of(*PAIR_FEATURES), callable],
-        "n_jobs": [Integers(), None],
+        "surrogate": [limits.one_of("score", "pairwise")],
+        "pred": limits.OWN_ERROR,
+        "pair_features": [limits.one_of(*PAIR_FEATURES), callable],
+        "n_jobs": [limits.Integers(), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -216,7 +201,7 @@ class PairRanker(ScoreRanker):
             self._pred()
         if self.surrogate == "score":
             mine = "surrogate='score': set surrogate='pairwise'"
-            refuse_unread(self, self._of_pairs, mine)
+            check.refuse_unread(self, self._of_pairs, mine)
             if self.pred is not None:
                 raise ValueError(
                     f"pred must be None with surrogate='score', which sorts, got {self.pred!r}: "
@@ -224,7 +209,7 @@ class PairRanker(ScoreRanker):
                 )
         else:
             mine = "surrogate='pairwise': set surrogate='score'"
-            refuse_unread(self, self._of_documents, mine)
+            check.refuse_unread(self, self._of_documents, mine)
         return plan
 
     def _fit_items(self, plan, rows, values):

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._solvers import is_affine, is_closed_form
-from ..data import FINITE, POSITIVE, PREFERENCE_WEIGHTS, PreferenceTarget, Seed, one_of
+from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, limits
+from ..data.types import Seed
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import Pred
 from ._pair_base import PairRanker
@@ -132,8 +133,8 @@ class AveragePrecisionRanker(PairRanker):
     _of_documents = ("loss", "n_passes", "targets")
     _parameter_constraints: ClassVar = {
         **PairRanker._parameter_constraints,
-        "targets": [one_of("measure", "separable")],
-        "relevance_level": [FINITE, None],
+        "targets": [limits.one_of("measure", "separable")],
+        "relevance_level": [limits.FINITE, None],
     }
 
     def __init__(
@@ -314,9 +315,9 @@ class PairwiseDisagreementRanker(PairRanker):
     _of_pairs = ("pair_features", "time_limit")
     _parameter_constraints: ClassVar = {
         **PairRanker._parameter_constraints,
-        "score_function": [one_of("net_preference"), callable],
-        "weights": [one_of(*PREFERENCE_WEIGHTS)],
-        "time_limit": [POSITIVE, None],
+        "score_function": [limits.one_of("net_preference"), callable],
+        "weights": [limits.one_of(*PREFERENCE_WEIGHTS)],
+        "time_limit": [limits.POSITIVE, None],
     }
 
     def __init__(

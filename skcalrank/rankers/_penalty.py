@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import NON_NEGATIVE, Rows, one_of
+from ..data import Rows, limits
 from ..linear_model import GramRidge
 
 AUTO = "auto"
 
 #: Constraint of the parameter `alpha`.
-ALPHA = [NON_NEGATIVE, one_of(AUTO)]
+ALPHA = [limits.NON_NEGATIVE, limits.one_of(AUTO)]
 
 # The constant c, for queries and for items. Quality hardly changes around these values, see the
 # table of penalties in benchmarks/quality_letor.py.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._solvers import effective_loss, is_closed_form, needs_non_negative
-from ..data import Floats, Rows, query_factors, refuse_second_penalty, refuse_unread
+from ..data import Rows, check, query_factors
+from ..data.types import Floats
 from ..losses import get_loss
 from ..measures import Measure
 
@@ -190,7 +191,7 @@ class RegressionPlan(Plan):
 
     def check(self, ranker: Any) -> None:
         if self.regressor is not None:
-            refuse_second_penalty(ranker)
+            check.refuse_second_penalty(ranker)
         if self.loss != "squared" and needs_non_negative(self.regressor):
             raise ValueError(
                 f"loss must be 'squared' for {self.regressor!r}, which needs non-negative targets, "
@@ -200,10 +201,10 @@ class RegressionPlan(Plan):
             return  # no parameter `n_passes`
         if self.loss != "pairwise_squared":
             why = f"loss={self.loss!r}: set loss='pairwise_squared'"
-            refuse_unread(ranker, ["n_passes"], why)
+            check.refuse_unread(ranker, ["n_passes"], why)
         elif self.closed_form:
             why = f"estimator={self.regressor!r}, which is fitted in closed form: set another one"
-            refuse_unread(ranker, ["n_passes"], why)
+            check.refuse_unread(ranker, ["n_passes"], why)
 
     def check_chunks(self) -> None:
         """Raise if the targets of a query depend on other queries."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-from ..data import AT_LEAST_ONE, FINITE, OWN_ERROR, Interval, one_of
+from ..data import limits
 from ..measures import (
     DCG,
     ERU,
@@ -17,9 +17,9 @@ from ..measures import (
 from ._score import ScoreRanker
 
 CONSTRAINTS = ScoreRanker._parameter_constraints
-CUTOFF = [AT_LEAST_ONE, None]
-TARGETS = [one_of("measure", "separable")]
-_GAIN = [one_of("exponential", "linear"), "array-like", callable]
+CUTOFF = [limits.AT_LEAST_ONE, None]
+TARGETS = [limits.one_of("measure", "separable")]
+_GAIN = [limits.one_of("exponential", "linear"), "array-like", callable]
 _DISCOUNT = [callable, None]
 
 
@@ -141,7 +141,7 @@ class LeastSquaresRanker(ScoreRanker):
     (1200,)
     """
 
-    _parameter_constraints: ClassVar = {**CONSTRAINTS, "measure": OWN_ERROR}
+    _parameter_constraints: ClassVar = {**CONSTRAINTS, "measure": limits.OWN_ERROR}
 
     def __init__(
         self,
@@ -427,8 +427,8 @@ class ExpectedRankUtilityRanker(ScoreRanker):
     _measure_type = ERU
     _parameter_constraints: ClassVar = {
         **CONSTRAINTS,
-        "neutral": [FINITE],
-        "half_life": [Interval(Real, 1, None, closed="neither")],
+        "neutral": [limits.FINITE],
+        "half_life": [limits.Interval(Real, 1, None, closed="neither")],
     }
 
     def __init__(

@@ -1,7 +1,5 @@
 """Losses of the preferences that relevances imply, without holding all pairs in memory."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..data import CACHE_CELLS, Queries, each

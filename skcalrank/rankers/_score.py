@@ -21,23 +21,18 @@ from .._solvers import (
     takes_sparse,
 )
 from ..data import (
-    AT_LEAST_ONE,
     QUERY_WEIGHTS,
-    REGRESSOR,
-    ArrayLike,
-    Floats,
-    Labels,
-    Matrix,
     NotAMeanWarning,
     Rows,
     all_or_nothing,
     available_if,
-    check_regressor,
+    check,
     lazy_aware,
-    one_of,
-    rows_as_numbers,
+    limits,
+    tables,
     warn,
 )
+from ..data.types import ArrayLike, Floats, Labels, Matrix
 from ._base import BaseRanker, planned
 from ._penalty import ALPHA, AUTO, gram_ridge
 from ._plan import RegressionPlan
@@ -120,7 +115,7 @@ def _warn_of_constant(regressor, X, values):
     """Warn if a regressor predicts one value for many different rows."""
     if values.shape[0] < _MANY_ROWS or (values != values.flat[0]).any():
         return
-    X = rows_as_numbers(X)
+    X = tables.rows_as_numbers(X)
     spread = X.max(axis=0) - X.min(axis=0)
     if spread.nnz if issparse(X) else np.nan_to_num(spread).any():
         warn(
@@ -178,11 +173,11 @@ class ScoreRanker(BaseRanker):
     estimator_: Any
 
     _parameter_constraints: ClassVar[dict] = {
-        "estimator": [REGRESSOR, None],
+        "estimator": [limits.REGRESSOR, None],
         "alpha": ALPHA,
-        "loss": [one_of(*SQUARED_LOSSES), None],
-        "n_passes": [AT_LEAST_ONE],
-        "query_weight": [one_of(*QUERY_WEIGHTS), None],
+        "loss": [limits.one_of(*SQUARED_LOSSES), None],
+        "n_passes": [limits.AT_LEAST_ONE],
+        "query_weight": [limits.one_of(*QUERY_WEIGHTS), None],
     }
 
     def __init__(
@@ -204,7 +199,7 @@ class ScoreRanker(BaseRanker):
         tags = super().__sklearn_tags__()
         regressor = vars(self).get("estimator")
         if "record_" not in vars(self):
-            check_regressor(self, regressor)
+            check.regressor(self, regressor)
         tags.input_tags.sparse = takes_sparse(regressor)
         tags.input_tags.allow_nan = takes_nan(regressor)
         return tags

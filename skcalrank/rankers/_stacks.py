@@ -1,7 +1,5 @@
 """Stacks of the matrices of queries of equal size, the input of prediction maps."""
 
-from __future__ import annotations
-
 from itertools import islice, pairwise
 
 import numpy as np

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from sklearn.utils import check_random_state
 
 from ..aggregation import judgments_of, structure_scores
-from ..data import AT_LEAST_ONE, NON_NEGATIVE, OWN_ERROR, POSITIVE, Seed
+from ..data import limits
+from ..data.types import Seed
 from ..losses import Loss, get_loss
 from ..measures import Measure
 from ._draws import descend, draw_batches, new_descent
@@ -98,12 +99,12 @@ class StochasticAggregatedRanker(JudgmentRanker):
     _updated_by = ("_descent", "update")
     _parameter_constraints: ClassVar[dict] = {
         **JudgmentRanker._parameter_constraints,
-        "measure": OWN_ERROR,
-        "loss": OWN_ERROR,
-        "alpha": [NON_NEGATIVE],
-        "n_updates": [AT_LEAST_ONE],
-        "batch_size": [AT_LEAST_ONE],
-        "step": [POSITIVE, None],
+        "measure": limits.OWN_ERROR,
+        "loss": limits.OWN_ERROR,
+        "alpha": [limits.NON_NEGATIVE],
+        "n_updates": [limits.AT_LEAST_ONE],
+        "batch_size": [limits.AT_LEAST_ONE],
+        "step": [limits.POSITIVE, None],
         "fit_intercept": ["boolean"],
         "verbose": ["verbose"],
     }

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from .._solvers import ScorerFit
-from ..data import POSITIVE, PREFERENCE_WEIGHTS, Interval, PreferenceTarget, one_of, refuse_unread
+from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, check, limits
 from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer
@@ -115,10 +115,10 @@ class ValueRegularizedRanker(LinearScorer):
     _measure_type = PairwiseDisagreement
     _parameter_constraints: ClassVar = {
         **LinearScorer._parameter_constraints,
-        "nu": [POSITIVE],
-        "regularizer": [one_of("square", "power", "cosh")],
-        "power": [Interval(Real, 1, None, closed="neither")],
-        "weights": [one_of(*PREFERENCE_WEIGHTS)],
+        "nu": [limits.POSITIVE],
+        "regularizer": [limits.one_of("square", "power", "cosh")],
+        "power": [limits.Interval(Real, 1, None, closed="neither")],
+        "weights": [limits.one_of(*PREFERENCE_WEIGHTS)],
     }
 
     def __init__(
@@ -145,7 +145,7 @@ class ValueRegularizedRanker(LinearScorer):
     def _solve(self, plan, rows, start):
         if self.regularizer != "power":
             mine = f"regularizer={self.regularizer!r}: set regularizer='power'"
-            refuse_unread(self, ["power"], mine)
+            check.refuse_unread(self, ["power"], mine)
         net = _net_preference(plan, rows)
         if self.regularizer == "square":
             return self._solve_square(rows, net)

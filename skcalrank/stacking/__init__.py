@@ -1,7 +1,5 @@
 """Rankers that combine the scores of other rankers."""
 
-from __future__ import annotations
-
 from ._ranker import StackingRanker
 from ._tabular import tabular_ranker
 

@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..boosting import fit_held_out
-from ..data import Floats, Queries, Rows
+from ..data import Queries, Rows
+from ..data.types import Floats
 from ..pipeline import handed_to
 from ._mixing import Plan
 from ._views import fit_in_two, fits_in_two

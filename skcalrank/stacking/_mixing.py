@@ -10,7 +10,8 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ..boosting import BoostedRanker, held_out
-from ..data import Bools, Floats, Queries, Rows, rows_as_numbers
+from ..data import Queries, Rows, tables
+from ..data.types import Bools, Floats
 from ..rankers import make_splits
 
 # Share of the queries held out of each model that stops early, and its maximum over all models.
@@ -49,7 +50,7 @@ class Plan(NamedTuple):
 def make_plan(members: list, rows_of_fit, measure, targets: Floats, cv, qid, rng) -> Plan:
     """Return the plan for (name, ranker) pairs, and targets in grouped order."""
     X = rows_of_fit.X
-    numbers = rows_as_numbers(X)
+    numbers = tables.rows_as_numbers(X)
     as_numbers = replace(rows_of_fit, X=numbers, table=None if numbers is X else X)
     rows = as_numbers.by_contents()
     targets = rows_of_fit.in_order(targets)[rows.numbers]

@@ -11,18 +11,8 @@ from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import (
-    OWN_ERROR,
-    ArrayLike,
-    Integers,
-    Labels,
-    Matrix,
-    Seed,
-    all_or_nothing,
-    carried_qid,
-    check_params,
-    one_of,
-)
+from ..data import all_or_nothing, check, limits
+from ..data.types import ArrayLike, Labels, Matrix, Seed
 from ..measures import Measure
 from ..rankers import BaseRanker
 from ._members import Scale, fit_members, scores_of
@@ -127,13 +117,13 @@ class StackingRanker(BaseRanker, _BaseComposition):
     }
 
     _parameter_constraints: ClassVar[dict] = {
-        "rankers": OWN_ERROR,
-        "measure": OWN_ERROR,
-        "cv": OWN_ERROR,
-        "normalize": [one_of("pooled", "query")],
-        "targets": [one_of("measure", "grades")],
+        "rankers": limits.OWN_ERROR,
+        "measure": limits.OWN_ERROR,
+        "cv": limits.OWN_ERROR,
+        "normalize": [limits.one_of("pooled", "query")],
+        "targets": [limits.one_of("measure", "grades")],
         "random_state": ["random_state"],
-        "n_jobs": [Integers(), None],
+        "n_jobs": [limits.Integers(), None],
         "verbose": ["verbose"],
     }
 
@@ -214,7 +204,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         return super()._reads(plan)._replace(missing=True, tables=True)
 
     def _check_params(self):
-        check_params(self)
+        check.params(self)
         self._measure()
         return self._checked_members()
 
@@ -287,7 +277,9 @@ class StackingRanker(BaseRanker, _BaseComposition):
         plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight)
         rng = None if self.random_state is None else check_random_state(self.random_state)
         targets = self._targets(plan, rows)
-        parts = make_plan(members, rows, plan.measure, targets, self.cv, carried_qid(y, qid), rng)
+        parts = make_plan(
+            members, rows, plan.measure, targets, self.cv, check.carried_qid(y, qid), rng
+        )
         self._fit_members(members, parts)
         self.record_ = self._record(plan, rows)
         return self

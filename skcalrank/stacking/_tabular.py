@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..boosting import BoostedRanker
-from ..data import Seed, check_option
+from ..data import check
+from ..data.types import Seed
 from ..measures import Measure, get_measure
 from ._ranker import StackingRanker
 from ._views import linear_views
@@ -92,7 +93,7 @@ def tabular_ranker(
         )
     rankers = linear_views(measure)
     if trees is not None:
-        check_option("trees", trees, (*_TREES, None))
+        check.option("trees", trees, (*_TREES, None))
         rankers += _boosted(measure, trees, random_state, n_jobs)
     return StackingRanker(
         rankers,

@@ -20,7 +20,8 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ..data import Bools, Rows, category_columns, refuse_constant, refuse_dates, refuse_mixed_types
+from ..data import Rows, tables
+from ..data.types import Bools
 from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import QuantileHinges, QueryContext, QueryScaler, signed_log1p
@@ -32,11 +33,11 @@ _MOST_CATEGORIES = 100
 
 def categories_in(X: Any) -> list[int]:
     """Return the numbers of the columns of categories and text; raise for unusable columns."""
-    refuse_dates(X)
-    columns = category_columns(X)
-    refuse_mixed_types(X, columns)
+    tables.refuse_dates(X)
+    columns = tables.category_columns(X)
+    tables.refuse_mixed_types(X, columns)
     if not (columns or issparse(X)):
-        refuse_constant(X)
+        tables.refuse_constant(X)
     return columns
 
 

@@ -7,7 +7,7 @@ import pytest
 from boosting_cases import FIRST, boosted, made_queries
 from sklearn.base import clone
 
-from skcalrank.data import check_params
+from skcalrank.data import check
 
 # Those that LGBMRanker sets, and other names of options.
 DEFAULTS = {
@@ -63,4 +63,4 @@ COUNTS = ["n_models", "n_estimators", "max_leaves", "n_iter_no_change", "n_jobs"
 @pytest.mark.parametrize("name", COUNTS)
 def test_a_count_is_no_bool(name):
     with pytest.raises(ValueError, match=f"'{name}'.* Got True"):
-        check_params(boosted(FIRST, **{name: True}))
+        check.params(boosted(FIRST, **{name: True}))

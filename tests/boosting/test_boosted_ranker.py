@@ -24,7 +24,7 @@ from skcalrank import (
     make_label_ranking,
 )
 from skcalrank.boosting import lightgbm_objective
-from skcalrank.data import check_params
+from skcalrank.data import check
 from skcalrank.losses import LOSSES, Logistic
 from skcalrank.measures import AveragePrecision
 from skcalrank.metrics import measure_score
@@ -372,7 +372,7 @@ def test_nonsense_is_refused_by_name(name, value):
     pytest.importorskip(FIRST)
     ranker = BoostedRanker(**{"n_estimators": 3, name: value})
     if (name, value) == ("n_jobs", -3):
-        check_params(ranker)
+        check.params(ranker)
         return
     with pytest.raises((ValueError, TypeError), match=rf"{name}|Unknown {name}"):
         ranker.fit(X, y, qid)

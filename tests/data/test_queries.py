@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skcalrank import NDCGRanker, RankingTarget
-from skcalrank.data import Queries, safe_divide
+from skcalrank.data import Queries, arrays
 from skcalrank.metrics import ndcg_score
 
 # Numbers of the queries of the rows: interleaved, and one after the other.
@@ -183,8 +183,11 @@ def test_mean_weight_is_a_divisor():
 
 
 def test_division_by_zero():
-    assert safe_divide(1, np.array([0, 4])).tolist() == [0.0, 0.25]
-    assert safe_divide(np.zeros((2, 1)), np.array([0.0, -1.0]), 0.5).tolist() == [[0.5, 0.0]] * 2
+    assert arrays.safe_divide(1, np.array([0, 4])).tolist() == [0.0, 0.25]
+    assert (
+        arrays.safe_divide(np.zeros((2, 1)), np.array([0.0, -1.0]), 0.5).tolist()
+        == [[0.5, 0.0]] * 2
+    )
 
 
 def test_queries_of_one_size():

@@ -31,6 +31,9 @@ LEVELS = {
 }
 LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}
 
+#: Modules for the rooms of the package, none of which is a public name.
+NAMESPACES = {f"skcalrank.data.{name}" for name in ("arrays", "check", "limits", "tables", "types")}
+
 #: Libraries that the package does without.
 OPTIONAL = {
     *("pandas", "polars", "pyarrow", "matplotlib", "skops"),

@@ -8,13 +8,13 @@ import pytest
 import sklearn.utils.validation as of_sklearn
 
 from skcalrank import BoostedRanker, StackingRanker, load_digits_queries
-from skcalrank.data import check_qid, checked_array
+from skcalrank.data import arrays, check_qid
 from skcalrank.testing import all_rankers
 
 # Functions that validate their first argument; a call of one by another is no second check.
 DOORS = {
     of_sklearn.check_array.__code__: "check_array",
-    checked_array.__code__: "checked_array",
+    arrays.checked.__code__: "checked_array",
     check_qid.__code__: "check_qid",
 }
 

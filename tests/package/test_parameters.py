@@ -31,7 +31,7 @@ from skcalrank import (
     StochasticAggregatedRanker,
     ValueRegularizedRanker,
 )
-from skcalrank.data import OWN_ERROR, check_params
+from skcalrank.data import check, limits
 from skcalrank.linear_model import GramRidge
 from skcalrank.preprocessing import QuantileHinges, QueryContext, QueryScaler
 from skcalrank.rankers import PairRanker, ScoreRanker
@@ -113,7 +113,7 @@ COUNTS += ["max_iter", "k", "order", "n_draws", "n_updates", "batch_size", "n_kn
 def test_a_count_is_no_bool(cls):
     for name in set(inspect.signature(cls).parameters) & set(COUNTS):
         with pytest.raises(ValueError, match=rf"{name}.*int.* Got True"):
-            check_params(cls(**{name: True}))
+            check.params(cls(**{name: True}))
 
 
 # -- nonsense --------------------------------------------------------------------------
@@ -130,10 +130,10 @@ def form_that_reads(cls, name):
 
 def is_legal(cls, name, value):
     try:
-        check_params(cls(**{name: value}))
+        check.params(cls(**{name: value}))
     except ValueError:
         return False
-    return cls._parameter_constraints[name] != OWN_ERROR
+    return cls._parameter_constraints[name] != limits.OWN_ERROR
 
 
 def refusal(call):

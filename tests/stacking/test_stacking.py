@@ -33,7 +33,7 @@ from skcalrank import (
     StackingRanker,
     get_scorer,
 )
-from skcalrank.data import check_queries
+from skcalrank.data import check
 from skcalrank.measures import get_measure
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QuantileHinges, QueryScaler
@@ -79,7 +79,7 @@ def test_weights_are_least_squares_of_scores_out_of_fold(data, targets):
     stack = StackingRanker(pair(), cv=splits, targets=targets).fit(X, y, qid)
     aim = y.astype(float)
     if targets == "measure":
-        aim = get_measure("ndcg@10").score_targets(aim, check_queries(qid, len(qid)))
+        aim = get_measure("ndcg@10").score_targets(aim, check.queries(qid, len(qid)))
     columns = np.empty((len(y), 2))
     for train, test in splits:
         for column, (_, member) in enumerate(pair()):

@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ...data import check_count
+from ...data import check
 from .._container import RankingData
 from .._files import read_bytes
 from ._chunks import group_file, group_sizes, read_chunks
@@ -102,10 +102,10 @@ def load_letor(
     """
     check_dtype(dtype)
     if n_features is not None:
-        check_count("n_features", n_features, "or None for the largest feature that occurs")
+        check.count("n_features", n_features, "or None for the largest feature that occurs")
     path, form = Path(path), Form(n_features, dtype, sparse)
     if chunk_rows is not None:
-        check_count("chunk_rows", chunk_rows, "or None to read the whole file")
+        check.count("chunk_rows", chunk_rows, "or None to read the whole file")
         return (data for data, _ in read_chunks(path, form, chunk_rows))
     source = path if path.is_file() else read_bytes(path)
     X, y, qid = parse_whole(path, source, form)

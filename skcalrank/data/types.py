@@ -1,7 +1,5 @@
 """Type aliases used in signatures."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np

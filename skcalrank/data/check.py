@@ -1,34 +1,21 @@
-"""Input validation shared by estimators, metrics and splitters."""
+"""Checks of arguments: ``check.option(...)``, ``check.target(y, qid)``."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
+from inspect import isclass, signature
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
 
-from ._arrays import (
-    as_array,
-    checked_array,
-    exact_ranks,
-    is_finite,
-    is_plain,
-    naming,
-    refuse_masked,
-    refuse_no_numbers,
-    refuse_other_arrays,
-    refuse_rounding,
-    scale_of,
-)
+from . import arrays, limits, tables
 from ._exceptions import CutQueriesWarning, OneQueryWarning, warn
 from ._queries import Queries, check_qid
-from ._tables import check_table, is_table, refuse_categories
 from ._targets import Target
-from ._types import Array, ArrayLike, Floats
+from .types import Array, ArrayLike, Floats
 
 
 def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
@@ -90,50 +77,49 @@ def _same_groups(a: Array, b: Array) -> bool:
     return bool(a.tolist() == b.tolist())
 
 
-def check_queries(qid: ArrayLike | None, n_rows: int) -> Queries:
+def queries(qid: ArrayLike | None, n_rows: int) -> Queries:
     """Group ``n_rows`` rows by `qid`; if None, all rows are one query."""
     if qid is None:
         return Queries.equal(1, n_rows)
     return Queries.from_qid(check_qid(qid, n_rows))
 
 
-def check_target(
+def target(
     y: ArrayLike,
     qid: ArrayLike | None = None,
     *,
     name: str = "y",
-    queries: Queries | None = None,
+    known: Queries | None = None,
 ) -> tuple[Floats, Queries]:
     """Return validated relevances in grouped order, and their queries.
 
     One-dimensional y has one query per value of qid, or one query if there is no qid. In a matrix,
-    every row is a query. `queries` are those of a qid that has been validated beside y.
+    every row is a query. `known` are the queries of a qid that has been validated beside y.
     """
-    qid = carried_qid(y, qid) if queries is None else qid
-    y = check_labels(y, name)
-    y = check_one_form(y, qid, name)
-    if y.ndim == 1:
-        if queries is None or queries.n_rows != len(y):
-            queries = check_queries(qid, len(y))
-        return queries.group(y), queries
-    return y.ravel(), Queries.equal(*y.shape)
+    qid = carried_qid(y, qid) if known is None else qid
+    y = one_form(labels(y, name), qid, name)
+    if y.ndim != 1:
+        return y.ravel(), Queries.equal(*y.shape)
+    if known is None or known.n_rows != len(y):
+        known = queries(qid, len(y))
+    return known.group(y), known
 
 
-def check_labels(y: ArrayLike, name: str = "y") -> Floats:
+def labels(y: ArrayLike, name: str = "y") -> Floats:
     """Return relevances in double precision.
 
     Raise ValueError unless they are finite and distinct labels stay distinct.
     """
-    with naming(name):
-        as_array(y, name)
-        refuse_rounding(y, name)
-    values: Floats = checked_array(y, name, ensure_2d=False, allow_nd=True)
+    with arrays.naming(name):
+        arrays.as_array(y, name)
+        arrays.refuse_rounding(y, name)
+    values: Floats = arrays.checked(y, name, ensure_2d=False, allow_nd=True)
     if values.ndim > 2:
         raise ValueError(f"{name} must have one or two dimensions, got shape {values.shape}.")
     return values
 
 
-def check_one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:
+def one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:
     """Return relevances of shape (n_rows,), or (n, r) without a qid; ravel a single column."""
     if y.ndim == 2 and y.shape[1] == 1:
         warn(
@@ -151,16 +137,16 @@ def check_one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:
     return y
 
 
-def check_scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
+def scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Return finite scores, raveled and in row order; raise unless they have the given shape.
 
     Only the order of scores counts: where rounding to double precision would make distinct
     scores equal, ranks replace the scores.
     """
-    with naming("y_score"):
-        as_array(y_score, "y_score")
-        ranks = exact_ranks(y_score)
-    scores: Floats = checked_array(y_score if ranks is None else ranks, "y_score", ensure_2d=False)
+    with arrays.naming("y_score"):
+        arrays.as_array(y_score, "y_score")
+        ranks = arrays.exact_ranks(y_score)
+    scores: Floats = arrays.checked(y_score if ranks is None else ranks, "y_score", ensure_2d=False)
     if scores.shape == (*shape, 1) and len(shape) == 1:
         scores = scores.ravel()
     if scores.shape != tuple(shape):
@@ -171,7 +157,7 @@ def check_scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
     return scores.ravel()
 
 
-def check_sample_weight(
+def sample_weight(
     sample_weight: ArrayLike | None,
     n_rows: int,
     queries: Queries | None = None,
@@ -185,7 +171,7 @@ def check_sample_weight(
     """
     if sample_weight is None:
         return None
-    weight: Floats = checked_array(
+    weight: Floats = arrays.checked(
         sample_weight, "sample_weight", ensure_2d=False, ensure_min_samples=0
     )
     if weight.ndim == 0:
@@ -206,7 +192,7 @@ def check_sample_weight(
     if not weight.any():
         raise ValueError("sample_weight must be positive for some row, got zeros only.")
     if only_shares:
-        return weight / scale_of(weight.max())
+        return weight / arrays.scale_of(weight.max())
     if not 1e-290 < weight.max() < 1e290:
         raise ValueError(
             "The largest sample_weight must be between 1e-290 and 1e290, so that sums of products "
@@ -225,20 +211,20 @@ def query_weights(
     return queries.mean(queries.group(sample_weight))
 
 
-def checked_features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **checks: Any) -> Any:
+def features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **checks: Any) -> Any:
     """Return X, and y if given, validated by ``validate_data``; errors name the argument.
 
     With ``as_it_is``, a table is checked and returned unchanged, for a regressor that reads tables.
     """
-    with naming("X", "y"):
-        if not is_plain(X):
-            refuse_masked(X=X)
-            refuse_other_arrays(X=X)
-            refuse_no_numbers(X=X)
-            if as_it_is and is_table(X):
+    with arrays.naming("X", "y"):
+        if not arrays.is_plain(X):
+            arrays.refuse_masked(X=X)
+            arrays.refuse_other_arrays(X=X)
+            arrays.refuse_no_numbers(X=X)
+            if as_it_is and tables.is_table(X):
                 return _checked_table(estimator, X, *y, **checks)
-            refuse_categories(X)
-        if checks.get("ensure_all_finite", True) is True and is_finite(X):
+            tables.refuse_categories(X)
+        if checks.get("ensure_all_finite", True) is True and arrays.is_finite(X):
             checks["ensure_all_finite"] = False
         return validate_data(estimator, X, *y, **checks)
 
@@ -247,7 +233,7 @@ def _checked_table(
     estimator: Any, X: Any, *y: Any, reset: bool = True, multi_output: bool = False, **_: Any
 ) -> Any:
     """Return a table X unchanged, and y, if given, as ``validate_data`` returns it."""
-    check_table(X)
+    tables.check_table(X)
     table = validate_data(estimator, X, *y, reset=reset, skip_check_array=True)
     if not y:
         return table
@@ -290,32 +276,20 @@ class Reads(NamedTuple):
         }
 
 
-def with_index_of(X: object, values: Array, name: str) -> Any:
-    """Return values of rows with the index of X if X is a pandas DataFrame, else unchanged."""
-    pandas = sys.modules.get("pandas")
-    if pandas is None or not isinstance(X, pandas.DataFrame):
-        return values
-    if values.ndim == 1:
-        return pandas.Series(values, index=X.index, name=name)
-    return pandas.DataFrame(values, index=X.index)
-
-
-def check_option(name: str, value: object, options: Iterable[object]) -> None:
+def option(name: str, value: object, options: Iterable[object]) -> None:
     """Raise ValueError unless the value is one of the strings `options`."""
     if not isinstance(value, str) or value not in options:
         known = ", ".join(map(repr, options))
         raise ValueError(f"{name} must be one of {known}, got {value!r}.")
 
 
-def check_alpha(alpha: object) -> None:
+def alpha(alpha: object) -> None:
     """Raise ValueError unless the ridge penalty is a finite, non-negative number."""
     if not isinstance(alpha, (int, float, np.number)) or not 0 <= alpha < np.inf:
         raise ValueError(f"alpha must be a finite, non-negative number, got {alpha!r}.")
 
 
-def check_count(
-    name: str, value: Any, what: str = "", *, least: float = 1, most: float = np.inf
-) -> None:
+def count(name: str, value: Any, what: str = "", *, least: float = 1, most: float = np.inf) -> None:
     """Raise ValueError unless the value is an integer from `least` to `most`.
 
     `what` is put into the message: what the integer means, or what is valid besides integers.
@@ -326,7 +300,7 @@ def check_count(
         raise ValueError(f"{name} must be an integer {span}{what}, got {value!r}.")
 
 
-def check_cutoff(k: Any, name: str = "k") -> None:
+def cutoff(k: Any, name: str = "k") -> None:
     """Raise ValueError unless the cutoff k is None or an integer >= 1."""
     if k is None:
         return
@@ -336,3 +310,83 @@ def check_cutoff(k: Any, name: str = "k") -> None:
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def params(estimator: Any) -> None:
+    """Raise ValueError for a parameter outside the ``_parameter_constraints`` of its class."""
+    params = estimator.get_params(deep=False)
+    regressor(estimator, params.get("estimator"))
+    limits.validate(type(estimator), params)
+
+
+class NoRegressorError(NotFittedError):  # type: ignore[misc]
+    """Error for the ``estimator`` of a ranker that is neither None nor a regressor.
+
+    It is a NotFittedError because scikit-learn reads the tags of a ranker, which depend on its
+    regressor, even to display the ranker in a notebook: a NotFittedError is ignored there, and
+    raised everywhere else.
+    """
+
+
+def regressor(owner: Any, regressor: Any) -> Any:
+    """Return `regressor`, the ``estimator`` of the ranker `owner`, if it is valid.
+
+    Valid are None and objects with ``fit`` and ``predict``. Otherwise raise a NoRegressorError
+    that suggests the parameter that was probably meant.
+    """
+    is_one = hasattr(regressor, "fit") and hasattr(regressor, "predict")
+    if regressor is None or (is_one and not isclass(regressor)):
+        return regressor
+    raise NoRegressorError(
+        f"estimator must be a regressor with fit and predict, or None, got {regressor!r}"
+        + (f": did you mean {regressor.__name__}()?" if is_one else _meant(type(owner), regressor))
+    )
+
+
+def _meant(cls: Any, value: Any) -> str:
+    """Return the end of an error message: the parameter that a value was probably meant for."""
+    names = (name for name in signature(cls).parameters if _accepts(cls, name, value))
+    name = next(names, None)
+    if name is None:
+        # The value is a measure, but the class of the ranker already determines its measure.
+        of_measure = isinstance(value, str) and "@" in value
+        return f": did you mean LeastSquaresRanker(measure={value!r})?" if of_measure else "."
+    return f": did you mean {cls.__name__}({name}={value!r})?"
+
+
+def _accepts(cls: Any, name: str, value: Any) -> bool:
+    if cls._parameter_constraints[name] == limits.OWN_ERROR:
+        # Names of measures may contain a cutoff, and names of prediction maps do not.
+        return isinstance(value, str) and (name == "measure" or "@" not in value)
+    try:
+        limits.validate(cls, {name: value})
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def default_of(estimator: Any, name: str) -> Any:
+    """Return the default value of a constructor parameter."""
+    return signature(type(estimator)).parameters[name].default
+
+
+def refuse_unread(estimator: Any, names: Iterable[str], why: str) -> None:
+    """Raise ValueError if one of the parameters `names` is changed although it has no effect.
+
+    `why` is the setting under which the parameters have no effect, followed by the remedy, as in
+    ``"loss='squared': set loss='pairwise_squared'"``. The values satisfy their constraints.
+    """
+    for name in names:
+        value, default = getattr(estimator, name), default_of(estimator, name)
+        # Callables may compare equal to anything.
+        if callable(value) or value != default:
+            raise ValueError(
+                f"{name}={value!r} has no effect with {why}, or leave {name}={default!r}."
+            )
+
+
+def refuse_second_penalty(estimator: Any) -> None:
+    """Raise ValueError if both ``alpha`` and ``estimator`` are set: a regressor ignores alpha."""
+    if estimator.estimator is not None:
+        why = f"estimator={estimator.estimator!r}: set the penalty on the estimator"
+        refuse_unread(estimator, ["alpha"], why)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import _safe_indexing
 
-from ._types import Array, Floats
+from .types import Array, Floats
 
 # Remedies for columns that are not numbers.
 _ENCODE = (
@@ -233,3 +233,13 @@ def _codes(X: Any) -> Floats:
         # Values that cannot be sorted: treat all rows as different.
         return np.arange(float(X.shape[0]))[:, None]
     return codes
+
+
+def with_index_of(X: object, values: Array, name: str) -> Any:
+    """Return values of rows with the index of X if X is a pandas DataFrame, else unchanged."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, pandas.DataFrame):
+        return values
+    if values.ndim == 1:
+        return pandas.Series(values, index=X.index, name=name)
+    return pandas.DataFrame(values, index=X.index)

@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from .._dask import refuse_lazy
 from ._memory import CACHE_CELLS, PART_CELLS
 from ._threads import each
-from ._types import Array, ArrayLike, Floats, Ints
+from .types import Array, ArrayLike, Floats, Ints
 
 # All integers up to this absolute value are exact in double precision.
 _EXACT = 2.0**53
@@ -96,7 +96,7 @@ def naming(*names: str) -> Iterator[None]:
         raise kind(f"{' and '.join(names)}: {error}") from error
 
 
-def checked_array(values: ArrayLike, name: str, **checks: Any) -> Any:
+def checked(values: ArrayLike, name: str, **checks: Any) -> Any:
     """Return an array of finite numbers in double precision; errors name the argument.
 
     ``checks`` are passed to :func:`sklearn.utils.check_array`.

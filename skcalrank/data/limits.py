@@ -1,0 +1,48 @@
+"""Constraints on the parameters of estimators: ``limits.one_of(...)``.
+
+This is the only module that imports scikit-learn's parameter constraints, which are private API.
+Estimators declare ``_parameter_constraints`` with the names defined here.
+"""
+
+from numbers import Integral, Real
+from typing import Any
+
+from sklearn.utils._param_validation import (
+    HasMethods,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from sklearn.utils._param_validation import Interval as Interval
+
+
+class Integers(Interval):  # type: ignore[misc]
+    """Constraint to integers ``>= least``, or to all integers; a bool is not an integer."""
+
+    def __init__(self, least: int | None = None) -> None:
+        super().__init__(Integral, least, None, closed="neither" if least is None else "left")
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Return whether a value is an integer of the range."""
+        return not isinstance(val, bool) and bool(super().is_satisfied_by(val))
+
+
+AT_LEAST_ONE = Integers(1)
+FINITE = Interval(Real, None, None, closed="neither")
+NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+REGRESSOR = HasMethods(["fit", "predict"])
+
+#: Constraint of a parameter that is validated when its value, the name of a measure, a loss or a
+#: prediction map, is looked up.
+OWN_ERROR = "no_validation"
+
+
+def one_of(*names: str) -> StrOptions:
+    """Return the constraint that a parameter is one of these strings."""
+    # A set would list the names in another order in every process.
+    return StrOptions(dict.fromkeys(names).keys())
+
+
+def validate(cls: Any, params: dict[str, Any]) -> None:
+    """Raise ValueError for a parameter outside the constraints of a class."""
+    validate_parameter_constraints(cls._parameter_constraints, params, cls.__name__)
