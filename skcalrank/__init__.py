@@ -9,10 +9,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ._dask import set_backend
-from ._version import __version__
+from ._version import __version__, show_versions
 
 if TYPE_CHECKING:
-    from ._show_versions import show_versions
     from .boosting import BoostedRanker
     from .data import (
         ClickSessions,
@@ -128,7 +127,6 @@ _ROOMS = {
 }
 # The other public names are those of rankers.
 _NAMES = {
-    "_show_versions": "show_versions",
     "boosting": "BoostedRanker",
     "data": (
         "ClickSessions CutQueriesWarning MissingQidError MultiLabelTarget NotAMeanWarning "

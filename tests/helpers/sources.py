@@ -27,7 +27,7 @@ LEVELS = {
         *("inspection", "persistence", "dask"),
     ),
     5: ("stacking",),
-    6: ("__init__", "__main__", "_cli", "_show_versions", "displays", "evaluation", "export"),
+    6: ("__init__", "__main__", "_cli", "displays", "evaluation", "export"),
 }
 LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}
 
