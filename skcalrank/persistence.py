@@ -38,8 +38,8 @@ from .rankers import FitRecord
 
 __all__ = ["load_model", "read_header", "save_model"]
 
-#: Format of the files that this version writes; it reads all formats up to this one.
-FORMAT = 1
+#: Format of the files that this version writes, the only one that it reads.
+FORMAT = 2
 
 _HEADER = "skcalrank.json"
 
@@ -61,7 +61,7 @@ _HARMLESS = re.compile(
     r"|builtins\.frozenset"
     r"|scipy\.interpolate\._bsplines\._?BSpline"
     r"|scipy\.\w+\.array_api_compat\.numpy\._aliases\.asarray"
-    r"|skcalrank\.(data\._tables\.category_columns|stacking\._views\.categories_in)"
+    r"|skcalrank\.(data\.tables\.category_columns|stacking\._views\.categories_in)"
     r"|skcalrank\.preprocessing\._logs\.signed_log1p"
     r"|functools\.partial|sklearn\.utils\.validation\.check_array"
     r"|sklearn\.feature_selection\._univariate_selection\.(f_\w+|r_regression|chi2)"
@@ -155,7 +155,9 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
     """
     skops = require_skops()
     check_is_fitted(ranker)
-    header = json.dumps(_header(ranker, notes))
+    name = f"{type(ranker).__module__}.{type(ranker).__qualname__}"
+    entries = (FORMAT, name, __version__, sklearn.__version__, notes)
+    header = json.dumps(dict(zip(_KEYS, entries)))
     if len(header) > _MOST_BYTES:
         raise ValueError(
             f"notes must take at most {_MOST_BYTES:,} bytes, got {len(header):,}. Shorten them."
@@ -221,11 +223,6 @@ def _new_file(file: Path, path: str | Path, mode: str, options: dict[str, Any]) 
         raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
-def _header(ranker: Any, notes: dict[str, Any]) -> dict[str, Any]:
-    name = f"{type(ranker).__module__}.{type(ranker).__qualname__}"
-    return dict(zip(_KEYS, (FORMAT, name, __version__, sklearn.__version__, notes)))
-
-
 def _lean(thing: Any) -> Any:
     """Return an object in which no estimator has an `eval_set` or names of queries seen."""
     if isinstance(thing, FitRecord):
@@ -265,7 +262,7 @@ def read_header(path: str | Path) -> dict[str, Any]:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is not a model file, or has a format that this version does not know.
+        If the file is not a model file, or has another format.
 
     See Also
     --------
@@ -281,7 +278,7 @@ def read_header(path: str | Path) -> dict[str, Any]:
     ...     save_model(DCGRanker().fit([[0.0], [1.0]], [0, 2], [0, 0]), file, ranker="dcg")
     ...     header = read_header(file)
     >>> header["format"], header["notes"]
-    (1, {'ranker': 'dcg'})
+    (2, {'ranker': 'dcg'})
     """
     try:
         with ZipFile(path) as archive:
@@ -289,16 +286,23 @@ def read_header(path: str | Path) -> dict[str, Any]:
             header = json.loads(archive.read(_HEADER))
         header = {key: header[key] for key in _KEYS}
         known = header["format"] <= FORMAT
-        if known:
-            _check_types(header)
+        for key in _KEYS[1:] if known else ():
+            kind = dict if key == "notes" else str
+            if not isinstance(header[key], kind):
+                raise TypeError(f"{key!r} must be a {kind.__name__}, got {header[key]!r:.50}")
     except OSError:
         raise
     except Exception as error:  # damaged archives raise errors of many types
         raise ValueError(f"{path} is not a model file of skcalrank: {error}.") from error
     if not known:
         raise ValueError(
-            f"{path} must have format {FORMAT} or lower, got {header['format']}, written by "
-            f"skcalrank {header['skcalrank']}. Upgrade skcalrank."
+            f"{path} must have format {FORMAT}, got {header['format']}, written by skcalrank "
+            f"{header['skcalrank']}. Upgrade skcalrank."
+        )
+    if header["format"] < FORMAT:
+        raise ValueError(
+            f"{path} must have format {FORMAT}, got {header['format']}, because it was written by "
+            f"a development version of skcalrank, {header['skcalrank']}: fit again and save."
         )
     return header
 
@@ -310,13 +314,6 @@ def _check_sizes(archive: ZipFile) -> None:
         packed = _MOST_RATIO * text.compress_size if text.filename != _HEADER else 0
         if not text.filename.endswith(".npy") and text.file_size > max(_MOST_BYTES, packed):
             raise ValueError(f"its {text.filename!r} has {text.file_size:,} bytes")
-
-
-def _check_types(header: dict[str, Any]) -> None:
-    for key in _KEYS[1:]:
-        kind = dict if key == "notes" else str
-        if not isinstance(header[key], kind):
-            raise TypeError(f"{key!r} must be a {kind.__name__}, got {header[key]!r:.50}")
 
 
 def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> Any:
@@ -349,7 +346,7 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> Any:
     TypeError
         If `trusted` is not a list of names.
     ValueError
-        If the file is not a model file, has an unknown format, or contains types that are not
+        If the file is not a model file, has another format, or contains types that are not
         trusted or an estimator that is not fitted.
 
     Warns

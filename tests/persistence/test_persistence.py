@@ -15,6 +15,7 @@ import sklearn
 from cases import holds_generator, rankers
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.cluster import FeatureAgglomeration
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
@@ -33,12 +34,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     KBinsDiscretizer,
+    OneHotEncoder,
     SplineTransformer,
     StandardScaler,
 )
 
 import skcalrank
 from skcalrank import LeastSquaresRankerCV, LowRankLossClassifier, NDCGRanker, QueryKFold
+from skcalrank.data import tables
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import get_scorer
 from skcalrank.persistence import load_model, read_header, save_model
@@ -140,6 +143,16 @@ def test_classifier_and_label_form(rng, path):
     assert np.array_equal(there_and_back(ranker, path).rank(X), ranker.rank(X))
 
 
+def test_function_that_chooses_columns(data, path):
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = data
+    frame = pandas.DataFrame(X, columns=list("abcd")).assign(kind=pandas.Categorical(y.astype(str)))
+    encode = make_column_transformer((OneHotEncoder(), tables.category_columns))
+    ranker = NDCGRanker(make_pipeline(encode, Ridge())).fit(frame, y, qid)
+    twin = there_and_back(ranker, path)
+    np.testing.assert_array_equal(twin.predict(frame), ranker.predict(frame))
+
+
 def test_feature_names_survive(data, path):
     pandas = pytest.importorskip("pandas")
     X, y, qid = data
@@ -164,7 +177,7 @@ def test_chunks_can_be_added_to_a_model_that_was_loaded(data, path):
 def test_header(data, path):
     save_model(NDCGRanker().fit(*data), str(path), n_rows=44, ranker="ndcg")
     assert read_header(path) == {
-        "format": 1,
+        "format": 2,
         "class": "skcalrank.rankers._positional.NDCGRanker",
         "skcalrank": skcalrank.__version__,
         "scikit-learn": sklearn.__version__,
@@ -182,11 +195,16 @@ def rewrite(path, name, change):
             archive.writestr(each, text)
 
 
-def test_newer_format(data, path):
+@pytest.mark.parametrize(
+    ("other", "remedy"),
+    [(1, r"was written by a development version.*: fit again and save"), (3, "Upgrade skcalrank")],
+)
+def test_other_formats(data, path, other, remedy):
     save_model(NDCGRanker().fit(*data), path)
-    rewrite(path, "skcalrank.json", lambda text: text.replace('"format": 1', '"format": 2'))
-    with pytest.raises(ValueError, match=r"must have format 1 or lower, got 2.*Upgrade"):
-        load_model(path)
+    rewrite(path, "skcalrank.json", lambda text: text.replace('"format": 2', f'"format": {other}'))
+    for read in (load_model, read_header):
+        with pytest.raises(ValueError, match=rf"must have format 2, got {other}, .*{remedy}"):
+            read(path)
 
 
 def test_other_version_of_scikit_learn(data, path):
@@ -227,7 +245,7 @@ def test_other_archives(path):
     with pytest.raises(ValueError, match="not a model file"):
         load_model(path)
     with ZipFile(path, "w") as archive:
-        archive.writestr("skcalrank.json", json.dumps({"format": 1}))
+        archive.writestr("skcalrank.json", json.dumps({"format": 2}))
     with pytest.raises(ValueError, match="not a model file"):
         load_model(path)
 
