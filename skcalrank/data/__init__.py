@@ -11,16 +11,15 @@ from ._exceptions import CutQueriesWarning, MissingQidError, NotAMeanWarning, On
 from ._failed_fit import all_or_nothing
 from ._hash import first_equal_rows, hash_cells, hash_keys, hash_names, hash_rows
 from ._memory import CACHE_CELLS, CHUNK_ROWS, KEPT_CELLS, MOST_CELLS, PART_CELLS, WHOLE_BYTES
-from ._missing import is_missing
 from ._multilabel import MultiLabelTarget
 from ._preferences import PREFERENCE_WEIGHTS, PreferenceTarget, check_preference_weights, is_acyclic
 from ._properties import available_if, lazy_property
 from ._queries import Bucket, Queries, check_qid, join_qids, plain, qid_array
-from ._query_weight import QUERY_WEIGHTS, query_factors
 from ._ranked import TIES, Block, Ranked, positions
-from ._rows import Rows
+from ._rows import QUERY_WEIGHTS, Rows, query_factors
 from ._targets import Judgments, RankingTarget, Target
 from ._threads import each, one_blas_thread
+from .arrays import is_missing
 
 __all__ = [
     "ClickSessions",

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import check
-from ._origin import Origin
 from ._queries import check_qid
-from ._targets import Judgments, chosen_rows
+from ._targets import Judgments, Origin, chosen_rows
 from .types import Array, ArrayLike, Floats, Ints
 
 

@@ -21,6 +21,14 @@ from .types import Array, ArrayLike, Floats, Ints
 _EXACT = 2.0**53
 
 
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or the NA of pandas."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # the NA of pandas is neither true nor false
+        return True
+
+
 def safe_divide(numerator: ArrayLike, denominator: ArrayLike, otherwise: float = 0.0) -> Floats:
     """Return ``numerator / denominator``, and `otherwise` where the denominator is 0."""
     out: Floats = np.full(np.broadcast(numerator, denominator).shape, otherwise)
