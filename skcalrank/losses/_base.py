@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import ClassVar
 
@@ -286,12 +286,13 @@ class LossInParts(Loss):
         """Return the loss of each query."""
 
     @abstractmethod
-    def _value_and_gradient(self, v, s, queries, weight):
-        """Return the sum of the loss, and its gradient."""
-
-    @abstractmethod
     def _derivatives(self, v, s, queries, weight):
         """Return the gradient and the diagonal of the Hessian."""
+
+    def _value_and_gradient(self, v, s, queries, weight):
+        """Return the sum of the loss, and its gradient."""
+        value = self._evaluate(v, s, queries, weight).sum()
+        return float(value), self._derivatives(v, s, queries, weight)[0]
 
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
@@ -312,14 +313,13 @@ class LossInParts(Loss):
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[Floats, Floats]:
         results = ("documents", "documents")
-        gradient, curvature = self._joined(self._derivatives, results, v, s, queries, weight)
-        return gradient, curvature
+        return self._joined(self._derivatives, results, v, s, queries, weight)
 
     def _joined(self, method, results, v, s, queries, weight):
         """Return the results of a method for all queries, each an array over what is named."""
         parts = queries.kept_parts(_PART_ROWS)
         length = {"queries": queries.n_queries, "documents": queries.n_rows, "parts": len(parts)}
-        joined = [np.empty(length[over]) for over in results]
+        joined = tuple(np.empty(length[over]) for over in results)
 
         def work(number):
             ids, rows, few = parts[number]
@@ -332,26 +332,28 @@ class LossInParts(Loss):
         return joined
 
 
-def with_eta(loss: Loss, largest: float, what: str = "target") -> Loss:
-    """Return the loss with ``eta=None`` replaced by the largest target, or by 1 if that is 0.
+@dataclass(frozen=True)
+class LossWithEta(LossInParts):
+    """Base class of losses with a parameter ``eta``, which must be at least every target."""
 
-    Raise ValueError if ``eta`` is less than `largest`. `what` describes the largest value in the
-    message.
-    """
-    eta = loss.eta  # type: ignore[attr-defined]
-    if eta is None:
-        return replace(loss, eta=float(largest) if largest > 0 else 1.0)  # type: ignore[type-var]
-    if eta < largest * (1 - 1e-12):
-        raise ValueError(
-            f"eta must be at least {largest:g}, the largest {what}, got {eta!r}: the loss would be "
-            f"unbounded below. Use eta >= {largest:g}, or None."
-        )
-    return loss
+    eta: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.eta is not None and not (isinstance(self.eta, Real) and 0 < self.eta < np.inf):
+            raise ValueError(
+                f"eta must be a positive number, or None for the largest target, got {self.eta!r}."
+            )
 
-def check_eta(eta):
-    """Raise ValueError unless eta is None or a finite positive number."""
-    if eta is not None and not (isinstance(eta, Real) and 0 < eta < np.inf):
-        raise ValueError(
-            f"eta must be a positive number, or None for the largest target, got {eta!r}."
-        )
+    def _with_eta(self, largest: float, what: str = "target") -> Loss:
+        """Return the loss with ``eta=None`` replaced by the largest target, or by 1 if that is 0.
+
+        `what` describes the largest value in the message.
+        """
+        if self.eta is None:
+            return replace(self, eta=float(largest) if largest > 0 else 1.0)
+        if self.eta < largest * (1 - 1e-12):
+            raise ValueError(
+                f"eta must be at least {largest:g}, the largest {what}, got {self.eta!r}: the loss "
+                f"would be unbounded below. Use eta >= {largest:g}, or None."
+            )
+        return self

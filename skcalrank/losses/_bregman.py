@@ -18,7 +18,7 @@ from scipy.special import xlogy
 
 from ..data import Queries
 from ..data.types import Floats
-from ._base import Loss, LossInParts, check_eta, with_eta
+from ._base import Loss, LossWithEta
 from ._pointwise import Logistic
 
 
@@ -63,7 +63,7 @@ class BregmanLogistic(Logistic):
 
 
 @dataclass(frozen=True)
-class BregmanKL(LossInParts):
+class BregmanKL(LossWithEta):
     r"""Relative entropy of the targets of a query, with a link of the softmax type.
 
     The targets of a query and the rest :math:`v_0 = \eta - \sum_i v_i` are shares of the whole
@@ -108,14 +108,10 @@ class BregmanKL(LossInParts):
     """
 
     name: ClassVar[str] = "bregman_kl"
-    eta: float | None = None
-
-    def __post_init__(self) -> None:
-        check_eta(self.eta)
 
     def scaled_to(self, v: Floats, queries: Queries) -> Loss:
         super().scaled_to(v, queries)
-        return with_eta(self, queries.sum(v).max(initial=0.0), "sum of the targets of a query")
+        return self._with_eta(queries.sum(v).max(initial=0.0), "sum of the targets of a query")
 
     def _link(self, s, queries):
         """Return the shares ``g_i(s) / eta`` of documents, and ``log(1 + sum_j exp(s_j))``."""
@@ -129,10 +125,6 @@ class BregmanKL(LossInParts):
         entropy = queries.sum(xlogy(v, v)) + xlogy(rest, rest) - xlogy(self.eta, self.eta)
         loss = entropy - queries.sum(v * s) + self.eta * self._link(s, queries)[1]
         return loss if weight is None else loss * queries.mean(weight)
-
-    def _value_and_gradient(self, v, s, queries, weight):
-        value = self._evaluate(v, s, queries, weight).sum()
-        return float(value), self._derivatives(v, s, queries, weight)[0]
 
     def _derivatives(self, v, s, queries, weight):
         share = self._link(s, queries)[0]

@@ -20,13 +20,15 @@ from ._base import EXPONENT, LossInParts
 _FLOOR = -700.0
 
 
-class _PairwiseLoss(LossInParts):
+class PairwiseLoss(LossInParts):
+    """Base class of losses that depend only on differences of scores within queries."""
+
     needs_intercept: ClassVar[bool] = False
     summed_over: ClassVar[str] = "pairs"
 
 
 @dataclass(frozen=True)
-class PairwiseSquared(_PairwiseLoss):
+class PairwiseSquared(PairwiseLoss):
     r"""Pairwise squared loss, :math:`\sum_{i<j} (v_i - v_j - (s_i - s_j))^2`, with :math:`c = 1`.
 
     See CUG13, eq. 4 and Table 2. The loss of a query equals its number of documents times the
@@ -86,7 +88,7 @@ class PairwiseSquared(_PairwiseLoss):
 
 
 @dataclass(frozen=True)
-class PairwiseExponential(_PairwiseLoss):
+class PairwiseExponential(PairwiseLoss):
     r"""Pairwise exponential loss, :math:`\sum_{i<j} v_i e^{-(s_i-s_j)} + v_j e^{s_i-s_j}`.
 
     :math:`c = 2\sqrt{\max_i U_i}` (CUG13, eq. 4 and Table 2). The loss of a query equals
@@ -147,7 +149,7 @@ class PairwiseExponential(_PairwiseLoss):
 
 
 @dataclass(frozen=True)
-class PairwiseLogistic(_PairwiseLoss):
+class PairwiseLogistic(PairwiseLoss):
     r"""Pairwise logistic loss, with terms :math:`v_i \log(1+e^{-(s_i-s_j)})` for all i != j.
 
     .. math:: \sum_{i<j} v_i \log(1+e^{-(s_i-s_j)}) + v_j \log(1+e^{s_i-s_j})
@@ -206,12 +208,9 @@ class PairwiseLogistic(_PairwiseLoss):
         return gradient, curvature
 
     def infimum(self, v: Floats, queries: Queries) -> Floats:
-        return self.evaluate(v, self._finite_minimizer(v), queries)
-
-    @staticmethod
-    def _finite_minimizer(v):
         # The minimizing score of a target of 0 is -inf; a target of 1e-100 is close enough.
-        return np.log(np.maximum(v, 1e-100 * max(v.max(initial=0.0), 1e-100)))
+        positive = np.maximum(v, 1e-100 * max(v.max(initial=0.0), 1e-100))
+        return self.evaluate(v, np.log(positive), queries)
 
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
         with np.errstate(divide="ignore"):

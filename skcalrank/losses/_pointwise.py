@@ -12,7 +12,7 @@ from scipy.special import expit, log1p, xlogy
 
 from ..data import Queries
 from ..data.types import Floats
-from ._base import EXPONENT, Loss, LossInParts, check_eta, with_eta
+from ._base import EXPONENT, Loss, LossInParts, LossWithEta
 
 
 class PointwiseLoss(LossInParts):
@@ -181,21 +181,15 @@ class Squared(PointwiseLoss):
 
 
 @dataclass(frozen=True)
-class _TwoSided(PointwiseLoss):
+class _TwoSided(LossWithEta, PointwiseLoss):
     """Base class of losses ``v f(-s) + (eta - v) f(s)``, as of weighted binary classification.
 
     The theory requires ``eta > max_i U_i``; training requires ``eta`` to be at least every target.
-    If ``eta`` is None, it is set to the largest target.
     """
-
-    eta: float | None = None
-
-    def __post_init__(self) -> None:
-        check_eta(self.eta)
 
     def scaled_to(self, v: Floats, queries: Queries) -> Loss:
         super().scaled_to(v, queries)
-        return with_eta(self, v.max(initial=0.0))
+        return self._with_eta(v.max(initial=0.0))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from ..data import Queries
 from ..data.types import Floats
-from ._base import LossInParts
+from ._pairwise import PairwiseLoss
 from ._pointwise import PointwiseLoss
 
 Function = Callable[[Any], Any]
@@ -22,7 +22,7 @@ _STEP = 1e-5
 
 
 @dataclass(frozen=True)
-class PairwiseTemplate(LossInParts):
+class PairwiseTemplate(PairwiseLoss):
     r"""Pairwise loss :math:`\sum_{i<j} v_i \varphi(s_i - s_j) + v_j \varphi(s_j - s_i)`.
 
     The loss is order-preserving for every convex, non-increasing :math:`\varphi` with
@@ -62,8 +62,6 @@ class PairwiseTemplate(LossInParts):
     array([0, 1, 2])
     """
 
-    needs_intercept: ClassVar[bool] = False
-    summed_over: ClassVar[str] = "pairs"
     _long: ClassVar[bool] = True
 
     phi: Function
@@ -104,10 +102,6 @@ class PairwiseTemplate(LossInParts):
         for ids, _, _, paid, ahead in self._pairs(v, s, queries, weight):
             out[ids] = (paid * self.phi(ahead)).sum(axis=(1, 2))
         return out
-
-    def _value_and_gradient(self, v, s, queries, weight):
-        value = float(self._evaluate(v, s, queries, weight).sum())
-        return value, self._derivatives(v, s, queries, weight)[0]
 
     def _derivatives(self, v, s, queries, weight):
         gradient, curvature = np.empty(len(s)), np.empty(len(s))

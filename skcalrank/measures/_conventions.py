@@ -9,18 +9,7 @@ from ._base import Measure
 
 @dataclass(frozen=True)
 class Convention:
-    """Policies of a library, and the options of the measures that it implements.
-
-    Attributes
-    ----------
-    name : str
-        Name of the library.
-    ties, empty : str
-        Policies for equal scores and for queries on which the measure is undefined, as in
-        :func:`skcalrank.metrics.measure_score`.
-    options : dict of dict
-        Options of each measure, by the name of the measure.
-    """
+    """Policies of a library, and the options of the measures that it implements, by their names."""
 
     name: str
     ties: str

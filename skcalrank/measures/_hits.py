@@ -11,7 +11,7 @@ import numpy as np
 from ..data import Queries, Ranked, arrays
 from ..data.types import Floats, Ints
 from ._base import Measure, PositionalMeasure
-from ._options import BinaryMeasure, CutoffMeasure, RelativeMeasure
+from ._options import BinaryMeasure, CutoffMeasure, IndependentMeasure, RelativeMeasure
 from ._positional import Precision, Recall
 
 
@@ -133,7 +133,7 @@ class F1(BinaryMeasure, CutoffMeasure, PositionalMeasure):
 
 
 @dataclass(frozen=True)
-class RPrecision(RelativeMeasure):
+class RPrecision(IndependentMeasure, RelativeMeasure):
     r"""R-precision: the precision at the number of relevant documents of the query.
 
     Undefined (0/0) for a query without a relevant document. It is not a positional measure,
@@ -167,16 +167,7 @@ class RPrecision(RelativeMeasure):
     """
 
     name: ClassVar[str] = "r_precision"
-    calibration: ClassVar[str | None] = "independence"
-    separable: ClassVar[bool] = True
     top_only: ClassVar[bool] = True
-
-    def score_targets(self, y: Floats, queries: Queries) -> Floats:
-        """Return the relevances.
-
-        Sorting by their means is best if relevances are independent given the query.
-        """
-        return y
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         relevant = ranked.queries.sum(y)

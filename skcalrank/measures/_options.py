@@ -68,6 +68,24 @@ class RelativeMeasure(BinaryMeasure):
         return y
 
 
+@dataclass(frozen=True, repr=False)
+class IndependentMeasure(BinaryMeasure):
+    """Base class of measures that are calibrated if relevances are independent given the query."""
+
+    calibration: ClassVar[str | None] = "independence"
+    separable: ClassVar[bool] = True
+
+    def score_targets(self, y: Floats, queries: Queries) -> Floats:
+        """Return the relevances.
+
+        Sorting by their means is best if relevances are independent given the query.
+        """
+        return y
+
+    def separable_targets(self, y: Floats) -> Floats:
+        return y
+
+
 class GainMeasure(CutoffMeasure):
     """Base class of measures with a gain of grades and a discount of positions.
 

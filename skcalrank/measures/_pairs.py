@@ -103,7 +103,6 @@ class PairwiseDisagreement(PairMeasure):
         )
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
-        lost: Floats
         if self.weights == "unit":
             scale = np.ones(ranked.queries.n_queries)
         else:

@@ -13,7 +13,7 @@ from ..data import Block, Queries, Ranked, arrays, check
 from ..data.types import Floats, Ints
 from ._base import PairMeasure
 from ._families import Discount, Gain, discounts, gains
-from ._options import BinaryMeasure, CutoffMeasure, GainMeasure, RelativeMeasure
+from ._options import CutoffMeasure, GainMeasure, IndependentMeasure, RelativeMeasure
 
 # Largest grade whose power of two is in the range of double precision, rounded.
 _HIGHEST = 1000
@@ -129,42 +129,20 @@ class AveragePrecision(RelativeMeasure, CutoffMeasure, PairMeasure):
         return among / n * (before + 1 + earlier) / positions
 
 
-@dataclass(frozen=True)
-class _FirstRelevant(BinaryMeasure, CutoffMeasure):
-    """Base class of measures that depend only on the position of the first relevant document.
+def _hit_at(relevant: Floats, block: Block) -> Floats:
+    """Return the probability that a position is relevant, given that no earlier shared one is."""
+    _, among = _shared_counts(relevant, block)
+    # At the last position that the first relevant document can have, this is 1; values at later
+    # positions have no effect.
+    return among / (block.stop - block.positions + 1)
 
-    With the probability p of relevance as the stop probability of a document, in place of 0 or 1,
-    these measures are members of the ERR family, so that Lemma 1 of DMJ13 applies.
-    """
 
-    calibration: ClassVar[str | None] = "independence"
-    separable: ClassVar[bool] = True
-
-    def score_targets(self, y: Floats, queries: Queries) -> Floats:
-        """Return the relevances.
-
-        Sorting by their means is best if relevances are independent given the query (DMJ13,
-        Lemma 1).
-        """
-        return y
-
-    def separable_targets(self, y: Floats) -> Floats:
-        return y
-
-    @staticmethod
-    def _hit_at(relevant: Floats, block: Block) -> Floats:
-        """Return the probability that a position is relevant, given that no earlier shared one is.
-
-        For the i-th of n shared positions with m relevant documents, it is ``m/(n-i+1)``.
-        """
-        _, among = _shared_counts(relevant, block)
-        # At the last position that the first relevant document can have, this is 1; values at
-        # later positions have no effect.
-        return among / (block.stop - block.positions + 1)
+# With the probability p of relevance as the stop probability of a document, in place of 0 or 1, the
+# next two measures are members of the ERR family, so that Lemma 1 of DMJ13 applies.
 
 
 @dataclass(frozen=True)
-class ReciprocalRank(_FirstRelevant):
+class ReciprocalRank(IndependentMeasure, CutoffMeasure):
     """Reciprocal rank: 1 / position of the first relevant document; 0 if none is at the first k.
 
     If relevances are independent given the query, sorting by their probabilities is best, because
@@ -208,7 +186,7 @@ class ReciprocalRank(_FirstRelevant):
                 hit &= first < (self.k or np.inf)
                 out[block.ids] = hit / (first + 1.0)
                 continue
-            hit = self._hit_at(relevant, block)
+            hit = _hit_at(relevant, block)
             missed = np.ones((len(hit), hit.shape[1] + 1))
             np.cumprod(1.0 - hit, axis=1, out=missed[:, 1:])
             gained = hit * missed[:, :-1] / block.positions
@@ -217,7 +195,7 @@ class ReciprocalRank(_FirstRelevant):
 
 
 @dataclass(frozen=True)
-class HitRate(_FirstRelevant):
+class HitRate(IndependentMeasure, CutoffMeasure):
     """Hit rate: 1 if a relevant document is among the first k, else 0; trec_eval's "success at k".
 
     With k = 1 it equals P@1, which is calibrated under every distribution. With k >= 2 it is not a
@@ -256,7 +234,7 @@ class HitRate(_FirstRelevant):
         out = np.zeros(ranked.queries.n_queries)
         for block in ranked.blocks(self.k):
             relevant = block.gather(y)
-            hit = self._hit_at(relevant, block) if block.tied else relevant
+            hit = _hit_at(relevant, block) if block.tied else relevant
             out[block.ids] = 1.0 - np.prod(1.0 - hit[:, : self.k], axis=1)
         return out
 
