@@ -5,7 +5,6 @@ leads to the best possible value of the measure. It does not mean that scores ar
 """
 
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ._dask import set_backend
@@ -142,14 +141,8 @@ _NAMES = {
 }
 
 
-def _load_dask() -> ModuleType:
-    """Import the room of dask collections, below which nobody can."""
-    from . import dask
-
-    return dask
-
-
-set_backend(_load_dask)
+# Rooms below the one of dask collections cannot import it.
+set_backend(lambda: import_module(".dask", __name__))
 
 if not TYPE_CHECKING:  # A type checker would believe that every name exists.
 

@@ -71,8 +71,7 @@ def lazy_aware(
     @wraps(method)
     def call(self: Self, /, *args: Params.args, **kwargs: Params.kwargs) -> Returned:
         if is_lazy(*args, *kwargs.values()):
-            lazy: Returned = _backends[0]().run(self, method, *args, **kwargs)
-            return lazy
+            return _backends[0]().run(self, method, *args, **kwargs)
         return method(self, *args, **kwargs)
 
     return call

@@ -68,8 +68,7 @@ class Explanation:
     def contributions(self) -> Floats:
         """Contribution of each feature to the difference of the scores, of shape (d,)."""
         if self.parts is not None:
-            of_trees: Floats = self.parts
-            return of_trees
+            return self.parts
         return self.weights * (self.values - self.reference)
 
     @property
@@ -238,7 +237,10 @@ def explain_order(
             "these only."
         )
     ranker, steps = unwrapped(ranker)
-    of_trees = hasattr(ranker, "contributions") or _is_of_trees(ranker)
+    of_documents = getattr(ranker, "n_items_", 1) is None
+    of_trees = hasattr(ranker, "contributions") or (
+        of_documents and has_tree_parts(getattr(ranker, "estimator_", None))
+    )
     if not of_trees:
         _check_linear(ranker)
     if ranker.n_items_ is not None:
@@ -272,12 +274,6 @@ def unwrapped(ranker):
             return ranker, steps
 
 
-def _is_of_trees(ranker):
-    """Return whether the scores are predictions of trees of scikit-learn."""
-    of_documents = getattr(ranker, "n_items_", 1) is None
-    return of_documents and has_tree_parts(getattr(ranker, "estimator_", None))
-
-
 def _check_linear(ranker):
     if not hasattr(ranker, "n_items_") or not hasattr(ranker, "coef_"):
         raise ValueError(
@@ -295,11 +291,17 @@ def _compared_rows(ranker, X, first, second, qid):
     """Return the row numbers to compare, and the name of the reference."""
     n_rows = _num_samples(X)
     _check_number("first", first, n_rows, "row")
+    if second is not None:
+        _check_number("second", second, n_rows, "row")
+    elif qid is None and ranker.record_.has_qid:
+        raise MissingQidError(
+            f"qid must be given to compare row {first} with its query, since the ranker was fitted "
+            "with a qid, got None. Pass qid=qid, or second= for a row to compare with."
+        )
+    codes = check.queries(qid, n_rows).codes
     if second is None:
-        return _query_rows(ranker, first, qid, n_rows), "the mean of its query"
-    _check_number("second", second, n_rows, "row")
-    queries = None if qid is None else check.queries(qid, n_rows).codes
-    if queries is not None and queries[first] != queries[second]:
+        return np.flatnonzero(codes == codes[first]), "the mean of its query"
+    if codes[first] != codes[second]:
         raise ValueError(
             f"first and second must be rows of one query, got rows {first} and {second} of two "
             "queries."
@@ -308,12 +310,10 @@ def _compared_rows(ranker, X, first, second, qid):
 
 
 def _of_documents(ranker, steps, X, rows, first, against, names, qid):
-    seen = _Seen(ranker, steps, X, rows, names, qid)
-    seen.check(ranker)
-    values = seen.X[np.flatnonzero(rows == first)[0]]
-    reference = _other(seen.X, against)
+    X, names = _linear_rows(ranker, steps, X, rows, names, qid)
+    values = X[np.flatnonzero(rows == first)[0]]
     coef = np.ravel(ranker.coef_)
-    return Explanation(seen.names, values, reference, coef, 0.0, f"row {first}", against)
+    return Explanation(names, values, _other(X, against), coef, 0.0, f"row {first}", against)
 
 
 def _other(values, against):
@@ -329,12 +329,10 @@ def _of_trees(ranker, steps, X, rows, first, against, names, qid):
     else:
         parts = tree_parts(ranker.estimator_, table, ranker.decision_function(table))[:, :-1]
     values, reference = _cells(ranker, table, place, against)
-    names = np.asarray(_names_of(ranker, steps, names, parts.shape[1]), dtype=object)
-    _check_names(names, parts.shape[1])
+    names = _names_of(ranker, steps, names, parts.shape[1])
     weights = np.full(len(values), np.nan)
     parts = parts[place] - _other(parts, against)
-    said = f"row {first}"
-    return Explanation(names, values, reference, weights, 0.0, said, against, parts)
+    return Explanation(names, values, reference, weights, 0.0, f"row {first}", against, parts)
 
 
 def _cells(ranker, table, place, against):
@@ -353,16 +351,6 @@ def _cells(ranker, table, place, against):
     return cells[place], reference
 
 
-def _query_rows(ranker, first, qid, n_rows):
-    if qid is None and ranker.record_.has_qid:
-        raise MissingQidError(
-            f"qid must be given to compare row {first} with its query, since the ranker was fitted "
-            "with a qid, got None. Pass qid=qid, or second= for a row to compare with."
-        )
-    codes = check.queries(qid, n_rows).codes
-    return np.flatnonzero(codes == codes[first])
-
-
 def _of_items(ranker, steps, X, first, second, instance, names):
     if instance is None:
         raise ValueError(
@@ -373,40 +361,31 @@ def _of_items(ranker, steps, X, first, second, instance, names):
     for name, item in (("first", first), ("second", second)):
         if item is not None:
             _check_number(name, item, ranker.n_items_, "item")
-    seen = _Seen(ranker, steps, X, np.array([instance]), names)
-    seen.check(ranker)
+    X, names = _linear_rows(ranker, steps, X, np.array([instance]), names)
     coef, level = ranker.coef_, np.broadcast_to(ranker.intercept_, ranker.n_items_)
     other = slice(None) if second is None else slice(second, second + 1)
     weights = coef[first] - coef[other].mean(axis=0)
     constant = float(level[first] - level[other].mean())
     against = "the mean of all items" if second is None else f"item {second}"
     said = f"item {first} of row {instance}"
-    nothing = np.zeros(len(weights))
-    return Explanation(seen.names, seen.X[0], nothing, weights, constant, said, against)
+    return Explanation(names, X[0], np.zeros(len(weights)), weights, constant, said, against)
 
 
-class _Seen:
-    """Rows as the ranker gets them, with their scores and the names of the features."""
-
-    def __init__(self, ranker, steps, X, rows, names, qid=None):
-        table = _rows_behind(steps, X, rows, qid)
-        self.X = table.toarray() if issparse(table) else np.asarray(table, dtype=float)
-        self.scores = ranker.decision_function(table)
-        names = _names_of(ranker, steps, names, self.X.shape[1])
-        self.names = np.asarray(names, dtype=object)
-        _check_names(self.names, self.X.shape[1])
-
-    def check(self, ranker):
-        """Raise if the scores are not a linear function of the features."""
-        coef = np.asarray(ranker.coef_)
-        scale = 1.0 + np.abs(self.X).max() * np.abs(coef).sum()
-        gaps = self.X @ coef.reshape(-1, self.X.shape[1]).T + ranker.intercept_
-        gaps = gaps.reshape(self.scores.shape) - self.scores
-        if np.abs(gaps).max() > _TOLERANCE * scale:
-            raise ValueError(
-                f"ranker must have a score that is linear in X, got {type(ranker).__name__}, whose "
-                "scores differ from X @ coef_ + intercept_."
-            )
+def _linear_rows(ranker, steps, X, rows, names, qid=None):
+    """Return rows as the ranker gets them and names of features; raise if scores are not linear."""
+    table = _rows_behind(steps, X, rows, qid)
+    X = table.toarray() if issparse(table) else np.asarray(table, dtype=float)
+    scores = ranker.decision_function(table)
+    names = _names_of(ranker, steps, names, X.shape[1])
+    coef = np.asarray(ranker.coef_)
+    scale = 1.0 + np.abs(X).max() * np.abs(coef).sum()
+    gaps = X @ coef.reshape(-1, X.shape[1]).T + ranker.intercept_
+    if np.abs(gaps.reshape(scores.shape) - scores).max() > _TOLERANCE * scale:
+        raise ValueError(
+            f"ranker must have a score that is linear in X, got {type(ranker).__name__}, whose "
+            "scores differ from X @ coef_ + intercept_."
+        )
+    return X, names
 
 
 def _rows_behind(steps, X, rows, qid):
@@ -424,17 +403,18 @@ def _rows_behind(steps, X, rows, qid):
 
 
 def _names_of(ranker, steps, names, n_features):
+    """Return the names of the features that the ranker gets, given those of X or None."""
     if names is None and hasattr(ranker, "feature_names_in_"):
-        return ranker.feature_names_in_
+        return ranker.feature_names_in_.astype(object)
     for step in steps:
         # Functions as steps do not have names of features.
         names = getattr(step, "get_feature_names_out", lambda _: None)(names)
-    return [f"x{k}" for k in range(n_features)] if names is None else names
-
-
-def _check_names(names, n_features):
+    if names is None:
+        names = [f"x{k}" for k in range(n_features)]
+    names = np.asarray(names, dtype=object)
     if names.shape != (n_features,):
         raise ValueError(f"feature_names must have {n_features} names, got shape {names.shape}.")
+    return names
 
 
 def _check_number(name, value, most, what):

@@ -94,8 +94,7 @@ class _QuerySplitter:
         -------
         n_splits : int
         """
-        n_splits: int = self._splitter().get_n_splits()
-        return n_splits
+        return self._splitter().get_n_splits()
 
     def __repr__(self) -> str:
         params = ", ".join(f"{k}={v!r}" for k, v in vars(self).items())

@@ -270,7 +270,7 @@ class QueryPipeline(Pipeline):
         MissingQidError
             If `fit` was given a qid, a step accepts one, and there is none now.
         """
-        return transform_rows(self.steps[-1][1], self._rows(X, qid, "transform"), qid)
+        return self._call("transform", X, qid)
 
     @_of_last("transform")
     def fit_transform(
@@ -312,8 +312,7 @@ class QueryPipeline(Pipeline):
         MissingQidError
             If `fit` was given a qid, a step accepts one, and there is none now.
         """
-        scores: Floats = self._call("predict", X, qid)
-        return scores
+        return self._call("predict", X, qid)
 
     @_of_last("decision_function")
     def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
@@ -328,8 +327,7 @@ class QueryPipeline(Pipeline):
         -------
         u : ndarray of shape (n_rows,) or (n, r)
         """
-        values: Floats = self._call("decision_function", X, qid)
-        return values
+        return self._call("decision_function", X, qid)
 
     @_of_last("rank")
     def rank(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
@@ -364,8 +362,7 @@ class QueryPipeline(Pipeline):
         rows : ndarray of int
             Rows of the documents, as the ranker returns them.
         """
-        rows: Ints = self._call("top_k", X, qid, k=k)
-        return rows
+        return self._call("top_k", X, qid, k=k)
 
     @_of_last("score")
     def score(
@@ -387,29 +384,25 @@ class QueryPipeline(Pipeline):
         score : float
         """
         qid = check.carried_qid(y, qid)
-        metadata = {"qid": qid, "sample_weight": sample_weight}
-        last = self.steps[-1][1]
-        X = self._rows(X, qid, "score")
-        return float(_call_step(last, "score", X, y, **handed_to(last, "score", **metadata)))
+        return float(self._call("score", X, qid, y, sample_weight=sample_weight))
 
-    def _call(self, method, X, qid, **options):
+    def _call(self, method, X, qid, *y, sample_weight=None, **options):
         """Return the result of a method of the last step for the transformed rows."""
-        last = self.steps[-1][1]
-        X = self._rows(X, qid, method)
-        taken = handed_to(last, method, qid=qid)
-        return _call_step(last, method, X, **taken, **options)
-
-    def _rows(self, X, qid, method):
-        """Return the rows transformed by all steps before the last.
-
-        `method` is the method that the user called, for the error message.
-        """
         check_is_fitted(self)
         for _, name, step in self._before():
-            if qid is None and getattr(self, "has_qid_", False):
-                _refuse_missing(name, step, method)
+            lacking = qid is None and getattr(self, "has_qid_", False)
+            if lacking and handed_to(step, "transform", qid="any"):
+                raise MissingQidError(
+                    f"QueryPipeline was fitted with a qid, {method} got none, and step {name!r} "
+                    "needs it. Pass qid=qid. Tools such as cross_val_predict and "
+                    "GridSearchCV.predict do not pass a qid to predict: loop over the splits of "
+                    "QueryKFold, call predict of best_estimator_, or score with "
+                    "skcalrank.metrics.get_scorer."
+                )
             X = transform_rows(step, X, qid)
-        return X
+        last = self.steps[-1][1]
+        taken = handed_to(last, method, qid=qid, sample_weight=sample_weight)
+        return _call_step(last, method, X, *y, **taken, **options)
 
 
 def _fit_step(step, X, y, qid, sample_weight):
@@ -440,17 +433,6 @@ def _asked_for(step, method, metadata):
     if requests is not None and requests.get("sample_weight") is not True:
         taken.pop("sample_weight", None)
     return taken
-
-
-def _refuse_missing(name, step, method):
-    """Raise MissingQidError if a step accepts a qid; call it if there is none."""
-    if handed_to(step, "transform", qid="any"):
-        raise MissingQidError(
-            f"QueryPipeline was fitted with a qid, {method} got none, and step {name!r} needs it. "
-            "Pass qid=qid. Tools such as cross_val_predict and GridSearchCV.predict do not pass a "
-            "qid to predict: loop over the splits of QueryKFold, call predict of best_estimator_, "
-            "or score with skcalrank.metrics.get_scorer."
-        )
 
 
 def make_query_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) -> QueryPipeline:

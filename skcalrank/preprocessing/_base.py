@@ -24,17 +24,7 @@ if TYPE_CHECKING:
 
 
 class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
-    """Base class of transformers of the rows of a query that do not depend on other queries.
-
-    Attributes
-    ----------
-    has_qid_ : bool
-        Whether `fit` was given a qid, which `transform` then requires.
-    n_features_in_ : int
-        Number of features in `fit`.
-    feature_names_in_ : ndarray of str
-        Names of the features in `fit`, if X has names.
-    """
+    """Base class of transformers of the rows of a query that do not depend on other queries."""
 
     __metadata_request__fit = {"qid": True}
     __metadata_request__transform = {"qid": True}
@@ -74,8 +64,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         OneQueryWarning
             If there are several rows and no qid.
         """
-        self._check(X, check.carried_qid(y, qid), reset=True)
-        self.has_qid_ = check.carried_qid(y, qid) is not None
+        self._check_fit(X, check.carried_qid(y, qid))
         return self
 
     def transform(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
@@ -125,17 +114,21 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
             Transformed features.
         """
-        checked = self._check(X, check.carried_qid(y, qid), reset=True)
-        self.has_qid_ = check.carried_qid(y, qid) is not None
-        return self._transformed(*checked)
+        return self._transformed(*self._check_fit(X, check.carried_qid(y, qid)))
 
-    @abstractmethod
     def _check_params(self) -> None:
         """Raise ValueError if a parameter is invalid."""
+        check.params(self)
 
     @abstractmethod
     def _transformed(self, X: Floats, queries: Queries) -> Floats:
         """Return the output columns for validated rows."""
+
+    def _check_fit(self, X: Any, qid: ArrayLike | None) -> tuple[Any, Queries]:
+        """Return validated rows and their queries, and record whether there is a qid."""
+        checked = self._check(X, qid, reset=True)
+        self.has_qid_ = qid is not None
+        return checked
 
     def _check(self, X: Any, qid: ArrayLike | None, reset: bool) -> tuple[Any, Queries]:
         """Return validated rows and their queries."""

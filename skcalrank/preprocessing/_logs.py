@@ -29,5 +29,4 @@ def signed_log1p(X: Array) -> Floats:
     >>> signed_log1p([-1.0, 0.0, 1.0]).round(3)
     array([-0.693,  0.   ,  0.693])
     """
-    logs: Floats = np.sign(X) * np.log1p(np.abs(X))
-    return logs
+    return np.sign(X) * np.log1p(np.abs(X))

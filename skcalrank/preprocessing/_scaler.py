@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Queries, arrays, check, limits
-from ..data.types import Array, Floats, Ints
+from ..data import Queries, arrays, limits
+from ..data.types import Array, Floats
 from ._base import QueryTransformer
 from ._context import statistics_of
 
@@ -72,9 +72,6 @@ class QueryScaler(QueryTransformer):
     def __init__(self, method: str = "standard") -> None:
         self.method = method
 
-    def _check_params(self) -> None:
-        check.params(self)
-
     def _transformed(self, X: Array, queries: Queries) -> Array:
         values = queries.group(X).astype(float)
         # Divide by about the largest value if sums and differences would overflow or underflow.
@@ -101,16 +98,13 @@ def _ranks(X: Floats, queries: Queries) -> Floats:
     Rows are in grouped order.
     """
     codes = queries.repeat(np.arange(queries.n_queries))
-    return np.column_stack([_ranks_of(column, codes) for column in X.T])
-
-
-def _ranks_of(values: Floats, codes: Ints) -> Floats:
-    # Missing values come last in their query.
-    order = np.lexsort((values, codes))
-    by_rank, query = values[order], codes[order]
-    new = np.append(True, (by_rank[1:] != by_rank[:-1]) | (query[1:] != query[:-1]))
-    first = np.flatnonzero(new)
-    last = np.append(first[1:], len(values)) - 1
-    ranks = np.empty(len(values))
-    ranks[order] = np.repeat((first + last) / 2, last - first + 1)
-    return np.where(np.isnan(values), np.nan, ranks)
+    ranks = np.full(X.shape, np.nan)
+    for k, values in enumerate(X.T):
+        # Missing values come last in their query. The codes are sorted.
+        order = np.lexsort((values, codes))
+        by_rank = values[order]
+        new = (by_rank[1:] != by_rank[:-1]) | (codes[1:] != codes[:-1])
+        first = np.flatnonzero(np.append(True, new))
+        last = np.append(first[1:], len(values)) - 1
+        ranks[order, k] = np.repeat((first + last) / 2, last - first + 1)
+    return np.where(np.isnan(X), np.nan, ranks)
