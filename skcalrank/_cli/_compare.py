@@ -10,28 +10,10 @@ from ..datasets import RankingData, load_letor, open_bytes, table_format
 from ..evaluation import compare, cross_compare
 from ..metrics import predict_with_queries
 from ..rankers import measure_of
+from . import _files as files
 from . import _options as options
-from ._files import (
-    Reader,
-    check_missing,
-    has_missing,
-    read_labels,
-    read_scores,
-    reading,
-    score_rows,
-)
-from ._rankers import (
-    COMPARE_RANKERS,
-    MEASURES,
-    check_folds,
-    has_transforms,
-    make_measures,
-    make_ranker,
-    take_missing,
-    transformed,
-    without_binary,
-)
-from ._report import Compared, check_reports, names_of, references, report, tested
+from . import _rankers as choices
+from . import _report as reports
 from ._text import say
 
 
@@ -49,8 +31,8 @@ def add_options(parser):
         "      --report report.html table.tex\n"
     )
     options.add(parser, "files TRAIN TEST", "LETOR/svmlight files, or tables", nargs="*")
-    options.add_names(parser, "--measures", MEASURES)
-    options.add_names(parser, "--rankers", COMPARE_RANKERS)
+    options.add_names(parser, "--measures", choices.MEASURES)
+    options.add_names(parser, "--rankers", choices.COMPARE_RANKERS)
     text = "number of folds of whole queries, with one file"
     options.add_count(parser, "--folds N", text, lowest=2, default=5)
     text = "model files that fit wrote"
@@ -73,16 +55,16 @@ def run(args) -> str:
     """Cross-validate rankers on one file, or measure them, models and scores on the last."""
     systems = [*args.models, *args.scores]
     _check_use(args, systems)
-    check_reports(args, *args.files, *systems)
-    measures, path = make_measures(args), args.files[-1]
+    reports.check_reports(args, *args.files, *systems)
+    measures, path = choices.make_measures(args), args.files[-1]
     rankers, seconds, legends = {}, {}, []
     notes: list[str] = []
     if len(args.files) == 1 and systems:
-        train = test = RankingData(None, *read_labels(path, args))
+        train = test = RankingData(None, *files.read_labels(path, args))
         text = f"Evaluated on {_describe(test, path)}."
     else:
-        names = args.rankers or COMPARE_RANKERS
-        rankers = {name: make_ranker(name, args.relevance_level) for name in names}
+        names = args.rankers or choices.COMPARE_RANKERS
+        rankers = {name: choices.make_ranker(name, args.relevance_level) for name in names}
         train, test, text = _read(args, _transformed(rankers, args))
         rankers, legends = _for_gaps(rankers, train, test, args)
     measures, rankers, left_out = _for_labels(measures, rankers, train, test, args)
@@ -91,17 +73,17 @@ def run(args) -> str:
         comparison = _cross_validated(rankers, test, measures, args)
     else:
         scores, seconds = _fitted(rankers, train, test)
-        names = names_of(systems, rankers)
+        names = reports.names_of(systems, rankers)
         for name, model in zip(names, args.models):
-            rankers[name], *_, scores[name] = score_rows(model, path, args)
+            rankers[name], *_, scores[name] = files.score_rows(model, path, args)
         for name, file in zip(names[len(args.models) :], args.scores):
-            scores[name] = read_scores(file, len(test.y), path)
+            scores[name] = files.read_scores(file, len(test.y), path)
         policies = {"qid": test.qid, "empty": args.empty}
-        comparison, notes = tested(compare, test.y, scores, measures, args=args, **policies)
-    ends = references(test, measures, args.empty)
+        comparison, notes = reports.tested(compare, test.y, scores, measures, args=args, **policies)
+    ends = reports.references(test, measures, args.empty)
     legends = [*left_out, *legends]
-    return report(
-        Compared(text, comparison, notes, legends, measures, rankers, seconds, ends), args
+    return reports.report(
+        reports.Compared(text, comparison, notes, legends, measures, rankers, seconds, ends), args
     )
 
 
@@ -129,10 +111,9 @@ def _check_use(args, systems):
 
 def _is_run(path) -> bool:
     """Return whether the first line of a file, which is no pipe, is one of a TREC run."""
-    path = Path(path)
     with suppress(OSError, ValueError):
-        if path.is_file():
-            with open_bytes(path) as file:
+        if Path(path).is_file():
+            with open_bytes(Path(path)) as file:
                 words = file.readline(1000).split()
             return len(words) == 6 and words[1] == b"Q0"
     return False
@@ -165,7 +146,7 @@ def _read_tables(args, rankers) -> list[RankingData]:
     data, names, categories = [], None, None
     for path in args.files:
         settings = {"names": names, "rankers": rankers, "categories": categories}
-        (((X, y, qid), _, categories),) = Reader(path, args, whole=True, **settings)
+        (((X, y, qid), _, categories),) = files.Reader(path, args, whole=True, **settings)
         names = list(X.columns)
         data.append(RankingData(X if categories else X.to_numpy(), y, qid))
     return data
@@ -175,9 +156,9 @@ def _read_lines(paths, rankers):
     """Return the data of LETOR lines, with the features of the first, and what was left out."""
     data = []
     for path in paths:
-        with reading(path):
+        with files.reading(path):
             data.append(load_letor(path))
-            check_missing(data[-1].X, rankers, 1)
+            files.check_missing(data[-1].X, rankers, 1)
     (X, y, qid), n_features = data[-1], data[0].X.shape[1]
     n_missing = n_features - X.shape[1]
     if n_missing > 0:
@@ -197,22 +178,22 @@ def _describe(data, path) -> str:
 
 def _for_gaps(rankers, train, test, args):
     """Return the rankers, or without named ones those that take missing values, and a note."""
-    if args.rankers or not (has_missing(train.X) or has_missing(test.X)):
+    if args.rankers or not (files.has_missing(train.X) or files.has_missing(test.X)):
         return rankers, []
-    names = take_missing(np.concatenate([train.y, test.y]))
+    names = choices.take_missing(np.concatenate([train.y, test.y]))
     note = (
         f"Values are missing, so the rankers that take them are compared: {', '.join(names)}. "
         "--rankers chooses others."
     )
-    return {name: make_ranker(name, args.relevance_level) for name in names}, [note]
+    return {name: choices.make_ranker(name, args.relevance_level) for name in names}, [note]
 
 
 def _for_labels(measures, rankers, train, test, args):
     """Return the measures and the rankers that take the labels, and a note."""
     labels, level = np.union1d(train.y, test.y), args.relevance_level
     aims = {name: measure_of(ranker) for name, ranker in rankers.items()}
-    rows = without_binary(measures, labels, level, args.measures)
-    columns = without_binary(aims, labels, level, args.rankers)
+    rows = choices.without_binary(measures, labels, level, args.measures)
+    columns = choices.without_binary(aims, labels, level, args.rankers)
     if labels[-1] >= 0:  # ERR is on the scale of all labels: the test may lack the highest grade
         measures = {name: measure.scaled_to(labels[-1:]) for name, measure in measures.items()}
     note = "Binary measures and rankers are left out: add --relevance-level to include them."
@@ -222,17 +203,15 @@ def _for_labels(measures, rankers, train, test, args):
 
 def _transformed(rankers, args, X=None):
     """Return the rankers behind the transforms, unless they have transforms of their own."""
-    return {
-        name: transformed(ranker, None if has_transforms(name) else args.transform, X)
-        for name, ranker in rankers.items()
-    }
+    names = {name: None if choices.has_transforms(name) else args.transform for name in rankers}
+    return {name: choices.transformed(rankers[name], names[name], X) for name in rankers}
 
 
 # -- fits --------------------------------------------------------------------------
 
 
 def _cross_validated(rankers, data, measures, args):
-    check_folds(args.folds, data.qid, "give TRAIN and TEST")
+    choices.check_folds(args.folds, data.qid, "give TRAIN and TEST")
     say(f"fitting {len(rankers)} rankers in {args.folds} folds")
     policies = {"cv": args.folds, "baseline": args.baseline, "empty": args.empty}
     comparison = cross_compare(rankers, data.X, data.y, data.qid, measures, **policies)

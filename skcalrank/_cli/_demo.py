@@ -16,7 +16,7 @@ from ..rankers import NDCGRanker, PairwiseLogisticRanker, PrecisionRanker, Spear
 from ..stacking import tabular_ranker
 from . import _options as options
 from ._report import references, summary
-from ._text import Column, format_table, paragraphs, say
+from ._text import format_table, paragraphs, say
 
 MEASURES = {
     "P@10": get_measure("precision@10", relevance_level=1),
@@ -47,7 +47,6 @@ _TASK = (
     "compare the two images pixel by pixel. Each half of the {queries} queries is ranked by models "
     "that were fitted to the other half."
 )
-_AIMS = "1. Does the measure matter? Five linear models, trained for different aims:"
 _MEASURES = (
     "P@10 (precision) is the share of the first ten with a grade of 1 or more. NDCG@10 (normalized "
     "discounted cumulative gain) rewards high grades near the top. Spearman is the rank "
@@ -58,14 +57,12 @@ _WHY = (
     "measure decides which mistakes cost little, and the ranker of a measure is trained for it. "
     "Ridge regression and RankNet (logistic loss of pairs) are trained for none of the three."
 )
-_MODELS = "2. Which model? All three are trained for NDCG@10:"
 _DIFFERENCES = (
     "NDCGRanker is linear, in closed form. BoostedRanker boosts trees with LightGBM or XGBoost if "
     "one of them is installed, else with scikit-learn, which is slower. tabular_ranker mixes "
     "linear models and trees, and takes data frames with text and missing values. Differences are "
     "to the first row, ± their standard error; seconds are CPU time of one fit."
 )
-_NEXT = "Next: skcalrank compare yours.parquet"
 _OWN_FILE = (
     "It cross-validates rankers on your own file: Parquet or CSV with columns qid and label, or "
     "LETOR lines. See skcalrank compare --help."
@@ -93,14 +90,14 @@ def run(args) -> str:
     say("")
     return paragraphs(
         _TASK.format(queries=args.queries, documents=args.documents),
-        _AIMS,
+        "1. Does the measure matter? Five linear models, trained for different aims:",
         *_compared(aims, references(data, MEASURES)),
         _MEASURES,
         _WHY,
-        _MODELS,
+        "2. Which model? All three are trained for NDCG@10:",
         _table_of_models(models),
         _DIFFERENCES,
-        _NEXT,
+        "Next: skcalrank compare yours.parquet",
         _OWN_FILE,
     )
 
@@ -113,13 +110,13 @@ def _values(name, ranker, data):
 
 def _compared(aims, ends) -> tuple[str, str]:
     """Return a table of measures by models, and how far the best of each column is ahead."""
-    columns, leads = [], []
+    columns, leads = {}, []
     for number, measure in enumerate(MEASURES):
         values = [*aims[:, number], ends["constant"][measure], ends["ideal"][measure]]
         means = [summary(of_queries)[0] for of_queries in values]
         best, second = np.argsort(np.negative(means[: len(aims)]), kind="stable")[:2]
-        cells = [f"{mean:.3f}" + (" *" if row == best else "  ") for row, mean in enumerate(means)]
-        columns.append(Column(measure + "  ", cells))
+        marks = [" *" if row == best else "  " for row in range(len(means))]
+        columns[measure + "  "] = [f"{mean:.3f}{mark}" for mean, mark in zip(means, marks)]
         leads.append(_estimate(*summary(values[best] - values[second])))
     return format_table([*AIMS, "random order", "best possible"], columns), (
         f"* is the best of its column, ahead of the second by {leads[0]}, {leads[1]} and "
@@ -137,11 +134,11 @@ def _timed(name, ranker, data):
 def _table_of_models(models) -> str:
     values, seconds = zip(*models.values())
     differences = [_estimate(*summary(others - values[0])) for others in values[1:]]
-    columns = [
-        Column("NDCG@10", [f"{summary(of_queries)[0]:.3f}" for of_queries in values]),
-        Column("difference", ["", *differences]),
-        Column("seconds", [f"{second:.2f}" for second in seconds]),
-    ]
+    columns = {
+        "NDCG@10": [f"{summary(of_queries)[0]:.3f}" for of_queries in values],
+        "difference": ["", *differences],
+        "seconds": [f"{second:.2f}" for second in seconds],
+    }
     return format_table(list(models), columns)
 
 

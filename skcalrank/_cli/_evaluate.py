@@ -12,7 +12,7 @@ from ._compare_runs import measure_runs, run_note
 from ._files import output, read_labels, read_scores, refuse_overwriting, score_rows
 from ._rankers import MEASURES, RUN_MEASURES, TREC_MEASURES, make_measures, without_binary
 from ._report import summary
-from ._text import Column, format_table, paragraphs, say
+from ._text import format_table, paragraphs, say
 
 
 def add_options(parser):
@@ -98,11 +98,11 @@ def _of_file(args):
 
 def _table(values) -> str:
     means, errors = zip(*map(summary, values.values()))
-    columns = [
-        Column("mean", [_number(mean) for mean in means]),
-        Column("std. error", [_number(error) for error in errors]),
-        Column("queries", [str(np.sum(~np.isnan(v))) for v in values.values()]),
-    ]
+    columns = {
+        "mean": [_number(mean) for mean in means],
+        "std. error": [_number(error) for error in errors],
+        "queries": [str(np.sum(~np.isnan(v))) for v in values.values()],
+    }
     return format_table(list(values), columns)
 
 

@@ -13,20 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import get_tags
 
+from .. import datasets
 from ..data import CHUNK_ROWS, WHOLE_BYTES
-from ..datasets import (
-    OPENERS,
-    Columns,
-    Form,
-    RankingData,
-    group_file,
-    read_chunks,
-    read_frame,
-    read_table,
-    read_text,
-    table_format,
-    to_float,
-)
 from ..metrics import predict_with_queries
 from ..persistence import complete_file, load_model, read_header
 from ._rankers import steps_of
@@ -43,7 +31,7 @@ _DOCUMENT = re.compile(rb"#.*?\bdocid\s*=\s*(\S+)")
 class Chunk(NamedTuple):
     """Rows of whole queries."""
 
-    data: RankingData  # X is a DataFrame where features have names
+    data: datasets.RankingData  # X is a DataFrame where features have names
     documents: list[str]  # names, else the numbers of the rows in the file, from 1
     categories: list[str]  # columns of X that hold text
 
@@ -74,7 +62,7 @@ class Reader:
     ):
         self.path, self.dtype, self.documents = Path(path), np.dtype(args.dtype), documents
         self.chunk_rows = None if whole else args.chunk_rows
-        self.table = table_format(self.path)
+        self.table = datasets.table_format(self.path)
         names = getattr(model, "feature_names_in_", names)
         if names is not None and len(names) and self.table is None:
             raise ValueError(
@@ -82,7 +70,7 @@ class Reader:
                 f"({', '.join(map(str, names[:5]))}, ...): give a table with these columns"
             )
         features = None if names is None else list(names)
-        self.columns = Columns(
+        self.columns = datasets.Columns(
             args.qid_column, args.label_column, args.doc_column, features, labels
         )
         self.n_features = getattr(model, "n_features_in_", n_features)
@@ -104,7 +92,7 @@ class Reader:
         """Say how much of the file has been read, and the time left, if its size is known."""
         if self.table is not None and self.table.n_rows is not None:
             share = n_rows / self.table.n_rows(self.path)
-        elif self.table is not None or self.path.suffix in OPENERS:
+        elif self.table is not None or self.path.suffix in datasets.OPENERS:
             return ""
         else:
             share = self._n_bytes / self.path.stat().st_size
@@ -113,14 +101,15 @@ class Reader:
     def _rows_at_a_time(self):
         if self._whole or self.chunk_rows is not None:
             return self.chunk_rows
-        packed = self.path.suffix in OPENERS or (self.table is not None and self.table.packed)
+        packed = self.table is not None and self.table.packed
+        packed = packed or self.path.suffix in datasets.OPENERS
         size = self.path.stat().st_size * (RATIO if packed else 1)
         return None if size <= WHOLE_BYTES else CHUNK_ROWS
 
     def _letor(self):
-        form = Form(self.n_features, self.dtype, labelled=self.columns.labelled)
+        form = datasets.Form(self.n_features, self.dtype, labelled=self.columns.labelled)
         first, chunk_rows = 1, self._rows_at_a_time() or sys.maxsize
-        for data, rows in read_chunks(self.path, form, chunk_rows):
+        for data, rows in datasets.read_chunks(self.path, form, chunk_rows):
             self._n_bytes += rows.n_bytes
             documents = _documents(rows, first) if self.documents else []
             check_missing(data.X, self._rankers, rows.numbers, "line")
@@ -128,32 +117,30 @@ class Reader:
             first += len(data.y)
 
     def _table(self):
-        if self._categories or (self._categories is None and self._rows_at_a_time() is None):
+        first, chunk_rows = 1, self._rows_at_a_time()
+        if self._categories or (self._categories is None and chunk_rows is None):
             yield self._table_with_text()
             return
-        names, parts = read_table(
-            self.path, self.columns, chunk_rows=self._rows_at_a_time(), dtype=self.dtype
+        names, parts = datasets.read_table(
+            self.path, self.columns, chunk_rows=chunk_rows, dtype=self.dtype
         )
         from pandas import DataFrame
 
-        first = 1
         for X, y, qid, documents in parts:
-            if documents is None:
-                documents = np.full(len(qid), None)
             frame = DataFrame(X, columns=names)
             check_missing(frame, self._rankers, first)
-            data = RankingData(frame if self._named else X, y, qid)
+            data = datasets.RankingData(frame if self._named else X, y, qid)
             yield Chunk(data, _named(documents, first), [])
             first += len(qid)
 
     def _table_with_text(self) -> Chunk:
         """Read a table with columns of text, which are categories; all rows at once."""
-        X, y, qid, documents = read_frame(
+        X, y, qid, documents = datasets.read_frame(
             self.path, self.columns, self._categories, dtype=self.dtype
         )
         categories = list(X.select_dtypes("category").columns)
         check_missing(X.drop(columns=categories), self._rankers, 1)
-        return Chunk(RankingData(X, y, qid), _named(documents, 1), categories)
+        return Chunk(datasets.RankingData(X, y, qid), _named(documents, 1), categories)
 
 
 def _named(documents, first) -> list[str]:
@@ -256,7 +243,7 @@ def read_labels(path, args):
 def read_scores(path, n_rows, file):
     """Read the scores of a file, one for each row of another file."""
     with reading(path, "expected one score per line"):
-        lines = enumerate(read_text(Path(path)).split("\n"), 1)
+        lines = enumerate(datasets.read_text(Path(path)).split("\n"), 1)
         scores = np.array([_score(number, line) for number, line in lines if line.strip()])
     if len(scores) != n_rows:
         raise ValueError(
@@ -267,7 +254,7 @@ def read_scores(path, n_rows, file):
 
 def _score(number, line):
     try:
-        score = to_float(line.strip())
+        score = datasets.to_float(line.strip())
     except ValueError as error:
         raise ValueError(f"line {number}: {error}") from error
     if not np.isfinite(score):
@@ -294,7 +281,7 @@ def output(path):
 def refuse_overwriting(output, *inputs):
     """Raise if a file to write, or the standard output for ``-``, is one of the files to read."""
     for path in (Path(path) for path in inputs if path is not None):
-        for read in (path, group_file(path)):
+        for read in (path, datasets.group_file(path)):
             if read is not None and read.is_file() and _is_file(output, read):
                 name = "the standard output" if output == "-" else output
                 raise ValueError(

@@ -10,18 +10,9 @@ from ..persistence import require_skops, save_model
 from ..preds import preds_for
 from ..rankers import LeastSquaresRankerCV, measure_of
 from . import _options as options
+from . import _rankers as choices
 from ._files import Reader, refuse_overwriting
-from ._rankers import (
-    AUTO,
-    PEERS,
-    check_folds,
-    make_ranker,
-    ranker_in,
-    steps_of,
-    transformed,
-    without_binary,
-)
-from ._text import Column, format_table, paragraphs, say
+from ._text import format_table, paragraphs, say
 
 
 def add_options(parser):
@@ -58,7 +49,7 @@ def add_options(parser):
 def run(args) -> str:
     """Fit a ranker to all rows of a file, or to chunk after chunk, and save it."""
     _check_paths(args)
-    ranker = transformed(_unfitted(args), args.transform)
+    ranker = choices.transformed(_unfitted(args), args.transform)
     start = time.perf_counter()
     ranker, n_rows, n_queries, categories = _fitted(ranker, args)
     seconds = time.perf_counter() - start
@@ -70,7 +61,7 @@ def run(args) -> str:
     return paragraphs(
         f"Fitted {args.ranker} to {n_rows:,} rows of {n_queries:,} queries, "
         f"{ranker.n_features_in_} features, in {seconds:#.3g} s ({n_rows / seconds:,.0f} rows/s).",
-        *_penalties(ranker_in(ranker), args.folds),
+        *_penalties(choices.ranker_in(ranker), args.folds),
         f"Written: {Path(args.model)}",
     )
 
@@ -95,16 +86,17 @@ def _fitted(ranker, args):
             "chunks."
         )
     settings = {"whole": not in_chunks, "n_features": args.n_features, "categories": None}
-    aim = {args.ranker: measure_of(ranker_in(ranker))}
+    aim = {args.ranker: measure_of(choices.ranker_in(ranker))}
     n_rows, queries = 0, set()
     for data, _, categories in Reader(args.train, args, rankers=[ranker], **settings):
         # This error names the option; the error of the ranker would name its parameter.
-        without_binary(aim, data.y, args.relevance_level, True)
+        choices.without_binary(aim, data.y, args.relevance_level, True)
         if args.alphas is not None:
-            check_folds(args.folds, data.qid, "give --alpha")
+            choices.check_folds(args.folds, data.qid, "give --alpha")
         say(f"fitting {args.ranker} to {len(data.qid):,} rows")
         if categories:
-            ranker, in_chunks = transformed(ranker_in(ranker), args.transform, data.X), False
+            ranker, in_chunks = choices.ranker_in(ranker), False
+            ranker = choices.transformed(ranker, args.transform, data.X)
         (ranker.partial_fit if in_chunks else ranker.fit)(*data)
         n_rows += len(data.qid)
         queries.update(np.unique(data.qid).tolist())
@@ -112,43 +104,38 @@ def _fitted(ranker, args):
 
 
 def _unfitted(args):
-    if args.transform is not None and args.ranker.partition("@")[0] == AUTO:
+    if args.transform is not None and args.ranker.partition("@")[0] == choices.AUTO:
         raise ValueError(
             f"--transform: {args.ranker} has transforms of its own, leave the option out"
         )
-    if args.ranker in PEERS:
+    if args.ranker in choices.PEERS:
         raise ValueError(
             f"{args.ranker} cannot be saved in a model file: fit and save it with its package"
         )
-    ranker = make_ranker(args.ranker, args.relevance_level)
+    ranker = choices.make_ranker(args.ranker, args.relevance_level)
+    params = ranker.get_params(deep=False)
     if args.max_grade is not None:
-        if "max_grade" not in ranker.get_params(deep=False):
+        if "max_grade" not in params:
             raise ValueError(f"--max-grade is for the ranker err, got {args.ranker}")
         ranker.set_params(max_grade=args.max_grade)
+    has_penalty = args.alpha is not None or args.alphas is not None
     if args.pred is not None:
-        return _of_pairs(ranker, args)
-    if getattr(ranker, "estimator", AUTO) is not None:
-        if args.alpha is not None or args.alphas is not None:
+        if "pred" not in params:
+            raise ValueError(f"--pred is for rankers with a surrogate on pairs, got {args.ranker}")
+        if args.alphas is not None:
             raise ValueError(
-                f"--alpha and --alphas are penalties of Ridge, which {args.ranker} does not use"
+                "--alphas: the penalty of pairs cannot be cross-validated, give --alpha"
             )
-        return ranker
+        ranker.set_params(surrogate="pairwise", pred=args.pred)
+    elif has_penalty and getattr(ranker, "estimator", choices.AUTO) is not None:
+        raise ValueError(
+            f"--alpha and --alphas are penalties of Ridge, which {args.ranker} does not use"
+        )
     if args.alphas is not None:
         return _cross_validated(ranker, args)
     if args.alpha is not None:
         ranker.set_params(alpha=args.alpha)
     return ranker
-
-
-def _of_pairs(ranker, args):
-    """Return the ranker with the surrogate on pairs and a prediction map."""
-    if "pred" not in ranker.get_params(deep=False):
-        raise ValueError(f"--pred is for rankers with a surrogate on pairs, got {args.ranker}")
-    if args.alphas is not None:
-        raise ValueError("--alphas: the penalty of pairs cannot be cross-validated, give --alpha")
-    if args.alpha is not None:
-        ranker.set_params(alpha=args.alpha)
-    return ranker.set_params(surrogate="pairwise", pred=args.pred)
 
 
 def _cross_validated(ranker, args):
@@ -162,9 +149,9 @@ def _cross_validated(ranker, args):
 
 
 def _takes_chunks(ranker) -> bool:
-    if not measure_of(ranker_in(ranker)).is_scaled:
+    if not measure_of(choices.ranker_in(ranker)).is_scaled:
         return False  # needs the largest label of all chunks
-    if any(get_tags(step).requires_fit for _, step in steps_of(ranker)[:-1]):
+    if any(get_tags(step).requires_fit for _, step in choices.steps_of(ranker)[:-1]):
         return False  # needs quantiles or means of all rows
     return hasattr(ranker, "partial_fit")
 
@@ -177,9 +164,9 @@ def _penalties(ranker, folds) -> list[str]:
     cells = [f"{score:.4f}" for score in results["mean_test_score"]]
     cells[ranker.best_index_] += " *"
     room = max(map(len, cells))
-    score = Column(measure_of(ranker).full_name, [cell.ljust(room) for cell in cells])
+    score = {measure_of(ranker).full_name: [cell.ljust(room) for cell in cells]}
     labels = [f"alpha {alpha:g}" for alpha in results["param_alpha"]]
     return [
-        format_table(labels, [score]),
+        format_table(labels, score),
         f"Mean over {folds} folds of whole queries; * is the best penalty, which is fitted.",
     ]

@@ -6,7 +6,7 @@ from ..persistence import load_model, read_header
 from ..rankers import measure_of
 from . import _options as options
 from ._rankers import ranker_in
-from ._text import Column, format_table
+from ._text import format_table
 
 
 def add_options(parser):
@@ -49,12 +49,11 @@ def _params(ranker) -> dict:
 def _in_short(value) -> str:
     """Return a value in one line; of named steps or rankers only the names and the classes."""
     if isinstance(value, list) and value and all(isinstance(item, tuple) for item in value):
-        return ", ".join(f"{name} ({_class_name(step)})" for name, step, *_ in value)
+        steps = {
+            name: step if isinstance(step, str) else type(step).__name__ for name, step, *_ in value
+        }
+        return ", ".join(f"{name} ({step})" for name, step in steps.items())
     return " ".join(repr(value).split())
-
-
-def _class_name(step) -> str:
-    return step if isinstance(step, str) else type(step).__name__
 
 
 def _weights(ranker) -> str:
@@ -101,11 +100,11 @@ def _coefficients(ranker, n_shown) -> str:
     if len(names) != len(coef):
         return "\n\nNo coefficients are shown: the transformed features have no names."
     largest = np.argsort(-np.abs(coef), kind="stable")[:n_shown]
-    column = Column("coefficient", [f"{value:+.4g}" for value in coef[largest]])
+    column = {"coefficient": [f"{value:+.4g}" for value in coef[largest]]}
     feature = "feature" if last is ranker else "transformed feature"
     return (
         f"\n\nLargest of {len(coef)} coefficients, per unit of the {feature}:\n\n"
-        + format_table([names[i] for i in largest], [column])
+        + format_table([names[i] for i in largest], column)
     )
 
 

@@ -91,7 +91,8 @@ def main(argv=None) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     except BrokenPipeError:
-        _drop_output()
+        # What is written later, at the end of the process, is discarded.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         say("")
@@ -128,8 +129,3 @@ def _print(text):
             print(text, flush=True)
         except UnicodeEncodeError:
             print(text.translate({ord("±"): "+-", ord("°"): "'"}))
-
-
-def _drop_output():
-    """Discard what is written later, at the end of the process."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -33,17 +33,14 @@ def _place(make):
     return measure.calibration != "always", list(ALL_MEASURES).index(measure.name)
 
 
+_MAKERS = {
+    name: partial(cls, **params)
+    for cls in CLASSES.values()
+    for name, params in cls.short_names.items()
+}
+
 #: Functions that make a ranker, by its short name.
-RANKERS = dict(
-    sorted(
-        (
-            (name, partial(cls, **params))
-            for cls in CLASSES.values()
-            for name, params in cls.short_names.items()
-        ),
-        key=lambda item: _place(item[1]),
-    )
-)
+RANKERS = dict(sorted(_MAKERS.items(), key=lambda item: _place(item[1])))
 
 REGRESSORS = {
     # The defaults of scikit-learn overfit a few hundred queries.
@@ -160,8 +157,8 @@ TRANSFORMS = {
     "query": QueryScaler,
 }
 
-# Categories of a column beyond this number are merged, the rarest first.
-_MOST_CATEGORIES = 100
+# Categories of a column beyond 100 are merged, the rarest first.
+_ENCODING = {"handle_unknown": "infrequent_if_exist", "max_categories": 100, "sparse_output": False}
 
 
 def transformed(ranker: Any, name: str | None, X: Any = None) -> Any:
@@ -169,29 +166,19 @@ def transformed(ranker: Any, name: str | None, X: Any = None) -> Any:
 
     Trees and stacked rankers take categories as they are.
     """
-    columns = TRANSFORMS[name]() if name else "passthrough"
-    if X is not None and tables.category_columns(X):
-        encoder = _encoder(ranker)
-        columns = ColumnTransformer(
-            [("categories", encoder, tables.category_columns)], remainder=columns
-        )
-        if encoder == "passthrough":
-            if name is None:
-                return ranker
-            columns.set_output(transform="pandas")
-    elif name is None:
-        return ranker
-    return QueryPipeline([("columns", columns), ("ranker", ranker)])
-
-
-def _encoder(ranker):
-    """Return the encoder of columns of text; trees and stacked rankers take categories."""
     trees = isinstance(getattr(ranker, "estimator", None), HistGradientBoostingRegressor)
-    if trees or isinstance(ranker, StackingRanker):
-        return "passthrough"
-    return preprocessing.OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False
-    )
+    as_they_are = trees or isinstance(ranker, StackingRanker)
+    has_text = X is not None and bool(tables.category_columns(X))
+    if name is None and (as_they_are or not has_text):
+        return ranker
+    columns = TRANSFORMS[name]() if name else "passthrough"
+    if has_text:
+        encoder = "passthrough" if as_they_are else preprocessing.OneHotEncoder(**_ENCODING)
+        text = ("categories", encoder, tables.category_columns)
+        columns = ColumnTransformer([text], remainder=columns)
+        if as_they_are:
+            columns.set_output(transform="pandas")
+    return QueryPipeline([("columns", columns), ("ranker", ranker)])
 
 
 def has_transforms(name) -> bool:

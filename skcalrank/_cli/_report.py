@@ -18,7 +18,7 @@ from ..evaluation import Comparison
 from ..metrics import evaluate
 from ._files import output, refuse_overwriting
 from ._rankers import ALWAYS, CONDITIONALLY, calibration_mark
-from ._text import Column, format_table, paragraphs
+from ._text import format_table, paragraphs
 
 _CALIBRATED = (
     f"{ALWAYS} the ranker is calibrated for the measure of the row: Fisher-consistent, i.e. "
@@ -142,7 +142,7 @@ def _table(compared) -> str:
     }
     rows = dict(zip(comparison.systems, comparison.values))
     rows |= {name: list(values.values()) for name, values in compared.references.items()}
-    columns = []
+    columns = {}
     for name, values in rows.items():
         marks = [
             calibration_mark(compared.rankers.get(name), compared.measures.get(measure))
@@ -154,7 +154,7 @@ def _table(compared) -> str:
         if timed:
             seconds = compared.seconds.get(name)
             cells.append("" if seconds is None else f"{seconds:#.3g}" + " " * room)
-        columns.append(Column(name, cells))
+        columns[name] = cells
     return format_table([*comparison.measures, *["fit seconds"] * timed], columns)
 
 

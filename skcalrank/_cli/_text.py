@@ -3,7 +3,6 @@
 import shutil
 import sys
 import textwrap
-from typing import NamedTuple
 
 
 def say(text):
@@ -25,31 +24,23 @@ def paragraphs(*texts) -> str:
     )
 
 
-class Column(NamedTuple):
-    """Head and cells of one column, from top to bottom."""
-
-    head: str
-    cells: list[str]
-
-
 def format_table(labels, columns, n_characters=None) -> str:
-    """Format columns of text beside their labels, in several blocks if the width demands it."""
+    """Format columns, cells by head, beside their labels; in blocks if the width demands it."""
     n_characters = n_characters or width()
     room = max(map(len, labels))
-    blocks: list[list[Column]] = []
+    blocks: list[list[list[str]]] = []
     used = n_characters + 1
-    for column in columns:
-        needed = 1 + max(map(len, (column.head, *column.cells)))
+    for head, cells in columns.items():
+        needed = 1 + max(map(len, (head, *cells)))
         if used + needed > n_characters:
-            blocks.append([])
+            blocks.append([["", *labels]])
             used = room
-        blocks[-1].append(column)
+        blocks[-1].append([head, *cells])
         used += needed
-    return "\n\n".join(_block(labels, block) for block in blocks)
+    return "\n\n".join(map(_block, blocks))
 
 
-def _block(labels, columns) -> str:
-    texts = [["", *labels], *([column.head, *column.cells] for column in columns)]
+def _block(texts) -> str:
     widths = [max(map(len, text)) for text in texts]
     lines = [
         " ".join([first.ljust(widths[0]), *(c.rjust(w) for c, w in zip(rest, widths[1:]))])

@@ -12,13 +12,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class _Triple(NamedTuple):
-    X: Any
-    y: Array
-    qid: Array
-
-
-class RankingData(_Triple):
+class RankingData(NamedTuple("_Triple", [("X", Any), ("y", Array), ("qid", Array)])):
     """``X, y, qid``, with further information about the data as attributes.
 
     Attributes
@@ -61,12 +55,7 @@ class RankingData(_Triple):
         )
 
 
-class _Pair(NamedTuple):
-    X: Any
-    positions: Floats
-
-
-class LabelRankingData(_Pair):
+class LabelRankingData(NamedTuple("_Pair", [("X", Any), ("positions", Floats)])):
     """``X, positions`` of the label-ranking form, with further information as attributes.
 
     ``PreferenceTarget.from_orders(data.positions)`` is the target of rankers of preferences;

@@ -9,18 +9,8 @@ from typing import Any, overload
 import numpy as np
 
 from ..data import check, tables, warn
+from . import _table_files as files
 from ._container import RankingData
-from ._table_files import (
-    Columns,
-    Place,
-    checked_frames,
-    feature_names,
-    labels_and_queries,
-    needs,
-    read_table,
-    refuse_commas,
-    rows_of,
-)
 
 
 @overload
@@ -109,7 +99,7 @@ def load_table(
     if isinstance(features, str):
         raise ValueError(f"features must be a list of columns, got {features!r}: [{features!r}].")
     names = None if features is None else list(features)
-    columns = Columns(qid, "" if label is None else label, document, names, label is not None)
+    columns = files.Columns(qid, "" if label is None else label, document, names, label is not None)
     if chunk_rows is None:
         return _whole(source, columns)
     check.count("chunk_rows", chunk_rows, "or None to read the whole table")
@@ -119,57 +109,56 @@ def load_table(
 
 
 def _whole(source, columns) -> RankingData:
-    name, frame = checked_frames(source, columns)
-    names = feature_names(name, frame, columns, categories=True)
+    name, frame = files.checked_frames(source, columns)
+    names = files.feature_names(name, frame, columns, categories=True)
     X = frame[names].reset_index(drop=True)
     for column in X.select_dtypes(["object", "string"]).columns:
         X[column] = X[column].astype("category")
-    y, qid = labels_and_queries(name, frame, columns)
+    y, qid = files.labels_and_queries(frame, columns, files.Place(name, 0))
     return RankingData(X, y, qid, description=f"Read from {name}.", feature_names=names)
 
 
 def _chunks(path, columns, chunk_rows) -> Iterator[RankingData]:
     from pandas import DataFrame
 
-    names, parts = read_table(path, columns, chunk_rows=chunk_rows)
+    names, parts = files.read_table(path, columns, chunk_rows=chunk_rows)
     about = {"description": f"Read from {path.name}.", "feature_names": names}
     return (RankingData(DataFrame(X, columns=names), y, qid, **about) for X, y, qid, _ in parts)
 
 
-def read_frame(path, columns: Columns, categories, *, dtype=np.float64) -> Any:
+def read_frame(path, columns: files.Columns, categories, *, dtype=np.float64) -> Any:
     """Read all rows of a table; X is a DataFrame in which text is categories.
 
     Text is in the columns named `categories`; None finds the features that hold text, except
     columns in which more than half of the values are distinct.
     """
-    _, frame = checked_frames(path, columns)
+    _, frame = files.checked_frames(path, columns)
     distinct: list[str] = []
     if categories is None:
         categories, distinct = _texts(path, frame, columns)
-    numbers = columns.features
-    if numbers is not None:
-        numbers = [name for name in numbers if name not in categories]
-    rest = frame.drop(columns=[*categories, *distinct], errors="ignore")
-    numeric = feature_names(path, rest, columns._replace(features=numbers), taken="numbers or text")
+    rest, of_numbers = frame.drop(columns=[*categories, *distinct], errors="ignore"), columns
+    if columns.features is not None:
+        numbers = [name for name in columns.features if name not in categories]
+        of_numbers = columns._replace(features=numbers)
+    numeric = files.feature_names(path, rest, of_numbers, taken="numbers or text")
     if distinct:
         warn(
             f"Columns of text of {path} in which more than half of the values are distinct are "
             f"left out: {', '.join(distinct)}."
         )
-    rows = rows_of(frame, numeric, columns, dtype, Place(path, 0))
-    feature_names(path, frame, columns._replace(features=[*numeric, *categories]))
-    X = needs("pandas").DataFrame(rows.X, columns=numeric)
+    rows = files.rows_of(frame, numeric, columns, dtype, files.Place(path, 0))
+    files.feature_names(path, frame, columns._replace(features=[*numeric, *categories]))
+    X = files.needs("pandas").DataFrame(rows.X, columns=numeric)
     for name in categories:
         X[name] = frame[name].to_numpy()
         X[name] = X[name].astype("category")
     order = columns.features or [name for name in frame.columns if name in X.columns]
-    documents = np.full(len(X), None) if rows.documents is None else rows.documents
-    return rows._replace(X=X[order], documents=documents)
+    return rows._replace(X=X[order])
 
 
 def _texts(path, frame, columns) -> tuple[list[str], list[str]]:
     """Return columns of text or categories of text; those of mostly distinct values apart."""
-    infer = needs("pandas").api.types.infer_dtype
+    infer = files.needs("pandas").api.types.infer_dtype
     shared: list[str] = []
     distinct: list[str] = []
     for name in columns.features or frame.columns:
@@ -178,6 +167,6 @@ def _texts(path, frame, columns) -> tuple[list[str], list[str]]:
         values = frame[name].dropna()
         values = values.astype(object) if str(values.dtype) == "category" else values
         if infer(values, skipna=True) == "string":
-            refuse_commas(path, name, values)
+            files.refuse_commas(path, name, values)
             (shared if 2 * values.nunique() <= len(values) else distinct).append(name)
     return shared, [] if columns.features else distinct

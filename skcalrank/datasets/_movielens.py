@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from ..data.types import Array
 from ._container import RankingData
 from ._files import plain_or_compressed, read_bytes, to_int
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _FILES = ("u.data", "u.genre", "u.item", "u.user")
 
@@ -58,25 +54,6 @@ class MovieLensData(RankingData):
     time: np.ndarray
     users: Bunch
     films: Bunch
-
-    # The defaults are for copies and pickles, which set the attributes afterwards.
-    def __new__(
-        cls,
-        X: Array,
-        y: Array,
-        qid: Array,
-        *,
-        user: Any = None,
-        film: Any = None,
-        time: Any = None,
-        users: Any = None,
-        films: Any = None,
-        **about: Any,
-    ) -> Self:
-        out = super().__new__(cls, X, y, qid, **about)
-        out.user, out.film, out.time = user, film, time
-        out.users, out.films = users, films
-        return out
 
     def __repr__(self):
         return (
@@ -146,20 +123,13 @@ def load_movielens(path: str | Path) -> MovieLensData:
     user = ratings.convert("user", lambda cell: row_of_user[to_int(cell)], "listed in u.user")
     film = ratings.convert("film", lambda cell: row_of_film[to_int(cell)], "listed in u.item")
     _refuse_twice(ratings.name, user, film)
-    return MovieLensData(
-        films.genres[film],
-        ratings.convert("rating", _RATINGS.__getitem__, "a whole number from 1 to 5"),
-        users.number[user],
-        user=user,
-        film=film,
-        time=ratings.convert(
-            "time", _time, "a whole number of seconds since 1970", "datetime64[s]"
-        ),
-        users=users,
-        films=films,
-        feature_names=names,
-        description=_DESCRIPTION,
-    )
+    y = ratings.convert("rating", _RATINGS.__getitem__, "a whole number from 1 to 5")
+    about: Any = {"feature_names": names, "description": _DESCRIPTION}
+    data = MovieLensData(films.genres[film], y, users.number[user], **about)
+    what = "a whole number of seconds since 1970"
+    data.time = ratings.convert("time", _time, what, "datetime64[s]")
+    data.user, data.film, data.users, data.films = user, film, users, films
+    return data
 
 
 def _refuse_twice(name, user, film):

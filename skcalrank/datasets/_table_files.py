@@ -35,7 +35,7 @@ class Columns(NamedTuple):
 class TableRows(NamedTuple):
     """Features as numbers, labels, queries, and names of documents.
 
-    Labels and names are None where the table has none, and so is the name of a single document.
+    Labels are None where the table has none, and so is the name of a single document.
     """
 
     X: Any
@@ -310,16 +310,16 @@ class Place(NamedTuple):
 
 def rows_of(frame, names, columns, dtype, place) -> TableRows:
     """Return the rows of a frame, with the columns `names` as features."""
-    labels, qid = labels_and_queries(place.path, frame, columns, place)
-    documents = frame.get(columns.document)
-    if documents is not None:
-        documents = np.where(documents.isna(), None, documents.astype(object))
+    labels, qid = labels_and_queries(frame, columns, place)
+    documents = np.full(len(frame), None)
+    if columns.document in frame:
+        column = frame[columns.document]
+        documents = np.where(column.isna(), None, column.astype(object))
     return TableRows(_numbers(frame, names, dtype, place), labels, qid, documents)
 
 
-def labels_and_queries(name, frame, columns: Columns, place=None):
+def labels_and_queries(frame, columns: Columns, place):
     """Return the labels, or None, and the queries; raise for a row without one."""
-    place = Place(name, 0) if place is None else place
     place.refuse(
         frame[columns.qid].isna(),
         columns.qid,

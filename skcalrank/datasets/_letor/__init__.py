@@ -13,7 +13,7 @@ from ...data import check
 from .._container import RankingData
 from .._files import read_bytes
 from ._chunks import group_file, group_sizes, read_chunks
-from ._lines import Form, check_dtype, line_numbers, matrix, parse_whole
+from ._lines import Form, line_numbers, matrix, parse_whole
 
 
 @overload
@@ -100,7 +100,12 @@ def load_letor(
     >>> chunks
     [RankingData(2 rows, 2 features, 1 queries), RankingData(1 rows, 2 features, 1 queries)]
     """
-    check_dtype(dtype)
+    of_type = np.dtype(dtype)
+    if of_type.kind not in "biu" and of_type not in (np.float32, np.float64):
+        raise ValueError(
+            f"dtype={str(of_type)!r}: the features can be float64, float32, or integers of any "
+            "size."
+        )
     if n_features is not None:
         check.count("n_features", n_features, "or None for the largest feature that occurs")
     path, form = Path(path), Form(n_features, dtype, sparse)

@@ -32,12 +32,15 @@ def parse_plain(content: bytes, form: Any) -> Any:
     if _arrow() is None:
         return None
     labels, queries, features = _split(content)
+    qid = _queries(queries, len(labels))
+    if qid is None or b"".join(labels).translate(None, _DECIMALS):
+        return None
     try:
-        y, qid = _labels(labels), _queries(queries, len(labels))
+        y = np.array([float(label) for label in labels])
         numbers = _numbers(b"\n".join(filter(None, features)))
     except ValueError:
         return None
-    if qid is None or numbers is None or (form.labelled and not np.isfinite(y).all()):
+    if numbers is None or (form.labelled and not np.isfinite(y).all()):
         return None
     index, values = numbers
     with np.errstate(over="ignore"):
@@ -68,12 +71,6 @@ def _split(content: bytes) -> tuple[list[bytes], list[bytes], list[bytes]]:
         labels.append(label)
         features.append(rest)
     return labels, queries, features
-
-
-def _labels(labels: list[bytes]) -> np.ndarray:
-    if b"".join(labels).translate(None, _DECIMALS):
-        raise ValueError
-    return np.array([float(label) for label in labels])
 
 
 def _queries(queries: list[bytes], n_rows: int) -> np.ndarray | None:

@@ -13,20 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...data import each
+from .. import _files as files
 from .._container import RankingData
-from .._files import (
-    Block,
-    Cut,
-    line_blocks,
-    plain_or_compressed,
-    read_bytes,
-    refuse_cut_queries,
-    refuse_damaged,
-    refuse_pipe,
-    whole_queries,
-    without_packing,
-)
-from ._lines import Form, first_bad, is_row, matrix, parse_block, refusal, rows_of, stacked
+from ._lines import Form, first_bad, line_numbers, matrix, parse_block, refusal, rows_of, stacked
 
 # Blocks that are parsed side by side, before the next ones are read.
 _N_BLOCKS = 32
@@ -53,7 +42,7 @@ class Lines:
         Their share of the file.
     """
 
-    def __init__(self, chunk: list[Cut]) -> None:
+    def __init__(self, chunk: list[files.Cut]) -> None:
         self._cuts = [(parsed, rows) for _, parsed, rows in chunk]
         self.n_bytes = sum(
             len(parsed.block.content) * (rows.stop - rows.start) / parsed.n_rows
@@ -70,7 +59,7 @@ class Lines:
 class _Parsed(NamedTuple):
     """Rows of a block up to the first that cannot be parsed, whose qid comes last."""
 
-    block: Block
+    block: files.Block
     n_rows: int  # of the whole block
     X: Any
     y: np.ndarray
@@ -91,21 +80,22 @@ def read_chunks(
     The first line and the group sizes are checked now, the other lines when they are reached.
     """
     path = Path(path)
-    refuse_pipe(path)
+    files.refuse_pipe(path)
     row = _first_row(path)
     # Of few rows, a block takes little more memory than the chunk.
-    blocks = partial(line_blocks, path, max(_LEAST_BYTES, chunk_rows * len(row[1])))
+    blocks = partial(files.line_blocks, path, max(_LEAST_BYTES, chunk_rows * len(row[1])))
     sizes = None if _names_qid(path, row) else group_sizes(path)
     n_features = form.n_features
     if n_features is None and (chunk_rows < sys.maxsize or sizes is not None):
-        n_features = _largest_feature(blocks())
+        lines = (line for block in blocks() for line in block.content.split(b"\n"))
+        n_features = max(1, max(map(_last_feature, lines)))
     if sizes is not None:
-        sizes = group_sizes(path, _n_rows(blocks()))
+        sizes = group_sizes(path, sum(1 for _ in line_numbers(path)))
     return _chunks(path, blocks, form, form._replace(n_features=n_features), chunk_rows, sizes)
 
 
 def _first_row(path) -> tuple[int, bytes]:
-    with closing(line_blocks(path, _LEAST_BYTES)) as blocks:
+    with closing(files.line_blocks(path, _LEAST_BYTES)) as blocks:
         for block in blocks:
             if rows := rows_of(block):
                 return rows[0]
@@ -118,12 +108,8 @@ def _names_qid(path, row) -> bool:
     try:
         return len(parse_block(row[1], form)[2]) == 1
     except ValueError as error:
-        refuse_damaged(path)
+        files.refuse_damaged(path)
         raise refusal(path, row, form) from error
-
-
-def _largest_feature(blocks) -> int:
-    return max(1, *(max(map(_last_feature, block.content.split(b"\n"))) for block in blocks))
 
 
 def _last_feature(line: bytes) -> int:
@@ -135,24 +121,20 @@ def _last_feature(line: bytes) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def _n_rows(blocks) -> int:
-    return sum(sum(map(is_row, block.content.split(b"\n"))) for block in blocks)
-
-
 def _chunks(path, blocks, form, wide, chunk_rows, sizes):
     seen: set = set()
     with closing(_parsed_blocks(blocks, wide, chunk_rows)) as parsed_blocks:
-        for chunk in whole_queries(_with_queries(parsed_blocks, sizes), chunk_rows):
+        for chunk in files.whole_queries(_with_queries(parsed_blocks, sizes), chunk_rows):
             _, parsed, rows = chunk[-1]
             if rows.stop > len(parsed.y):
-                refuse_damaged(path)
+                files.refuse_damaged(path)
                 raise refusal(path, rows_of(parsed.block)[len(parsed.y)], wide)
             lines = Lines(chunk)
             where = f"{path}, lines {lines.numbers[0]} to {lines.numbers[-1]}"
             X, y, names = zip(*((p.X[rows], p.y[rows], p.qid[rows]) for _, p, rows in chunk))
             _check_names(where, np.concatenate(names), sizes)
             qid = np.concatenate([of_block[rows] for of_block, _, rows in chunk])
-            refuse_cut_queries(qid, seen, where)
+            files.refuse_cut_queries(qid, seen, where)
             X = matrix(path, stacked(X, wide), form, lines.numbers)
             yield (
                 RankingData(X, np.concatenate(y), qid, description=f"Read from {path.name}."),
@@ -192,9 +174,9 @@ def _parsed_blocks(blocks, form, chunk_rows) -> Iterator[_Parsed]:
                     return
 
 
-def _next_blocks(blocks, n_rows) -> list[Block]:
+def _next_blocks(blocks, n_rows) -> list[files.Block]:
     """Return blocks of about so many rows."""
-    batch: list[Block] = []
+    batch: list[files.Block] = []
     for block in blocks:
         batch.append(block)
         n_rows -= block.n_lines
@@ -236,7 +218,7 @@ def _query(line: bytes) -> bytes:
 
 def group_file(path: Path) -> Path | None:
     """Return the file with the group sizes of a file, if there is one."""
-    return plain_or_compressed(Path(f"{without_packing(path)}.query"))
+    return files.plain_or_compressed(Path(f"{files.without_packing(path)}.query"))
 
 
 def group_sizes(path: Path, n_rows: int | None = None) -> np.ndarray:
@@ -244,10 +226,11 @@ def group_sizes(path: Path, n_rows: int | None = None) -> np.ndarray:
     file = group_file(path)
     if file is None:
         raise ValueError(
-            f"{path} has lines without qid:..., and there is no {without_packing(path).name}.query "
-            "with group sizes beside it: add one, or a qid to each line."
+            f"{path} has lines without qid:..., and there is no "
+            f"{files.without_packing(path).name}.query with group sizes beside it: add one, or a "
+            "qid to each line."
         )
-    words = read_bytes(file).split()
+    words = files.read_bytes(file).split()
     bad = [word for word in words if not word.isdigit() or len(word) > 18]
     if bad:
         raise ValueError(

@@ -53,15 +53,6 @@ def _parse(content, form):
     return X, y, qid
 
 
-def check_dtype(dtype):
-    """Raise unless features can be of a type."""
-    dtype = np.dtype(dtype)
-    if dtype.kind not in "biu" and dtype not in (np.float32, np.float64):
-        raise ValueError(
-            f"dtype={str(dtype)!r}: the features can be float64, float32, or integers of any size."
-        )
-
-
 def _parse_numbers(content, form):
     # The import takes a while, and most users never read such a file.
     from sklearn.datasets import load_svmlight_file
