@@ -148,6 +148,13 @@ class Method:
         return self.function(U, method=self.method, **options)
 
 
+def preds_of_methods(
+    function: Callable[..., Any], objective: str, **methods: dict[str, Any]
+) -> tuple[Pred, ...]:
+    """Return the prediction maps by the methods of a function, with other parameters of each."""
+    return tuple(Pred(m, objective, Method(function, m), **facts) for m, facts in methods.items())
+
+
 @dataclass(frozen=True)
 class _OneByOne:
     """A function from one matrix to positions, applied to stacks, with value and bound."""
@@ -161,9 +168,7 @@ class _OneByOne:
 
     def _solve(self, stack: Floats, options: dict[str, Any]) -> PredResult:
         positions = np.array([self._positions(U, options) for U in stack])
-        result = OBJECTIVES[self.objective].result
-        assert result is not None  # objectives of pairs have one
-        return result(stack, positions, self.name)
+        return OBJECTIVES[self.objective].result(stack, positions, self.name)
 
     def _positions(self, U: Floats, options: dict[str, Any]) -> Ints:
         returned, r = self.function(U, **options), len(U)

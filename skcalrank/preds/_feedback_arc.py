@@ -13,8 +13,8 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from ..data import check
-from ..data.types import Array, ArrayLike, Floats, Ints
-from ._base import Method, Pred, heuristic_cost
+from ..data.types import ArrayLike, Floats, Ints
+from ._base import heuristic_cost, preds_of_methods
 from ._objectives import disagreement_result, net_graph
 from ._stacks import PredResult, on_stack, order_to_positions, parts
 from ._subsets import best_chain
@@ -224,8 +224,7 @@ class _Triangles:
     def minimize(self, relaxed: bool, deadline: float) -> tuple[Floats | None, Any]:
         """Return the best x under the inequalities so far and a bound, or None on timeout."""
         if not len(self.triples):
-            x = (self.gain > 0) * 1.0
-            return x, 0.0
+            return (self.gain > 0) * 1.0, 0.0
         left = deadline - time.monotonic()
         if left <= 0:
             return None, None
@@ -247,8 +246,7 @@ class _Triangles:
 
     def places(self, x: Floats) -> Floats:
         """Return for each document how many it is placed before, given the variables."""
-        places: Array = np.bincount(self.i, x, self.r) + np.bincount(self.j, 1 - x, self.r)
-        return places
+        return np.bincount(self.i, x, self.r) + np.bincount(self.j, 1 - x, self.r)
 
     def add_violated(self, x: Floats, most: int) -> int:
         """Add the inequalities that x violates most, and return how many it violates."""
@@ -300,21 +298,10 @@ def _auto_cost(r: int) -> float:
     return _exact_cost(r) if r <= _AUTO_UP_TO else heuristic_cost(r)
 
 
-FEEDBACK_ARC_PREDS = (
-    Pred(
-        "exact",
-        "disagreement",
-        Method(feedback_arc_positions, "exact"),
-        exact=True,
-        cost=_exact_cost,
-        options=("time_limit",),
-    ),
-    Pred("local_search", "disagreement", Method(feedback_arc_positions, "local_search")),
-    Pred(
-        "auto",
-        "disagreement",
-        Method(feedback_arc_positions, "auto"),
-        cost=_auto_cost,
-        options=("time_limit",),
-    ),
+FEEDBACK_ARC_PREDS = preds_of_methods(
+    feedback_arc_positions,
+    "disagreement",
+    exact={"exact": True, "cost": _exact_cost, "options": ("time_limit",)},
+    local_search={},
+    auto={"cost": _auto_cost, "options": ("time_limit",)},
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import check
 from ..data.types import Array, ArrayLike, Bools, Floats, Ints
-from ._base import Method, Pred, heuristic_cost
+from ._base import heuristic_cost, preds_of_methods
 from ._objectives import map_result, map_weights
 from ._stacks import PredResult, check_stack, on_stack, parts
 from ._subsets import best_chain, weights_of_sets
@@ -175,22 +175,11 @@ def _auto_cost(r: int) -> float:
     return _exact_cost(r) if r <= _AUTO_UP_TO else heuristic_cost(r)
 
 
-MAP_PREDS = (
-    Pred(
-        "exact",
-        "map",
-        Method(map_positions, "exact"),
-        exact=True,
-        max_size=_EXACT_UP_TO,
-        cost=_exact_cost,
-    ),
-    Pred("beam", "map", Method(map_positions, "beam")),
-    Pred(
-        "diagonal",
-        "map",
-        Method(map_positions, "diagonal"),
-        condition="P_reinforce",
-        cost=_diagonal_cost,
-    ),
-    Pred("auto", "map", Method(map_positions, "auto"), cost=_auto_cost),
+MAP_PREDS = preds_of_methods(
+    map_positions,
+    "map",
+    exact={"exact": True, "max_size": _EXACT_UP_TO, "cost": _exact_cost},
+    beam={},
+    diagonal={"condition": "P_reinforce", "cost": _diagonal_cost},
+    auto={"cost": _auto_cost},
 )

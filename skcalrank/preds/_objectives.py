@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,25 +11,14 @@ from ._stacks import PredResult, order_to_positions, total
 
 
 class Objective(NamedTuple):
-    """A problem that prediction maps solve.
+    """A problem that prediction maps solve."""
 
-    Attributes
-    ----------
-    shape : {"documents", "pairs"}
-        What surrogate values are of.
-    larger_is_better : bool
-        Whether larger values are better.
-    result : callable or None
-        Function from a stack of matrices, positions and the name of a method to a
-        :class:`PredResult`; None if the value depends on more than the matrices.
-    reads : callable or None
-        Function to the symmetric or antisymmetric matrices that determine the positions.
-    """
-
-    shape: str
+    shape: str  # what surrogate values are of, "documents" or "pairs"
     larger_is_better: bool
-    result: Callable[..., PredResult] | None = None
-    reads: Callable[[Floats], Floats] | None = None
+    # For objectives of pairs: functions from a stack of matrices, positions and the name of a
+    # method to their result, and to the (anti)symmetric matrices that determine the positions.
+    result: Any = None
+    reads: Any = None
 
 
 def map_weights(U: Floats) -> Floats:

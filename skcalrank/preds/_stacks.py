@@ -49,7 +49,7 @@ class PredResult(NamedTuple):
 
 def check_stack(U: ArrayLike) -> Floats:
     """Return finite square matrices, one or a stack, or raise an error."""
-    stack: Floats = arrays.checked(U, "U", order="C", allow_nd=True)
+    stack = arrays.checked(U, "U", order="C", allow_nd=True)
     if stack.ndim > 3:
         raise ValueError(f"U must have shape (r, r) or (n, r, r), got {stack.shape}.")
     if stack.shape[-1] != stack.shape[-2] or not stack.shape[-1]:

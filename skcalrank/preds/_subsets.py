@@ -55,8 +55,7 @@ def best_chain(worth: Floats, behind: Floats | None = None) -> Ints:
 
 def _best_arrival(best: Floats, behind: Floats | None, sets: Ints, size: int) -> Floats:
     """Return the largest value with which each set is reached, over its last document."""
-    left = sets
-    top: Floats | None = None
+    left, top = sets, np.full((len(sets), best.shape[1]), -np.inf)
     for _ in range(size):
         document = left & -left
         left = left ^ document
@@ -65,8 +64,7 @@ def _best_arrival(best: Floats, behind: Floats | None, sets: Ints, size: int) ->
         if behind is not None:
             number = np.frexp(document)[1] - 1
             value += behind.reshape(-1, behind.shape[2]).take(number * len(best) + before, axis=0)
-        top = value if top is None else np.maximum(top, value, out=top)
-    assert top is not None  # a set has a last document
+        np.maximum(top, value, out=top)
     return top
 
 

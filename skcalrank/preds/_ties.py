@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..data import CACHE_CELLS, hash_cells, hash_keys
+from ..data import hash_cells, hash_keys
 from ..data.types import Array, Bools, Floats, Ints
 from ._base import Pred
 from ._objectives import OBJECTIVES, disagreement
-from ._stacks import PredResult, order_to_positions
+from ._stacks import PredResult, order_to_positions, parts
 
 
 def solve_with_ties(
@@ -46,9 +46,7 @@ def solve_with_ties(
     by_turn = np.argsort(turn, axis=1)
     U = U[np.arange(len(U))[:, None, None], by_turn[:, :, None], by_turn[:, None, :]]
     result = pred.solve(U, **options)
-    reads = OBJECTIVES[pred.objective].reads
-    assert reads is not None  # objectives of pairs have it
-    read = reads(U)
+    read = OBJECTIVES[pred.objective].reads(U)
     twin_of = _first_twins(read)
     if pred.objective == "disagreement":
         result = _gather(result, U, read, twin_of)
@@ -60,22 +58,7 @@ def solve_with_ties(
 
 def _first_twins(read: Floats) -> Ints:
     """Return the first twin of each document, which is itself if no other comes before it."""
-    first = np.tile(np.arange(read.shape[1]), (len(read), 1))
-    some = np.flatnonzero(_may_have_twins(read))
-    step = max(1, CACHE_CELLS // read[0].size)
-    for start in range(0, len(some), step):
-        few = some[start : start + step]
-        first[few] = _are_twins(read[few]).argmax(axis=2)
-    return first
-
-
-def _may_have_twins(read: Floats) -> Bools:
-    """Return whether two rows of a matrix agree in maximum, minimum and diagonal."""
-    keys = (read.max(axis=2), read.min(axis=2), read.diagonal(axis1=1, axis2=2))
-    order = np.lexsort(keys, axis=1)
-    keys = [np.take_along_axis(key, order, axis=1) for key in keys]
-    same = [key[:, 1:] == key[:, :-1] for key in keys]
-    return np.logical_and.reduce(same).any(axis=1)
+    return np.concatenate([_are_twins(few).argmax(axis=2) for few in parts(read, read[0].size)])
 
 
 def _are_twins(read: Floats) -> Bools:

@@ -58,10 +58,7 @@ def topological_positions(U: ArrayLike) -> Ints:
 
 def topological_result(U: ArrayLike) -> PredResult:
     """Return the positions of Algorithm 1 with their disagreement, proven if there is no cycle."""
-    result: PredResult = on_stack(
-        lambda stack: disagreement_at(stack, _algorithm_one(stack), "topological"), U
-    )
-    return result
+    return on_stack(lambda stack: disagreement_at(stack, _algorithm_one(stack), "topological"), U)
 
 
 # The functions below take stacks of matrices.
@@ -93,11 +90,7 @@ def _acyclic_part(weights: Floats) -> Bools:
     equal = (weights == critical) & (critical > 0)
     kept = weights > critical
     tied = np.flatnonzero(np.count_nonzero(equal, axis=(1, 2)) > 1)
-    if weights.shape[1] <= _TOGETHER_UP_TO:
-        kept[tied] |= _later_turns(kept[tied], equal[tied])
-    else:
-        for query in tied:
-            _add_later_turns(kept[query], *np.nonzero(equal[query]))
+    kept[tied] |= _later_turns(kept[tied], equal[tied])
     return kept
 
 
@@ -112,29 +105,6 @@ def _later_turns(kept: Bools, equal: Bools) -> Bools:
     turn[~equal] = 0.0
     turn[kept] = r * r + 1.0
     return equal & (turn > _widest(turn)[:, None, None])
-
-
-def _add_later_turns(kept: Bools, row: Ints, column: Ints) -> None:
-    """Add the edges of the critical weight that remain in one matrix, by bisection."""
-    last, place = 0, np.full(len(kept), -1)
-    graph, start, end, turn = kept, row, column, np.arange(1, len(row) + 1)
-    while len(turn):
-        # Test whether deleting the first half is enough.
-        middle = len(turn) // 2
-        edges = graph.copy()
-        edges[start[middle:], end[middle:]] = True
-        core = _peel(edges)
-        if not len(core):
-            graph, start, end, turn = edges, start[:middle], end[:middle], turn[:middle]
-            continue
-        # It is not, so at least one more must be deleted; all cycles are in the core.
-        last = turn[middle]
-        place[:] = -1
-        place[core] = np.arange(len(core))
-        graph, start, end = graph[np.ix_(core, core)], place[start], place[end]
-        inside = np.flatnonzero((start >= 0) & (end >= 0) & (turn > last))
-        start, end, turn = start[inside], end[inside], turn[inside]
-    kept[row[last:], column[last:]] = True
 
 
 def widest_cycle(weights: Floats) -> float:
