@@ -33,7 +33,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ._version import __version__
-from .data import warn
+from .data import check, warn
 from .rankers import FitRecord
 
 __all__ = ["load_model", "read_header", "save_model"]
@@ -87,10 +87,7 @@ _INSIDES = re.compile(
 
 def require_skops() -> Any:
     """Return the module ``skops.io``; raise an ImportError with the remedy if it is missing."""
-    try:
-        return import_module("skops.io")
-    except ImportError as error:
-        raise ImportError("Model files need skops: pip install skops") from error
+    return check.installed("skops.io", "Model files need skops: pip install skops")
 
 
 def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:

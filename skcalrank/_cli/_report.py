@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._version import __version__
+from ..data import check
 from ..evaluation import Comparison
 from ..metrics import evaluate
 from ._files import output, refuse_overwriting
@@ -202,12 +203,8 @@ def _counts(comparison) -> str:
 
 def _require_matplotlib():
     """Raise if matplotlib is not installed, which draws the plots of a page."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "--report of a page needs matplotlib: pip install matplotlib, or give another suffix"
-        ) from error
+    remedy = "--report of a page needs matplotlib: pip install matplotlib, or give another suffix"
+    check.installed("matplotlib", remedy)
 
 
 def _page(comparison, text) -> str:

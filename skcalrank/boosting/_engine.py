@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, ClassVar
 
 from joblib import effective_n_jobs
 
-from ..data import Rows
+from ..data import Rows, check
 from ..data.types import Floats
 
 
@@ -96,12 +95,8 @@ class Engine(ABC):
     @property
     def module(self) -> Any:
         """The imported library; an ImportError with the remedy if it is not installed."""
-        try:
-            return import_module(self.name)
-        except ImportError as error:
-            raise ImportError(
-                f"engine={self.name!r} needs {self.name}: pip install {self.name}"
-            ) from error
+        remedy = f"engine={self.name!r} needs {self.name}: pip install {self.name}"
+        return check.installed(self.name, remedy)
 
     def check(self, params: dict, objective: str | None, *, stops: bool) -> None:
         """Raise for options that repeat a parameter, are not read, or break early stopping."""

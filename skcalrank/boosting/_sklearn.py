@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import AbstractContextManager, nullcontext
-from importlib import import_module
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -18,6 +17,7 @@ from sklearn.ensemble import BaseEnsemble, HistGradientBoostingRegressor
 from sklearn.tree import BaseDecisionTree
 from threadpoolctl import threadpool_limits
 
+from ..data import check
 from ..data.types import Floats
 from ._engine import Engine, Growing, threads
 
@@ -212,12 +212,8 @@ def tree_parts(model: Any, X: Any, scores: Floats) -> Floats:
         If shap does not know the model, or its values do not sum to the scores.
     """
     name = type(model).__name__
-    try:
-        shap = import_module("shap")
-    except ImportError as error:
-        raise ImportError(
-            f"Contributions to scores of {name} need shap: pip install shap"
-        ) from error
+    remedy = f"Contributions to scores of {name} need shap: pip install shap"
+    shap = check.installed("shap", remedy)
     # shap would read a split on categories as a threshold, without an error.
     if getattr(model, "is_categorical_", None) is not None:
         raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 from inspect import isclass, signature
 from typing import Any, NamedTuple
 
@@ -310,6 +311,14 @@ def cutoff(k: Any, name: str = "k") -> None:
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def installed(module: str, remedy: str) -> Any:
+    """Return an optional module; raise an ImportError with the remedy if it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(remedy) from error
 
 
 def params(estimator: Any) -> None:

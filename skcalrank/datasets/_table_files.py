@@ -8,14 +8,13 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import arrays, tables, warn
+from ..data import arrays, check, tables, warn
 from ._files import reading, refuse_cut_queries, refuse_pipe, to_float, whole_queries
 
 COMMAS = re.compile(r"[+-]?[0-9.]*,?[0-9.]*(e[+-]?[0-9]+)?")
@@ -113,13 +112,9 @@ def _refuse_twins(path, names):
 
 
 def needs(package) -> Any:
-    try:
-        return import_module(package)
-    except ImportError as error:
-        package = package.partition(".")[0]
-        raise ImportError(
-            f'Reading tables needs {package}: pip install "skcalrank[files]"'
-        ) from error
+    name = package.partition(".")[0]
+    remedy = f'Reading tables needs {name}: pip install "skcalrank[files]"'
+    return check.installed(package, remedy)
 
 
 def _csv_frames(path, columns, chunk_rows, separator=","):

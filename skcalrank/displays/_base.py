@@ -9,19 +9,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..data import arrays
+from ..data import arrays, check
 
 Shown = TypeVar("Shown")
 
 
 def check_matplotlib_support(caller: str) -> None:
     """Raise an ImportError with the remedy if matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            f"{caller} requires matplotlib: install it with `pip install skcalrank[plot]`."
-        ) from error
+    remedy = f"{caller} requires matplotlib: install it with `pip install skcalrank[plot]`."
+    check.installed("matplotlib", remedy)
 
 
 def drawn(

@@ -325,8 +325,7 @@ class Comparison:
         """
         return to_html(Layout.of(self, digits, interval))
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    _repr_html_ = to_html
 
     def caption(self) -> str:
         """Return a caption for a table of the comparison.

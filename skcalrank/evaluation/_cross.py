@@ -29,7 +29,7 @@ from ..model_selection import QueryKFold
 from ._compare import named_measures, named_systems, query_names
 from ._comparison import Comparison
 from ._made import made
-from ._statistics import Methods
+from ._statistics import Methods, Moments
 
 
 def cross_compare(
@@ -134,7 +134,7 @@ def cross_compare(
     values = Parallel(n_jobs)(jobs)
     by_system = [values[i : i + len(splits)] for i in range(0, len(values), len(splits))]
     of_queries = np.array([data.over_splits(of_system, splits) for of_system in by_system])
-    folds = np.array([np.transpose([_means(v) for v in of_system]) for of_system in by_system])
+    folds = np.array([np.transpose([Moments.of(v).mean for v in of]) for of in by_system])
     names = query_names(data.queries)
     return made(list(systems), list(chosen), names, of_queries, baseline, methods, folds)
 
@@ -209,12 +209,6 @@ class _Data:
             sums[:, split.queries] += np.nan_to_num(values)
             counts[:, split.queries] += ~np.isnan(values)
         return arrays.safe_divide(sums, counts, np.nan)
-
-
-def _means(values):
-    """Return the mean of each row over its defined values."""
-    defined = ~np.isnan(values)
-    return arrays.safe_divide(np.where(defined, values, 0.0).sum(1), defined.sum(1), np.nan)
 
 
 def _splits(cv: Any, data: _Data) -> Iterator[_Split]:

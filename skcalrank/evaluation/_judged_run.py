@@ -187,13 +187,8 @@ def _run_measure(measure, level, gain) -> _OfRun:
 class JudgedRun:
     """The documents of a run and of its judgments, for each query in the order of the run.
 
-    Attributes
-    ----------
-    names : list of str
-        Names of the queries.
-    n_missing, n_unjudged : int
-        Number of judged queries that are not in the run, and of queries of the run without
-        judgments.
+    It has the `names` of the queries, and the numbers of judged queries that are not in the run,
+    `n_missing`, and of queries of the run without judgments, `n_unjudged`.
     """
 
     def __init__(self, run: Scores, qrels: Scores, *, complete: bool, ties: str) -> None:

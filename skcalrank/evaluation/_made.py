@@ -63,15 +63,16 @@ def made(
         differences=differences,
         confidence_level=methods.confidence_level,
         interval_title=TITLES[methods.interval],
-        test_title=methods.test_title + _corrected(methods, sum(row.n > 1 for row in differences)),
+        test_title=_test_title(methods, sum(row.n > 1 for row in differences)),
         fold_values=folds,
     )
 
 
-def _corrected(methods, n_tests):
+def _test_title(methods, n_tests):
+    title = TITLES["corrected t" if methods.shared else methods.test]
     if methods.correction is None or n_tests < 2:
-        return ""
-    return f", {TITLES[methods.correction]}-corrected for {n_tests} tests"
+        return title
+    return f"{title}, {TITLES[methods.correction]}-corrected for {n_tests} tests"
 
 
 def _pairs(systems, baseline, pairs):

@@ -91,13 +91,8 @@ def rank_frame(
 
 def pandas_for(caller: str) -> Any:
     """Return pandas; raise an error with the remedy if it is not installed."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            f"{caller} requires pandas: install it with `pip install skcalrank[frames]`."
-        ) from error
-    return pandas
+    remedy = f"{caller} requires pandas: install it with `pip install skcalrank[frames]`."
+    return check.installed("pandas", remedy)
 
 
 def top_rows(scores: Floats, queries: Queries, k: int | None) -> tuple[Ints, Ints]:

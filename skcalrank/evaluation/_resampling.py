@@ -28,19 +28,15 @@ class _Block(NamedTuple):
 
 
 def _blocks(n_resamples: int, n: int, random_state: Seed) -> list[_Block]:
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31))
     step = max(1, _BLOCK_CELLS // n)
     starts = range(0, n_resamples, step)
-    seeds = _seed_sequence(random_state).spawn(len(starts))
+    seeds = np.random.SeedSequence(random_state).spawn(len(starts))
     return [
         _Block(slice(start, min(start + step, n_resamples)), np.random.default_rng(seed))
         for start, seed in zip(starts, seeds)
     ]
-
-
-def _seed_sequence(random_state: Seed) -> np.random.SeedSequence:
-    if isinstance(random_state, np.random.RandomState):
-        random_state = int(random_state.randint(2**31))
-    return np.random.SeedSequence(random_state)
 
 
 def by_pattern(columns: Floats) -> Iterator[tuple[Ints, Floats]]:

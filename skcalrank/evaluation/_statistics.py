@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,11 +71,6 @@ class Methods:
         check_share("confidence_level", self.confidence_level)
         check.count("n_resamples", self.n_resamples)
         check.option("pairs", self.pairs, PAIRS)
-
-    @property
-    def test_title(self) -> str:
-        """Name of the test in captions."""
-        return TITLES["corrected t" if self.shared else self.test]
 
 
 def check_share(name: str, value: Any) -> None:
@@ -231,14 +228,11 @@ def n_needed(spread: float, difference: float, power: float, level: float) -> fl
     ratio = spread / difference
     if ratio > _MANY:
         return float(np.ceil(((ndtri(power) - ndtri(level / 2)) * min(ratio, 1e150)) ** 2))
-    low, high = 1, 2
-    while _power(high, spread, difference, level) < power:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = _power(middle, spread, difference, level) >= power
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    power_of = partial(_power, spread=spread, difference=difference, level=level)
+    most = 2
+    while power_of(most) < power:
+        most *= 2
+    return bisect_left(range(most), power, most // 2 + 1, key=power_of)
 
 
 def _power(n, spread, difference, level):

@@ -12,26 +12,14 @@ from ..preprocessing import signed_log1p
 
 
 class Value(NamedTuple):
-    """Argument of a curve: a feature, or its signed logarithm.
-
-    Attributes
-    ----------
-    feature : str
-    log : bool
-    """
+    """Argument of a curve: a feature, or its signed logarithm."""
 
     feature: str
     log: bool = False
 
 
 class Hinge(NamedTuple):
-    """0 up to a start, 1 from an end, and a straight line in between.
-
-    Attributes
-    ----------
-    value : Value
-    start, end : float
-    """
+    """0 up to a start, 1 from an end, and a straight line in between."""
 
     value: Value
     start: float
@@ -39,13 +27,7 @@ class Hinge(NamedTuple):
 
 
 class Category(NamedTuple):
-    """1 where a feature has a value, else 0.
-
-    Attributes
-    ----------
-    feature : str
-    value : str, bool, int or float
-    """
+    """1 where a feature has a value, else 0."""
 
     feature: str
     value: str | bool | int | float
@@ -54,20 +36,9 @@ class Category(NamedTuple):
 class Additive(NamedTuple):
     """A constant, plus weighted values of features, hinges, categories and trees.
 
-    Attributes
-    ----------
-    constant : float
-    slopes : dict
-        Weight of each value.
-    hinges : dict
-        Weight of each hinge.
-    categories : dict, default={}
-        Weight of each category.
-    missing : dict, default={}
-        What a feature adds where it has no value, in place of all its terms but trees. Features
-        that always have one are not in it. In a column that is not encoded yet it may be a text.
-    trees : tuple of (float, Split or Kinds or float), default=()
-        Trees whose features and categories have names, and their weights.
+    `missing` is what a feature adds where it has no value, in place of all its terms but trees; it
+    lacks features that always have one. In a column that is not encoded yet it may be a text.
+    Features and categories of `trees` have names.
     """
 
     constant: float
@@ -103,10 +74,6 @@ class Additive(NamedTuple):
             return None
         [(value, slope)] = self.slopes.items()
         return (value, slope) if slope else None
-
-    def affine(self, scale: float, shift: float) -> Additive:
-        """Return the sum times a number, plus another."""
-        return combined([(scale, self)], shift)
 
     def log(self) -> Additive | None:
         """Return the signed logarithm; None where it is not a sum of this kind."""

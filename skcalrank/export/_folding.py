@@ -156,25 +156,26 @@ def _of_parts(step, columns):
 
 def _beside(step, columns):
     """Return the columns of a FeatureUnion."""
-    if step.transformer_weights:
-        raise ValueError("FeatureUnion has transformer_weights: scale the columns in its parts.")
+    _refuse_weights(step)
     return [c for _, beside in step.transformer_list for c in _part_columns(beside, columns)]
 
 
 def _by_columns(step, columns):
     """Return the columns of a ColumnTransformer."""
-    if step.transformer_weights:
-        raise ValueError(
-            "ColumnTransformer has transformer_weights: scale the columns in its parts."
-        )
+    _refuse_weights(step)
     names = list(getattr(step, "feature_names_in_", range(len(columns))))
     out = []
     for _, transformer, chosen in step.transformers_:
-        if transformer != "drop":
-            picked = [columns[number] for number in _numbers(chosen, names)]
-            # Transformers without columns were not fitted.
-            out += _part_columns(transformer, picked) if picked else []
+        picked = [columns[number] for number in _numbers(chosen, names)]
+        # Transformers without columns were not fitted.
+        out += _part_columns(transformer, picked) if picked else []
     return out
+
+
+def _refuse_weights(step):
+    if step.transformer_weights:
+        name = type(step).__name__
+        raise ValueError(f"{name} has transformer_weights: scale the columns in its parts.")
 
 
 def _numbers(chosen, names):
@@ -227,7 +228,8 @@ def _clipped(step, columns, low, high, ends):
 
 def _affine(columns, scale, shift):
     scales, shifts = np.broadcast_to(scale, len(columns)), np.broadcast_to(shift, len(columns))
-    return [column.affine(float(a), float(b)) for column, a, b in zip(columns, scales, shifts)]
+    affine = zip(scales.tolist(), columns, shifts.tolist())
+    return [combined([(scale, column)], shift) for scale, column, shift in affine]
 
 
 def _hinges(step, columns):

@@ -57,7 +57,6 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
     Examples
     --------
     >>> import json
-    from collections import defaultdict
     >>> from skcalrank import PrecisionRanker
     >>> from skcalrank.export import to_json
     >>> ranker = PrecisionRanker(k=1, alpha=0).fit([[0.0], [4.0]], [0, 1], [0, 0])
@@ -189,7 +188,6 @@ def _cases(feature, weights, quote) -> str:
 
 
 def _summand(column, terms, missing) -> str:
-    """Return what a column adds to the score."""
     added = " + ".join(terms) or "0.0e0"
     if missing is None:
         return added

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, SplineTransformer
 
 from ..boosting import BoostedRanker
+from ..data import check
 from ..linear_model import GramRidge
 from ..preprocessing import QuantileHinges, signed_log1p
 from ..rankers import RANKERS, MultiLabelRanker, is_ranker
@@ -88,10 +89,7 @@ def register_converters() -> None:
 
 
 def _required() -> Any:
-    try:
-        return import_module("skl2onnx")
-    except ImportError as error:
-        raise ImportError('to_onnx needs skl2onnx: pip install "skcalrank[export]"') from error
+    return check.installed("skl2onnx", 'to_onnx needs skl2onnx: pip install "skcalrank[export]"')
 
 
 @cache

@@ -141,12 +141,6 @@ def _weights(tree: Score, names: list[str]) -> dict[str, float]:
             "number for each feature: let features of the plugin compute the columns and export a "
             "ranker of these, or use to_sql, to_json or to_onnx."
         )
-    _check_plain(score)
-    return {value.feature: weight for value, weight in score.slopes.items()}
-
-
-def _check_plain(score) -> None:
-    """Raise for categories, and for missing values that do not count as 0."""
     if score.categories:
         names = sorted({category.feature for category in score.categories})
         raise ValueError(
@@ -160,6 +154,7 @@ def _check_plain(score) -> None:
             "another value of SimpleImputer: use SimpleImputer(strategy='constant', fill_value=0) "
             "as the first step, or to_sql, to_json or to_onnx."
         )
+    return {value.feature: weight for value, weight in score.slopes.items()}
 
 
 def _tree(tree: Tree, names: list[str], numbers: Any = None, depth: int = 0) -> dict[str, Any]:

@@ -20,15 +20,7 @@ _ZERO = float(np.float32(1e-35))
 class Split(NamedTuple):
     """Split of rows into those whose feature is below a threshold, and the others.
 
-    Attributes
-    ----------
-    feature : int
-    threshold : float
-        In single precision, as the features.
-    below, above : Split or float
-        The next split, or the value of a leaf.
-    missing_below : bool
-        Whether missing values go below.
+    The threshold is in single precision, as the features.
     """
 
     feature: int
@@ -41,16 +33,8 @@ class Split(NamedTuple):
 class Kinds(NamedTuple):
     """Split of rows into those with some categories of a feature, and the others.
 
-    Attributes
-    ----------
-    feature : int
-    categories : list of int
-        Numbers of the categories below.
-    below, above : Split, Kinds or float
-    missing_below : bool
-        Whether missing values, and categories that are not known, go below.
-    known : tuple, default=()
-        Names of the categories of `fit`, where features and categories have names.
+    Categories that are not known go where missing values go. `known` has the names of the
+    categories of `fit`, where features and categories have names.
     """
 
     feature: int
@@ -65,15 +49,7 @@ Tree: TypeAlias = "Split | Kinds | float"
 
 
 class Ensemble(NamedTuple):
-    """Trees whose leaves are summed, with a constant.
-
-    Attributes
-    ----------
-    trees : list of Split, Kinds or float
-    constant : float
-    categories : dict of list
-        Categories by the number of their feature.
-    """
+    """Trees whose leaves are summed, with a constant, and categories by the number of a feature."""
 
     trees: list[Tree]
     constant: float
@@ -88,12 +64,11 @@ def has_trees(model: Any) -> bool:
 def ensemble_of(model: Any) -> Ensemble:
     """Return the trees of a fitted ranker or regressor that has some.
 
-    Raises
-    ------
-    ValueError
-        If the trees cannot be written as splits of numbers and known categories.
+    Raise unless they can be written as splits of numbers and known categories.
     """
-    boosters, kinds = list(_boosters(model)), _categories(model)
+    boosters, kinds = list(_boosters(model)), {}
+    if columns := getattr(model, "categorical_features_", []):
+        kinds = dict(zip(columns, map(list, model.encoder_.categories_)))
     trees = [
         scaled(tree, weight)
         for booster, weight in boosters
@@ -101,11 +76,6 @@ def ensemble_of(model: Any) -> Ensemble:
     ]
     constant = _constant(boosters, trees, int(model.n_features_in_), kinds)
     return Ensemble(trees, constant, kinds)
-
-
-def _categories(model) -> dict[int, list[Any]]:
-    columns = getattr(model, "categorical_features_", [])
-    return dict(zip(columns, map(list, model.encoder_.categories_))) if columns else {}
 
 
 def trees_of_numbers(model: Any) -> Ensemble:

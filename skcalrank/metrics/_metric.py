@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
 from inspect import Parameter
-from typing import Any, Literal, Protocol, cast, overload
+from typing import Any, Literal, Protocol, overload
 
 from ..data.types import ArrayLike, Floats, Labels
 from ..measures import Measure, get_convention
@@ -88,24 +88,11 @@ Examples
 def metric_function(
     measure: type[Measure], *, y_true: str = _LABELS, loss: bool = False
 ) -> Callable[[Callable[[], None]], Metric]:
-    """Return a decorator that makes the metric function of a measure.
+    """Return a decorator that makes the metric function of a measure, or of its negative, a loss.
 
     What is decorated has the name of the function, and as its docstring the summary, definition
-    and example; without one, the summary of the measure takes its place.
-
-    Parameters
-    ----------
-    measure : subclass of Measure, a dataclass
-        The measure to compute. Its fields become options of the function.
-    y_true : str
-        Type of ``y_true`` in the docstring.
-    loss : bool, default=False
-        Whether to return the negative of the measure.
-
-    Returns
-    -------
-    decorate : callable
-        It returns ``metric(y_true, y_score, *, qid=None, k=None, ...)``.
+    and example; without one, the summary of the measure takes its place. The fields of the measure
+    become options of the function, and `y_true` is the type of that argument in the docstring.
     """
     options = _options(measure)
     signature = _signature(measure, options)
@@ -115,10 +102,12 @@ def metric_function(
 
         @wraps(described)
         def metric(y_true, y_score, **arguments):
-            _check_keywords(name, arguments, signature)
+            for keyword in arguments:
+                if keyword not in signature.parameters:
+                    raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}")
             chosen = {option: arguments.pop(option) for option in options if option in arguments}
-            if not measure.has_cutoff:
-                _check_no_cutoff(name, chosen.pop("k", None))
+            if not measure.has_cutoff and (k := chosen.pop("k", None)) is not None:
+                raise ValueError(f"k must be None for {name}, which has no cutoff, got {k!r}.")
             policies = [arguments.pop(policy, None) for policy in ("ties", "empty", "convention")]
             computed, convention = measure(**chosen), policies[-1]
             if convention is not None:
@@ -127,14 +116,10 @@ def metric_function(
             # Subtract from zero, so that a loss of zero is 0.0 and not -0.0.
             return 0.0 - value[""] if loss else value[""]
 
-        attributes = {
-            "__doc__": _docstring(described, measure, y_true),
-            "__signature__": signature,
-            "measure": measure,
-        }
-        for attribute, value in attributes.items():
-            setattr(metric, attribute, value)
-        return cast(Metric, metric)
+        metric.__doc__ = _docstring(described, measure, y_true)
+        metric.__signature__ = signature
+        metric.measure = measure
+        return metric
 
     return decorate
 
@@ -158,17 +143,17 @@ def _signature(measure, options):
 
 def _docstring(described, measure, y_true):
     """Return the docstring of the metric function."""
-    of_measure = inspect.getdoc(measure) or ""
+    of_measure = inspect.getdoc(measure)
     text = inspect.getdoc(described) or of_measure.partition("\n\n")[0]
     summary, _, example = text.partition("\n\n>>> ")
-    docstring = _DOCSTRING.format(
+    docstring = _DOCSTRING if example == "" else _DOCSTRING + _EXAMPLE
+    return docstring.format(
         summary=summary,
         y_true=y_true,
         cutoff=_CUTOFF[measure.has_cutoff],
         options="".join(_entry(option, of_measure) for option in list(_options(measure))[1:]),
-    )
-    return docstring + (
-        _EXAMPLE.format(name=described.__name__, example=example) if example else ""
+        name=described.__name__,
+        example=example,
     )
 
 
@@ -177,16 +162,3 @@ def _entry(option, of_measure):
     pattern = rf"^{option} : .*\n(?:    .*\n)*"
     entry = re.search(pattern, f"{of_measure}\n", flags=re.MULTILINE)
     return entry[0] if entry else f"{option}\n"
-
-
-def _check_keywords(name, keywords, signature):
-    """Raise TypeError for an argument that is not in the signature."""
-    for keyword in keywords:
-        if keyword not in signature.parameters:
-            raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}")
-
-
-def _check_no_cutoff(name, k):
-    """Raise if a cutoff was given for a measure without one."""
-    if k is not None:
-        raise ValueError(f"k must be None for {name}, which has no cutoff, got {k!r}.")

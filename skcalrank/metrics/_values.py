@@ -142,18 +142,7 @@ class MeasuredLabels:
 class PreparedScore:
     """:func:`measure_score` of many rankings of the same documents.
 
-    Parameters
-    ----------
-    measure : Measure
-        The measure.
-    y : ndarray of shape (n_rows,)
-        Relevances in grouped order.
-    queries : Queries
-        The queries of the rows.
-    weight : ndarray of shape (n_rows,), default=None
-        Weights of the rows in grouped order. The weight of a query is the mean over its rows.
-    ties, empty : str
-        Policies, as in :func:`measure_score`.
+    Relevances and weights of the rows are in grouped order.
     """
 
     def __init__(

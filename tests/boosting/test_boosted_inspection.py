@@ -1,6 +1,6 @@
 """Why boosted trees put a document before another."""
 
-from importlib import import_module
+import sys
 
 import numpy as np
 import pytest
@@ -169,13 +169,8 @@ def test_parts_that_do_not_sum_to_the_scores_are_refused(data, monkeypatch):
 
 
 def test_a_missing_shap_is_told(data, monkeypatch):
-    def without(name):
-        if name == "shap":
-            raise ImportError
-        return import_module(name)
-
     X, y, qid = data
-    monkeypatch.setattr("skcalrank.boosting._sklearn.import_module", without)
+    monkeypatch.setitem(sys.modules, "shap", None)
     ranker = NDCGRanker(TREES[0]).fit(X, y, qid)
     with pytest.raises(ImportError, match="HistGradientBoostingRegressor need shap: pip install"):
         explain_order(ranker, X, 0, 1)

@@ -1,5 +1,6 @@
 """Options of the engines of boosted trees that are read, and those that are not."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,7 +25,7 @@ def lightgbm(request, monkeypatch):
     if not request.param:
         basic = SimpleNamespace(LightGBMError=module.basic.LightGBMError)
         module = SimpleNamespace(Dataset=module.Dataset, Booster=module.Booster, basic=basic)
-        monkeypatch.setattr("skcalrank.boosting._engine.import_module", lambda _: module)
+        monkeypatch.setitem(sys.modules, "lightgbm", module)
 
 
 @pytest.mark.usefixtures("lightgbm")
