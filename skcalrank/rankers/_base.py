@@ -93,8 +93,10 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     _judgments: tuple[type[Judgments], ...] = ()
 
     # Class of the measure, whose options are parameters of the ranker; None if the parameter
-    # `measure` names it. Whether the measure says which labels `y` may have.
+    # `measure` names it, or several measures if the ranker takes several. Whether the measure says
+    # which labels `y` may have.
     _measure_type: ClassVar[Any] = None
+    _takes_several: ClassVar[bool] = False
     _y_is_relevance: ClassVar[bool] = True
 
     # Class of the plan, and what it holds besides the parameters.
@@ -120,8 +122,12 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         if self._measure_type is not None:
             options = {field.name for field in fields(self._measure_type)} & params.keys()
             return self._measure_type(**{name: params[name] for name in options})
+        if "measure" not in params:
+            raise TypeError(
+                f"{type(self).__name__} has no measure: choose a ranker that names one."
+            )
         measure = params["measure"]
-        if isinstance(measure, (list, tuple, Mapping)):
+        if self._takes_several and isinstance(measure, (list, tuple, Mapping)):
             measures = measure.values() if isinstance(measure, Mapping) else measure
             measure = next(iter(measures), "ndcg@10")
         return get_measure(measure)

@@ -133,6 +133,7 @@ class LeastSquaresRankerCV(ScoreRanker):
 
     cv_results_: dict[str, Any]
 
+    _takes_several = True
     _takes_targets = False
     _plan_settings: ClassVar = {"weights_note": "a repeated row may be in two folds"}
     _parameter_constraints: ClassVar = {

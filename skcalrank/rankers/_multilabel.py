@@ -89,6 +89,7 @@ class MultiLabelRanker(BaseRanker):
     """
 
     _judgments = (MultiLabelTarget,)
+    _takes_several = True
     _y_is_relevance = False
     _plan_settings: ClassVar = {"loss": "pairwise_squared", "sums_over": "pairs"}
 

@@ -1,0 +1,72 @@
+"""What a ranker does is settled by its plan before fit, and by its record after."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+
+from skcalrank import (
+    BoostedRanker,
+    LeastSquaresRankerCV,
+    NDCGRanker,
+    OrderPreservingRanker,
+    StackingRanker,
+    StochasticAggregatedRanker,
+)
+from skcalrank.rankers import ScoreRanker
+from skcalrank.testing import all_rankers
+
+
+@pytest.fixture
+def data(rng):
+    qid = np.repeat(np.arange(8), 6)
+    y = np.concatenate([rng.permutation([1.0, 1, 0, 0, 0, 0]) for _ in range(8)])
+    return rng.normal(size=(48, 3)) + y[:, None], y, qid
+
+
+@pytest.mark.parametrize("cls", [cls for _, cls in all_rankers()])
+def test_the_record_holds_the_plan(cls, data):
+    ranker = cls(n_updates=5) if cls is StochasticAggregatedRanker else cls()
+    before, recorded = ranker._plan(), ranker.fit(*data).record_.plan
+    # What labels, folds and the regressor add to it.
+    added = {name: getattr(recorded, name) for name in ("reads", "measure", "alpha")}
+    assert recorded == replace(before.without_regressor(), **added)
+    assert type(recorded.measure) is type(before.measure)
+
+
+@pytest.mark.parametrize(
+    "cls", [BoostedRanker, OrderPreservingRanker, StackingRanker, StochasticAggregatedRanker]
+)
+def test_one_measure_is_not_several(cls, data):
+    with pytest.raises(ValueError, match=r"measure \['ndcg@5', 'dcg@5'\]"):
+        cls(measure=["ndcg@5", "dcg@5"]).fit(*data)
+    assert len(LeastSquaresRankerCV(["ndcg@5", "dcg@5"], cv=2).fit(*data).rankers_) == 2
+
+
+def test_a_base_class_has_no_measure(data):
+    with pytest.raises(TypeError, match="ScoreRanker has no measure"):
+        ScoreRanker().fit(*data)
+
+
+def test_a_fitted_ranker_reads_rows_as_its_record_says(data):
+    X, y, qid = data
+    X[0, 0] = np.nan
+    ranker = NDCGRanker(HistGradientBoostingRegressor(max_iter=3)).fit(X, y, qid)
+    expected = ranker.predict(X)
+    ranker.set_params(estimator=Ridge(), k=1)
+    assert np.array_equal(ranker.predict(X), expected)
+    assert ranker.record_.measure.k == 10
+    with pytest.raises(ValueError, match="NaN"):
+        ranker.fit(X, y, qid)
+    assert np.array_equal(ranker.predict(X), expected)
+
+
+def test_what_can_be_updated_is_an_ability_of_the_plan():
+    assert hasattr(NDCGRanker(), "partial_fit")
+    assert hasattr(NDCGRanker(), "merge")
+    assert not hasattr(NDCGRanker(HistGradientBoostingRegressor()), "partial_fit")
+    assert not hasattr(LeastSquaresRankerCV(), "partial_fit")
+    # An invalid parameter is told by the call.
+    assert hasattr(NDCGRanker(k=0), "partial_fit")
