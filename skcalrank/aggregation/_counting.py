@@ -214,20 +214,17 @@ def _opponents(tally: Tally) -> Floats:
 
 def _matrices(tally: Tally, upper: Floats, lower: Floats, sparse: bool) -> list[Any]:
     """Return one matrix per query, given its entries (first, second) and (second, first)."""
+    first, second = tally.first, tally.second
     if sparse:
-        return _sparse_matrices(tally, upper, lower)
+        ends = np.concatenate([first, second]), np.concatenate([second, first])
+        shape = (tally.queries.n_rows,) * 2
+        whole = csr_matrix((np.concatenate([upper, lower]), ends), shape=shape)
+        return [whole[start:stop, start:stop] for start, stop in pairwise(tally.queries.ptr)]
     sizes = tally.queries.sizes
     ptr = np.append(0, np.cumsum(sizes**2))
     start, size = tally.queries.ptr[:-1][tally.pair_query], sizes[tally.pair_query]
-    first, second = tally.first - start, tally.second - start
+    first, second = first - start, second - start
     cells = np.zeros(ptr[-1])
     cells[ptr[tally.pair_query] + first * size + second] = upper
     cells[ptr[tally.pair_query] + second * size + first] = lower
     return [block.reshape(n, n) for block, n in zip(np.split(cells, ptr[1:-1]), sizes)]
-
-
-def _sparse_matrices(tally: Tally, upper: Floats, lower: Floats) -> list[Any]:
-    """Return the same as CSR matrices."""
-    ends = np.concatenate([tally.first, tally.second]), np.concatenate([tally.second, tally.first])
-    whole = csr_matrix((np.concatenate([upper, lower]), ends), shape=(tally.queries.n_rows,) * 2)
-    return [whole[start:stop, start:stop] for start, stop in pairwise(tally.queries.ptr)]

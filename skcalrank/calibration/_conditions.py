@@ -217,9 +217,8 @@ def _net(EY, tol):
 
 def _dag_of_values(U, *, tol=1e-10):
     """Return the condition for estimated preferences, which may be negative."""
-    net = _square(U, "U", tol)
-    net = net - net.T
-    return dag_condition(np.maximum(net, 0.0), tol=tol)
+    U = _square(U, "U", tol)
+    return dag_condition(np.maximum(U - U.T, 0.0), tol=tol)
 
 
 #: Conditions under which a cheap prediction map is exact, by their names in the map.

@@ -143,11 +143,9 @@ def algorithm_cones(sigma):
     r = len(sigma)
     order = np.argsort(sigma)
     # Net preference of the document at place a over the one at place b, as a function of u.
-    net = np.zeros((r, r, r, r))
-    for a in range(r):
-        for b in range(r):
-            net[a, b, order[a], order[b]] += 1.0
-            net[a, b, order[b], order[a]] -= 1.0
+    at = np.eye(r)[order]
+    ahead = np.einsum("ai,bj->abij", at, at)
+    net = ahead - ahead.swapaxes(2, 3)
     first, second = np.triu_indices(r, 1)
     forward = net[first, second]
     yield forward

@@ -241,9 +241,9 @@ class _Family:
             law = LabelDistribution(self.whole.labels, p / p.sum())
             risk = self._risk_of(law)
             u = np.array([risk.least(positions, self.pred)[2][0], risk.minimizer()])
-            u = np.clip(u, -_FAR, _FAR)
+            excess = self._excess(np.clip(u, -_FAR, _FAR))
             # By the envelope theorem the gradient is that of the risk at fixed optimal values.
-            return self._excess(u) @ law.probabilities, self._excess(u)
+            return excess @ law.probabilities, excess
 
         best = np.inf
         ways = [

@@ -28,11 +28,6 @@ def all_positions(r: int) -> np.ndarray:
     return out
 
 
-def documents_in_order(positions: np.ndarray) -> np.ndarray:
-    """Return the documents at positions 1, 2, ... of every row."""
-    return np.argsort(positions, axis=1)
-
-
 def is_best(values: np.ndarray) -> np.ndarray:
     """Return which values are the largest, up to rounding."""
     return values >= values.max() - _TOLERANCE * np.abs(values).max()
@@ -48,7 +43,7 @@ def values_of_scores(values: np.ndarray, scores: np.ndarray, ties: str) -> np.nd
 
 def _predicted(scores, positions, ties):
     """Return which orders a sort of each row of scores can give, as (n_scores, n_orders)."""
-    order = documents_in_order(positions)
+    order = np.argsort(positions, axis=1)
     first, second = order[:, :-1], order[:, 1:]
     before, behind = scores[:, first], scores[:, second]
     tied = before == behind

@@ -21,10 +21,9 @@ from ..losses import (
     get_loss,
 )
 from ..measures import PairwiseDisagreement, get_measure
-from ..preds import PREDS
 from ._cones import algorithm_cones, distance_to_cone, minimize_hinge, minimize_smooth, sorted_cones
 from ._numeric import NumericalRisk
-from ._orders import all_positions, documents_in_order, pooled
+from ._orders import all_positions, pooled
 from ._risk import ConditionalRisk
 
 
@@ -73,7 +72,7 @@ class TargetRisk(ConditionalRisk):
         # depends on the mean target of each block, and the best blocks are those of isotonic
         # regression. The difference between the losses of targets and of block means is a
         # constant there, which is computed at equal scores.
-        order = documents_in_order(positions)
+        order = np.argsort(positions, axis=1)
         means = np.empty(order.shape)
         np.put_along_axis(means, order, pooled(self.targets[order]), axis=1)
         equal = np.zeros(means.shape)
@@ -125,18 +124,13 @@ class PairRisk(ConditionalRisk):
 
     def __init__(self, measure, targets, probabilities):
         self.measure, self.means = measure, np.tensordot(probabilities, targets, 1)
-        means = self.means
-        self.basis = measure.pair_basis(all_positions(len(means)))
+        self.basis = measure.pair_basis(all_positions(len(self.means)))
         # Ignore entries that the prediction does not depend on.
         self.entries = np.ptp(self.basis, axis=0) > 0
         self.aims = targets * self.entries, 1.0
-        self.error = 1e-13 * float(self.risk(np.zeros((1, *means.shape)))[0])
+        self.error = 1e-13 * float(self.risk(np.zeros((1, *self.means.shape)))[0])
         self.objective = measure.objective
-        self._nearest = {"exact": PairRisk.exact} | {
-            PREDS[key].name: nearest
-            for key, nearest in _NEAREST.items()
-            if PREDS[key].objective == self.objective
-        }
+        self._nearest = {"exact": PairRisk.exact, **_NEAREST.get(self.objective, {})}
         self.preds = tuple(self._nearest)
 
     def risk(self, u):
@@ -168,8 +162,11 @@ class PairRisk(ConditionalRisk):
         return candidates[np.argmin(self.risk(np.array(candidates)))]
 
 
-# Prediction maps other than the exact ones with known cones, by their keys.
-_NEAREST = {"map_diagonal": PairRisk.diagonal, "disagreement_topological": PairRisk.topological}
+# Prediction maps other than the exact ones with known cones, by objective and name.
+_NEAREST = {
+    "map": {"diagonal": PairRisk.diagonal},
+    "disagreement": {"topological": PairRisk.topological},
+}
 
 
 class _SharpHinge(PreferenceHinge):

@@ -19,30 +19,15 @@ _SPLIT_EVERY = 8
 
 
 class Partitions(NamedTuple):
-    """Blocks of rows, each with its part of every collection.
+    """Blocks of rows, each with its part of every collection."""
 
-    Attributes
-    ----------
-    names : list of str
-        Names of the collections.
-    frames : list of delayed dict
-        Parts of all data frames in each block, from one task.
-    others : list of dict
-        Delayed parts of arrays, parts of columns in memory, and None for missing ones.
-    X : dask collection
-        The collection that defines the blocks, with all features in one chunk.
-    divisions : tuple or None
-        Divisions of the blocks, if X is a data frame.
-    rerun : bool
-        Whether rows may come in a different order each time they are computed.
-    """
-
-    names: list[str]
-    frames: list[Any]
+    names: list[str]  # of the collections
+    frames: list[Any]  # for each block a delayed dict of the parts of all data frames, by one task
+    # Delayed parts of arrays, parts of columns in memory, and None for missing ones.
     others: list[dict[str, Any]]
-    X: Any
-    divisions: tuple | None
-    rerun: bool
+    X: Any  # the collection that defines the blocks, with all features in one chunk
+    divisions: tuple | None  # of the blocks, if X is a data frame
+    rerun: bool  # whether rows may come in a different order each time they are computed
 
     def map(self, function, *shared, of=None) -> list:
         """Return delayed results of ``function(*shared, number, **block)`` for every block.
@@ -153,15 +138,7 @@ def compute(value):
 
 
 def tree(values, combine):
-    """Return the delayed result of ``combine(list)``, combining a few values at a time.
-
-    Parameters
-    ----------
-    values : list of delayed
-        Values to combine.
-    combine : callable
-        Associative function from a list of values to one value.
-    """
+    """Return the delayed result of an associative ``combine(list)``, a few values at a time."""
     from dask import delayed
 
     task = delayed(combine)
@@ -174,16 +151,8 @@ def tree(values, combine):
 def collect(values, parts: Partitions, *, width=None, dtype=float):
     """Return a lazy collection of the results of all blocks: an array, or a Series for a DataFrame.
 
-    Parameters
-    ----------
-    values : list of delayed
-        For every block an array, or what :func:`like` makes of it.
-    parts : Partitions
-        The blocks.
-    width : int, default=None
-        Number of columns. If None, the result is one-dimensional.
-    dtype : dtype, default=float
-        Type of the values.
+    `values` holds, for every block, a delayed array or what :func:`like` makes of it. Without a
+    `width`, the number of columns, the result is one-dimensional.
     """
     if is_frame(parts.X) and width is None:
         meta = like(np.zeros(0, dtype), parts.X._meta)
@@ -235,13 +204,7 @@ def join(pieces):
 
 
 def check_disjoint(parts) -> dict:
-    """Return the partition of every query, or raise for a query in two partitions.
-
-    Parameters
-    ----------
-    parts : list of dict
-        Number of the partition by name of the query.
-    """
+    """Return the number of the partition by name of the query; raise for a query in two of them."""
     owners: dict = {}
     for names in parts:
         for name in owners.keys() & names.keys():

@@ -11,25 +11,11 @@ from ._graph import check_one_order, lineage, together
 
 
 def partitions(X, lazily=False, **columns) -> Partitions:
-    """Cut X into its blocks of rows, and all other columns into the same blocks.
+    """Cut X into its blocks of rows, and all other columns into the same blocks, or raise.
 
-    Parameters
-    ----------
-    X : dask array or dask DataFrame of shape (n_rows, d)
-        The collection that defines the blocks.
-    lazily : bool, default=False
-        Whether the blocks will be part of a lazy collection.
-    **columns : dask collection, array-like of length n_rows, number or None
-        Columns in memory can be cut only if the sizes of the blocks of X are known.
-
-    Returns
-    -------
-    partitions : Partitions
-
-    Raises
-    ------
-    ValueError
-        If the blocks do not correspond.
+    Columns are dask collections, array-likes, numbers or None; those in memory can be cut only if
+    the sizes of the blocks of X are known. `lazily` tells that the blocks will be part of a lazy
+    collection.
     """
     if not is_lazy(X):
         name = next(name for name, values in columns.items() if is_lazy(values))
@@ -80,7 +66,7 @@ def _blocks_of(arrays, lazily) -> dict[str, list]:
     return dict(zip(names, blocks, strict=True))
 
 
-def _cut(name, values, sizes, n_blocks, rerun) -> list:
+def _cut(name, values, sizes, n_blocks, rerun):
     """Return the blocks of a column in memory."""
     if values is None or not np.iterable(values):
         return [values] * n_blocks
@@ -90,11 +76,6 @@ def _cut(name, values, sizes, n_blocks, rerun) -> list:
             f"different order each time they are computed: pass {name} as a column of the "
             "DataFrame that was shuffled, or persist that before."
         )
-    return _slices(name, values, sizes)
-
-
-def _slices(name, values, sizes):
-    """Return the blocks of rows of a column in memory."""
     if issparse(values) or not hasattr(values, "__getitem__") or isinstance(values, Judgments):
         raise ValueError(
             f"{name} must be an array or a dask collection if X is a dask collection, got "
@@ -153,15 +134,7 @@ def _aligned(name, values, X):
 def gather(columns: dict[str, Any]) -> dict[str, Any]:
     """Compute the dask collections among columns of one table, from one graph.
 
-    Parameters
-    ----------
-    columns : dict
-        Columns by name; those that are not collections are returned unchanged.
-
-    Raises
-    ------
-    ValueError
-        If the rows of the columns may be in different orders.
+    Raise ValueError if the rows of the columns may be in different orders.
     """
     lazy = {name: values for name, values in columns.items() if is_lazy(values)}
     parts = assembled(lazy, next(iter(lazy.values())))

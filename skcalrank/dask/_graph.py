@@ -11,45 +11,20 @@ from typing import Any, NamedTuple
 
 
 class Lineage(NamedTuple):
-    """The tasks that rows come from, by name without the number of the partition.
+    """The tasks that rows come from, by name without the number of the partition."""
 
-    Attributes
-    ----------
-    sources : frozenset of str
-        Tasks that depend on no other task.
-    shuffles : frozenset of str
-        Tasks that return rows in the order of their arrival. They do not include shuffles by tasks
-        alone (``shuffle_method="tasks"``), nor persisted collections.
-    """
-
-    sources: frozenset[str]
+    sources: frozenset[str]  # tasks that depend on no other task
+    # Tasks that return rows in the order of their arrival. They do not include shuffles by tasks
+    # alone (``shuffle_method="tasks"``), nor persisted collections.
     shuffles: frozenset[str]
 
 
 def together(frames: dict[str, Any], *, may_recut: bool) -> tuple[list[Any], tuple, Lineage]:
     """Compute each partition of several data frames by one task.
 
-    Parameters
-    ----------
-    frames : dict of dask DataFrame or Series
-        Frames with the same number of partitions.
-    may_recut : bool
-        Whether the partitions may differ from those of the frames, as long as all frames have the
-        same.
-
-    Returns
-    -------
-    blocks : list of delayed
-        For each partition a dict of the parts of all frames, by name.
-    divisions : tuple
-        Divisions of the partitions.
-    lineage : Lineage
-        The tasks that the rows come from.
-
-    Raises
-    ------
-    ValueError
-        If the rows of the frames come from different shuffles.
+    Return, for each partition, a delayed dict of the parts of all frames; the divisions of the
+    partitions; and the tasks that the rows come from. Raise ValueError if these are different
+    shuffles. If `may_recut`, the partitions may differ from those of the frames.
     """
     packed = _packed(frames)
     if not hasattr(packed, "expr"):  # before dask had an optimizer of expressions

@@ -93,29 +93,18 @@ def _as_column(name, values):
     return column
 
 
-def _count(number, *, qid, **_others) -> dict:
+def _count(number, *, qid, **_others):
     """Return the number of rows of each query of a block."""
     queries = check.queries(qid, len(qid))
-    assert queries.names is not None  # grouped by a qid
     return dict(zip(queries.names.tolist(), queries.sizes.tolist()))
 
 
 class _Plan(NamedTuple):
-    """A plan of where rows move.
+    """A plan of where rows move."""
 
-    Attributes
-    ----------
-    homes : list of dict
-        For each old partition, the new partition of its queries.
-    sources : dict of int to list of int
-        Old partitions that send rows to each new one.
-    sizes : dict of int to int
-        Number of rows of each new partition.
-    """
-
-    homes: list[dict]
-    sources: dict[int, list[int]]
-    sizes: dict[int, int]
+    homes: list[dict]  # for each old partition, the new partition of its queries
+    sources: dict[int, list[int]]  # old partitions that send rows to each new one
+    sizes: dict[int, int]  # number of rows of each new partition
 
 
 def _plan(counts) -> _Plan:

@@ -21,17 +21,7 @@ from ._cut import partitions
 
 
 def run(ranker, method, *args, **kwargs):
-    """Call a method of a ranker that has lazy collections among its arguments.
-
-    Parameters
-    ----------
-    ranker : ranker
-        The ranker.
-    method : function
-        A method that is decorated with :func:`skcalrank.data.lazy_aware`.
-    *args, **kwargs
-        Arguments of the method.
-    """
+    """Call a method, decorated by ``lazy_aware``, that has lazy collections as arguments."""
     call = signature(method).bind(ranker, *args, **kwargs)
     call.apply_defaults()
     return _METHODS[method.__name__](*call.arguments.values())
@@ -68,38 +58,27 @@ def fit_by_partition(ranker, X, y, qid, sample_weight):
     inner = check_partitions(ranker)
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
     _check_named(parts, y, qid)
-    template = clone(ranker).set_params(estimator=_statistics(inner))
-    grows = hasattr(ranker, "partial_fit")
-    fitted = compute(delayed(_for_client)(tree(parts.map(_fit_part, template), _merge), grows))
+    # Statistics for another regressor than GramRidge (None for Ridge) are collected by one.
+    is_other = inner is not None and not isinstance(inner, GramRidge)
+    gram = GramRidge(fit_intercept=inner.fit_intercept) if is_other else clone(inner, safe=False)
+    template = clone(ranker).set_params(estimator=gram)
+    fitted = tree(parts.map(_fit_part, template), _merge)
+    if not hasattr(ranker, "partial_fit"):
+        # Only later chunks need the names of queries.
+        fitted = delayed(_Fitted._replace)(fitted, owners={})
+    fitted = compute(fitted)
     if fitted.ranker is None:
         raise ValueError("X must have a row of positive sample_weight, got none.")
     params = ranker.get_params(deep=False)
     learned = {k: v for k, v in vars(fitted.ranker).items() if k not in params}
-    learned["estimator_"] = _regressor_of(inner, learned["estimator_"])
+    gram = learned["estimator_"]
+    other = clone(inner).set_params(fit_intercept=gram.fit_intercept) if is_other else None
+    learned["estimator_"] = refit(gram, other)
     learned["record_"] = replace(learned["record_"], names=frozenset(fitted.owners))
     # Assign last: nothing below can fail.
     vars(ranker).pop("feature_names_in_", None)
     vars(ranker).update(learned)
     return ranker
-
-
-def _for_client(fitted, grows):
-    """Return the result for the client; names of queries only if later chunks need them."""
-    return fitted if grows else fitted._replace(owners={})
-
-
-def _statistics(inner):
-    """Return the regressor that collects the statistics for another one (None for Ridge)."""
-    if inner is None or isinstance(inner, GramRidge):
-        return clone(inner, safe=False)
-    return GramRidge(fit_intercept=inner.fit_intercept)
-
-
-def _regressor_of(inner, gram: GramRidge):
-    """Return the requested regressor, fitted to the statistics of all partitions."""
-    if inner is None or isinstance(inner, GramRidge):
-        return refit(gram)
-    return refit(gram, clone(inner).set_params(fit_intercept=gram.fit_intercept))
 
 
 def _is_weightless(sample_weight):
@@ -145,14 +124,10 @@ def map_partitions(method, ranker, X, qid):
         shared.append(disjoint(parts.map(_names_part, of=["qid"])))
         return collect(parts.map(_rank_part, *shared), parts, width=width, dtype=np.intp)
     if is_frame(X) and width is None and (qid is None or is_frame(qid)):
-        return _as_column(X, qid, _Predict(*shared))
+        # Dask can compute these together with X, as a column.
+        columns = () if qid is None else (qid,)
+        return X.map_partitions(_Predict(*shared), *columns, meta=like(np.zeros(0), X._meta))
     return collect(parts.map(_predict_part, *shared), parts, width=width)
-
-
-def _as_column(X, qid, predict):
-    """Return predictions that dask can compute together with X, as a column."""
-    columns = () if qid is None else (qid,)
-    return X.map_partitions(predict, *columns, meta=like(np.zeros(0), X._meta))
 
 
 class _Predict:
