@@ -9,8 +9,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import MOST_CELLS, Queries, Rows, check, first_equal_rows, one_blas_thread, tables
-from ._moments import WithinQueries, pooled_moments, product_of_rows
+from ..data import MOST_CELLS, Rows, check, first_equal_rows, one_blas_thread, tables
+from ._moments import pooled_moments, product_of_rows
 from ._regressors import fit_with_held_out, held_out_rows, warn_unless_a_mean
 from ._ridge import square_root
 
@@ -272,8 +272,3 @@ def of_outputs(regressor):
     if get_tags(regressor).target_tags.multi_output:
         return regressor
     return MultiOutputRegressor(regressor)
-
-
-def centered_gram(X, queries: Queries):
-    """Return ``X_c' X_c`` of X centered within the queries, each weighted by its size."""
-    return WithinQueries(X, np.zeros((queries.n_rows, 0)), queries).moments().gram

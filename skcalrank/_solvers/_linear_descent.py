@@ -19,8 +19,7 @@ from scipy.sparse import diags, issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ..data import CACHE_CELLS, PART_CELLS, Queries, arrays, each, one_blas_thread, warn
-from ._least_squares import centered_gram
-from ._moments import pooled_moments
+from ._moments import WithinQueries, pooled_moments
 
 # Options of the solver: it stops by the size of the gradient, or at the level of rounding errors.
 _OPTIONS = {"ftol": 8 * np.finfo(float).eps, "maxcor": 20}
@@ -48,22 +47,11 @@ class ScorerFit(NamedTuple):
 
 
 class Units(NamedTuple):
-    """Units of the penalties of features.
+    """Units of the penalties of features."""
 
-    Attributes
-    ----------
-    squares : ndarray of shape (d,)
-        Weighted sums of squares of the centered features.
-    weight : ndarray of shape (n_rows,)
-        Weights of the rows in these sums.
-    center : callable
-        Function that centers scores of shape (n_rows, n_outputs) in the way in which the features
-        are centered.
-    """
-
-    squares: np.ndarray
-    weight: np.ndarray
-    center: Callable[[np.ndarray], np.ndarray]
+    squares: np.ndarray  # weighted sums of squares of the centered features, (d,)
+    weight: np.ndarray  # weights of the rows in these sums
+    center: Callable[[np.ndarray], np.ndarray]  # of scores (n_rows, n_outputs), as of the features
 
 
 def _in_range(fit):
@@ -319,7 +307,7 @@ class _Rows:
             squares = X.multiply(X).sum(axis=0) if issparse(X) else np.einsum("ij,ij->j", X, X)
             return np.asarray(squares, dtype=float).ravel() - n * self.mean**2
         if self.queries is not None:
-            return centered_gram(X, self.queries)
+            return WithinQueries(X, np.zeros((n, 0)), self.queries).moments().gram
         moments = pooled_moments(X, np.zeros((n, 0)))
         if self.fit_intercept:
             self.mean = moments.mean

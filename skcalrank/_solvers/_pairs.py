@@ -73,7 +73,12 @@ class PairRegression:
             # Without any pair, predict 0 for all pairs.
             self.regressor = None
         elif is_closed_form(self.regressor):
-            _fit_closed_form(self.regressor, chunks)
+            checks = {"dtype": (np.float64, np.float32), "input_name": "pair_features"}
+            moments = merge_all(
+                pooled_moments(check_array(features, **checks), targets[:, None], weights)
+                for features, targets, weights, _ in chunks
+            )
+            fit_pooled(self.regressor, moments, True)
         elif chunks.fit_together():
             features, targets, weights, first = chunks.together()
             warn_unless_a_mean(self.regressor)
@@ -182,13 +187,3 @@ class _Chunks:
         features, targets, weights, first = zip(*self)
         weights = None if self.weight is None else np.concatenate(weights)
         return np.concatenate(features), np.concatenate(targets), weights, np.concatenate(first)
-
-
-def _fit_closed_form(regressor, chunks):
-    """Fit Ridge or LinearRegression from the moments of the pairs, added up over the chunks."""
-    checks = {"dtype": (np.float64, np.float32), "input_name": "pair_features"}
-    moments = merge_all(
-        pooled_moments(check_array(features, **checks), targets[:, None], weights)
-        for features, targets, weights, _ in chunks
-    )
-    fit_pooled(regressor, moments, True)

@@ -1,7 +1,5 @@
 """Ridge regression computed from moments."""
 
-from functools import wraps
-
 import numpy as np
 from numpy.linalg import eigh, svd
 from scipy.linalg import lapack
@@ -19,18 +17,6 @@ _ROUNDING = 1e-12
 _WELL_CONDITIONED = 1e-8
 
 
-def _of_moments(function):
-    """Decorate a function of moments to use one BLAS thread if there are few features."""
-
-    @wraps(function)
-    def call(moments, *args, **kwargs):
-        with one_blas_thread(moments.gram.size):
-            return function(moments, *args, **kwargs)
-
-    return call
-
-
-@_of_moments
 def ridge(moments: Moments, alpha, fit_intercept=True, scale=None) -> np.ndarray:
     """Return the coefficients of ridge regression, of shape (d, n_targets).
 
@@ -38,12 +24,13 @@ def ridge(moments: Moments, alpha, fit_intercept=True, scale=None) -> np.ndarray
     feature; None means 1 for all features. If several coefficients are optimal, those of the
     smallest norm are returned.
     """
-    coef = None
     if np.ndim(alpha) == 0:
-        coef = _solve(*moments.normal(fit_intercept), alpha * (1.0 if scale is None else scale))
-    if coef is None:
-        return ridge_path(moments, np.asarray(alpha)[None], fit_intercept, scale)[0]
-    return coef
+        penalty = alpha * (1.0 if scale is None else scale)
+        with one_blas_thread(moments.gram.size):
+            coef = _solve(*moments.normal(fit_intercept), penalty)
+        if coef is not None:
+            return coef
+    return ridge_path(moments, np.asarray(alpha)[None], fit_intercept, scale)[0]
 
 
 def _solve(gram, moment, penalty):
@@ -62,25 +49,24 @@ def _solve(gram, moment, penalty):
     return coef / scale[:, None]
 
 
-@_of_moments
 def ridge_path(moments: Moments, alphas, fit_intercept=True, scale=None) -> np.ndarray:
     """Return the coefficients for many penalties, (n_alphas, d, n_targets), from one decomposition.
 
     Penalties have shape (n_alphas,) or (n_alphas, n_targets), in units of `scale` as in `ridge`.
     """
-    root, right = square_root(moments, fit_intercept)
     unit = 1.0 if scale is None else np.sqrt(scale)
-    left, values, directions = svd(root / unit, full_matrices=False)
-    values = values[:, None]
     penalty = np.reshape(alphas, (len(alphas), 1, -1))
-    # Smaller singular values are rounding errors.
-    kept = values > max(root.shape) * _EPS * values.max()
-    squares = np.where(kept, values**2, np.inf)
-    coefs = directions.T @ (values / (squares + penalty) * (left.T @ right))
+    with one_blas_thread(moments.gram.size):
+        root, right = square_root(moments, fit_intercept)
+        left, values, directions = svd(root / unit, full_matrices=False)
+        values = values[:, None]
+        # Smaller singular values are rounding errors.
+        kept = values > max(root.shape) * _EPS * values.max()
+        squares = np.where(kept, values**2, np.inf)
+        coefs = directions.T @ (values / (squares + penalty) * (left.T @ right))
     return coefs / np.reshape(unit, (-1, 1))
 
 
-@_of_moments
 def square_root(moments: Moments, fit_intercept=True) -> tuple[np.ndarray, np.ndarray]:
     """Return A and b such that ``A'A`` and ``A'b`` are the two sides of the normal equations.
 
@@ -88,7 +74,8 @@ def square_root(moments: Moments, fit_intercept=True) -> tuple[np.ndarray, np.nd
     of the rows that the moments are computed from. A has about as many rows as the rank of the
     Gram matrix.
     """
-    root, right = _factors(moments.gram, moments.moment)
+    with one_blas_thread(moments.gram.size):
+        root, right = _factors(moments.gram, moments.moment)
     if fit_intercept:
         return root, right
     # Append a row instead of adding its square, whose large entries would swamp the others if a

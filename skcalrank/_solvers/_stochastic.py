@@ -7,28 +7,18 @@ r"""Stochastic gradient descent with an implicit penalty and an averaged iterate
 nor on the cost of evaluating all of them.
 """
 
-from dataclasses import dataclass, field
-
 import numpy as np
 from scipy.sparse import issparse
 
 
-@dataclass
 class AveragedDescent:
     """State of the descent: the iterate, and the mean of all iterates with weights 1, 2, 3, ..."""
 
-    shape: tuple[int, ...]  # shape of the coefficients, (d,) or (d, n_outputs)
-    fit_intercept: bool
-    n_updates: int = 0
-    coef: np.ndarray = field(init=False)
-    intercept: np.ndarray = field(init=False)
-    mean_coef: np.ndarray = field(init=False)
-    mean_intercept: np.ndarray = field(init=False)
-
-    def __post_init__(self):
-        self.coef, self.mean_coef = np.zeros(self.shape), np.zeros(self.shape)
-        self.intercept = np.zeros(self.shape[1:])
-        self.mean_intercept = np.zeros(self.shape[1:])
+    def __init__(self, shape, fit_intercept):
+        """Start at zero; coefficients have the shape (d,) or (d, n_outputs)."""
+        self.fit_intercept, self.n_updates = fit_intercept, 0
+        self.coef, self.mean_coef = np.zeros(shape), np.zeros(shape)
+        self.intercept, self.mean_intercept = np.zeros(shape[1:]), np.zeros(shape[1:])
 
     def update(self, X, slope_of, step, penalty):
         """Take one step with the gradient of some rows.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from joblib import effective_n_jobs
 
-from ..data import Rows, check
+from ..data import check
 from ..data.types import Floats
 
 
@@ -32,18 +31,6 @@ class Growing(ABC):
     """
 
     @abstractmethod
-    def __init__(
-        self,
-        engine: Engine,
-        params: dict,
-        objective: str | Callable,
-        kinds: list[int],
-        train: Rows,
-        valid: Rows | None,
-        starts: tuple[Floats | None, Floats | None],
-    ) -> None: ...
-
-    @abstractmethod
     def grow(self) -> None:
         """Add the trees of one round."""
 
@@ -61,36 +48,17 @@ class Growing(ABC):
 
 
 class Engine(ABC):
-    """A library of boosted trees.
-
-    Attributes
-    ----------
-    name : str
-        Name of the library.
-    growing : type of Growing
-        Its models in training.
-    objectives : tuple of str
-        Names of the ranking objectives of the library.
-    takes_sparse : bool
-        Whether the library takes sparse matrices.
-    named : dict
-        Parameters of the ranker, with the names that the library has for the same option.
-    of_objectives : tuple of str
-        Prefixes of options that are read by the ranking objectives of the library only.
-    of_columns : tuple of str
-        Names of the options that list columns of categories.
-    boosters : tuple of str
-        Names of the option for the kind of boosting.
-    """
+    """A library of boosted trees."""
 
     name: ClassVar[str]
-    growing: ClassVar[type[Growing]]
-    objectives: ClassVar[tuple[str, ...]]
+    growing: ClassVar[type[Growing]]  # its models in training
+    objectives: ClassVar[tuple[str, ...]]  # names of its ranking objectives
     takes_sparse: ClassVar[bool] = False
+    # Parameters of the ranker, with the names that the library has for the same option.
     named: ClassVar[dict[str, tuple[str, ...]]]
-    of_objectives: ClassVar[tuple[str, ...]]
-    of_columns: ClassVar[tuple[str, ...]]
-    boosters: ClassVar[tuple[str, ...]]
+    of_objectives: ClassVar[tuple[str, ...]]  # prefixes of options that only its objectives read
+    of_columns: ClassVar[tuple[str, ...]]  # names of the options that list columns of categories
+    boosters: ClassVar[tuple[str, ...]]  # names of the option for the kind of boosting
 
     @property
     def module(self) -> Any:

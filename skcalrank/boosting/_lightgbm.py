@@ -147,8 +147,7 @@ class LightGBM(Engine):
 
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
         del kinds  # stored in the model
-        scores: Floats = model.predict(_as_csr(X), raw_score=True, num_threads=threads(n_jobs))
-        return scores
+        return model.predict(_as_csr(X), raw_score=True, num_threads=threads(n_jobs))
 
     def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
         del kinds
@@ -158,16 +157,14 @@ class LightGBM(Engine):
             raise ValueError(
                 f"LightGBM cannot split these scores into contributions of features: {error}"
             ) from error
-        return parts.toarray() if issparse(parts) else parts  # type: ignore[no-any-return]
+        return parts.toarray() if issparse(parts) else parts
 
     def importances(self, model: Any, n_features: int) -> Floats:
         del n_features  # LightGBM returns all features
-        gains: Floats = model.feature_importance("gain").astype(float)
-        return gains
+        return model.feature_importance("gain").astype(float)
 
     def dump(self, model: Any) -> str:
-        text: str = model.model_to_string(num_iteration=-1)
-        return text
+        return model.model_to_string(num_iteration=-1)
 
     def load(self, dumped: Any) -> Any:
         return self.module.Booster(model_str=dumped)

@@ -16,11 +16,7 @@ from ._objectives import Handed, Known, from_lightgbm, from_xgboost
 
 @dataclass(frozen=True)
 class _Metric:
-    """A measure with its policies for ties and empty queries, and its name in logs.
-
-    Whatever does not depend on the scores is computed once for the same labels, weights and group
-    sizes. Copies and pickles start with an empty cache.
-    """
+    """A measure with its policies for ties and empty queries, and its name in logs."""
 
     measure: Measure
     ties: str
@@ -28,7 +24,7 @@ class _Metric:
     name: str
     _known: Known = field(default_factory=Known, init=False, repr=False, compare=False)
 
-    def __reduce__(self):
+    def __reduce__(self):  # without what is known
         return type(self), (self.measure, self.ties, self.empty, self.name)
 
     def value(self, handed: Handed) -> float:
@@ -45,9 +41,7 @@ class _Metric:
 
 def _parameters(measure, ties, empty, name, options, prefix=""):
     made = get_scorer(measure, ties=ties, empty=empty, **options).measure
-    if name is None:
-        name = prefix + made.full_name
-    return made, ties, empty, name
+    return made, ties, empty, prefix + made.full_name if name is None else name
 
 
 class LightGBMMetric(_Metric):

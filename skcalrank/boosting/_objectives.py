@@ -38,21 +38,12 @@ _REMEMBERED = 16
 
 
 class Handed(NamedTuple):
-    """Rows in which each query is contiguous, as a library passes them.
-
-    Attributes
-    ----------
-    labels : array-like of shape (n_rows,)
-    scores : ndarray of shape (n_rows,)
-    weight : array-like of shape (n_rows,) or None
-    sizes : ndarray of int of shape (n_queries,)
-        Number of documents of each query, in the order of the rows.
-    """
+    """Rows in which each query is contiguous, as a library passes them."""
 
     labels: Any
     scores: np.ndarray
     weight: Any
-    sizes: np.ndarray
+    sizes: np.ndarray  # of the queries
 
     @property
     def qid(self) -> np.ndarray:
@@ -219,11 +210,7 @@ def check_boosted(measure: Measure) -> None:
 
 @dataclass(frozen=True)
 class _Objective:
-    """A loss on the targets of a measure.
-
-    Targets are computed once for the same labels, weights and group sizes. Copies and pickles
-    start with an empty cache.
-    """
+    """A loss on the targets of a measure."""
 
     measure: Measure
     loss: Loss
@@ -235,7 +222,7 @@ class _Objective:
             check.option("query_weight", self.query_weight, QUERY_WEIGHTS)
         check_boosted(self.measure)
 
-    def __reduce__(self):
+    def __reduce__(self):  # without what is known
         return type(self), (self.measure, self.loss, self.query_weight)
 
     def derivatives(self, handed: Handed):

@@ -324,21 +324,11 @@ class BoostedRanker(BaseRanker):
 
     @all_or_nothing
     def _fit_held_out(self, X, y, qid, sample_weight, folds) -> Floats:
-        """Fit like :meth:`fit`, and return out-of-fold scores.
+        """Fit like :meth:`fit`, and return out-of-fold scores on the scale of :meth:`predict`.
 
-        Parameters
-        ----------
-        X, y, qid, sample_weight
-            As in :meth:`fit`.
-        folds : ndarray of int of shape (n_rows,)
-            Number of the model from which a row is held out and which is stopped early on it; the
-            last model for larger numbers, no model for -1. Equal within each query.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_rows,)
-            Scores by the models not trained on the row, on the scale of :meth:`predict`; NaN for
-            rows that train every model.
+        `folds` are the numbers of the models from which rows are held out, and which are stopped
+        early on them, equal within each query: the last model for larger numbers, no model for -1.
+        Rows that train every model have the score NaN.
         """
         engine = self._check_params()
         plan, rows, rng = self._prepared(X, y, qid, sample_weight)
@@ -434,7 +424,7 @@ class BoostedRanker(BaseRanker):
         rows = self._check_rows(X, None, "contributions")
         engine, kinds = ENGINES[self.engine_], self.categorical_features_
         parts = [model.contributions(engine, rows.X, kinds) for model in self._models()]
-        return np.sum(parts, axis=0)  # type: ignore[no-any-return]
+        return np.sum(parts, axis=0)
 
     @property
     def feature_importances_(self) -> Floats:

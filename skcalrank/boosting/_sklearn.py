@@ -165,8 +165,7 @@ class ScikitLearn(Engine):
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
         del kinds  # stored in the model
         with _on(n_jobs):
-            scores: Floats = model.predict(X)
-        return scores
+            return model.predict(X)
 
     def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
         del kinds
@@ -177,10 +176,10 @@ class ScikitLearn(Engine):
         inner = nodes[nodes["is_leaf"] == 0]
         gains: Any = np.bincount(inner["feature_idx"], inner["gain"], minlength=n_features)
         if model.is_categorical_ is None:
-            return gains  # type: ignore[no-any-return]
+            return gains
         # The trees number columns of categories first.
         place = np.argsort(~model.is_categorical_, kind="stable")
-        return gains[np.argsort(place)]  # type: ignore[no-any-return]
+        return gains[np.argsort(place)]
 
 
 def has_tree_parts(model: Any) -> bool:
@@ -191,25 +190,8 @@ def has_tree_parts(model: Any) -> bool:
 def tree_parts(model: Any, X: Any, scores: Floats) -> Floats:
     """Return the scores of rows as sums over the features, which are SHAP values.
 
-    Parameters
-    ----------
-    model : regressor
-        A model for which :func:`has_tree_parts` returns True.
-    X : array-like of shape (n_rows, d)
-    scores : ndarray of shape (n_rows,)
-        Predictions of the model, which the parts must sum to.
-
-    Returns
-    -------
-    parts : ndarray of shape (n_rows, d + 1)
-        SHAP values of each feature; the last column is a constant.
-
-    Raises
-    ------
-    ImportError
-        If shap is not installed.
-    ValueError
-        If shap does not know the model, or its values do not sum to the scores.
+    The last column is a constant. Raise ValueError if shap does not know the model, or its values
+    do not sum to the scores.
     """
     name = type(model).__name__
     remedy = f"Contributions to scores of {name} need shap: pip install shap"

@@ -33,28 +33,14 @@ _SQUARES = ("pairwise_squared", "grades", "documents")
 
 
 class Model(NamedTuple):
-    """Trees, with the start ranker to whose scores they are added.
-
-    Attributes
-    ----------
-    booster : object
-        Model of the engine.
-    n_rounds : int
-    validation_scores : ndarray of shape (n_rounds_grown,)
-        Value of the measure after each round; empty without validation.
-    start : ranker or None
-    start_scale : float
-        Factor of the scores of the start.
-    weight : float
-        Factor of the sum of trees and start.
-    """
+    """Trees, with the start ranker to whose scores they are added."""
 
     booster: Any
     n_rounds: int
-    validation_scores: Floats
+    validation_scores: Floats  # measure after each round; empty without validation
     start: Any = None
-    start_scale: float = 0.0
-    weight: float = 1.0
+    start_scale: float = 0.0  # factor of the scores of the start
+    weight: float = 1.0  # factor of the sum of trees and start
 
     @property
     def best(self) -> float:

@@ -127,19 +127,18 @@ class XGBoost(Engine):
         n_threads = threads(n_jobs)
         model.set_param({"nthread": n_threads})
         data = self.matrix(X, kinds, model.attr("zeros"), nthread=n_threads or None)
-        return model.predict(data, output_margin=True).astype(float)  # type: ignore[no-any-return]
+        return model.predict(data, output_margin=True).astype(float)
 
     def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
         data = self.matrix(X, kinds, model.attr("zeros"))
-        return model.predict(data, pred_contribs=True).astype(float)  # type: ignore[no-any-return]
+        return model.predict(data, pred_contribs=True).astype(float)
 
     def importances(self, model: Any, n_features: int) -> Floats:
         gains = model.get_score(importance_type="total_gain")
         return np.array([gains.get(f"f{i}", 0.0) for i in range(n_features)], dtype=float)
 
     def dump(self, model: Any) -> str:
-        text: str = model.save_raw("json").decode()
-        return text
+        return model.save_raw("json").decode()
 
     def load(self, dumped: Any) -> Any:
         return self.module.Booster(model_file=bytearray(dumped, "utf-8"))

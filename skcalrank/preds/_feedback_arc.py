@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from ..data import check
-from ..data.types import ArrayLike, Floats, Ints
+from ..data.types import Array, ArrayLike, Floats, Ints
 from ._base import heuristic_cost, preds_of_methods
 from ._objectives import disagreement_result, net_graph
 from ._stacks import PredResult, on_stack, order_to_positions, parts
@@ -244,7 +244,7 @@ class _Triangles:
         bound = result.fun if relaxed else result.mip_dual_bound
         return result.x, np.maximum(self.gain, 0.0).sum() + bound
 
-    def places(self, x: Floats) -> Floats:
+    def places(self, x: Floats) -> Array:
         """Return for each document how many it is placed before, given the variables."""
         return np.bincount(self.i, x, self.r) + np.bincount(self.j, 1 - x, self.r)
 

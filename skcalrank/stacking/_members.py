@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inspect import signature
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn import config_context
@@ -22,61 +22,32 @@ from ._views import fit_in_two, fits_in_two
 _ROUNDING = 1e-9
 
 
-class Scale(NamedTuple):
-    """Scale of the scores of a ranker before they are added to others.
+def scaled(scores: Floats, queries: Queries, spread: float, by_query: bool) -> Floats:
+    """Return scores to be added to others, in the order of the rows.
 
-    Attributes
-    ----------
-    by_query : bool
-        If True, the scores of each query are scaled to mean 0 and standard deviation 1; if False,
-        they are divided by `spread`.
-    spread : float
-        Root mean square of held-out scores around their query means.
+    With `by_query`, those of each query have mean 0 and standard deviation 1; else they are divided
+    by `spread`, the root mean square of held-out scores around their query means.
     """
-
-    by_query: bool
-    spread: float
-
-    def of(self, scores: Floats, queries: Queries) -> Floats:
-        """Return the scaled scores, in the order of the rows."""
-        if not self.by_query:
-            return scores / self.spread
-        away = queries.centered(scores)
-        squares = queries.mean(queries.group(away**2))
-        largest = queries.max(queries.group(np.abs(scores)))
-        unit = np.sqrt(squares)[queries.codes]
-        there = unit > _ROUNDING * largest[queries.codes]
-        return np.divide(away, unit, out=np.zeros_like(away), where=there)
+    if not by_query:
+        return scores / spread
+    away = queries.centered(scores)
+    squares = queries.mean(queries.group(away**2))
+    largest = queries.max(queries.group(np.abs(scores)))
+    unit = np.sqrt(squares)[queries.codes]
+    there = unit > _ROUNDING * largest[queries.codes]
+    return np.divide(away, unit, out=np.zeros_like(away), where=there)
 
 
-class Member(NamedTuple):
-    """A fitted ranker of a stack.
+def fit_members(members: list, plan: Plan, by_query: bool, n_jobs, verbose: bool) -> list[tuple]:
+    """Return each fitted ranker, its scaled out-of-fold scores, and their spread.
 
-    Attributes
-    ----------
-    ranker : ranker
-        The ranker for predictions.
-    scores : ndarray of shape (n_rows,)
-        Scaled scores of the held-out rows, by fits that were not trained on them; NaN elsewhere.
-    scale : Scale
-        Scale of the scores.
-    """
-
-    ranker: Any
-    scores: Floats
-    scale: Scale
-
-
-def fit_members(members: list, plan: Plan, by_query: bool, n_jobs, verbose: bool) -> list[Member]:
-    """Return the fitted rankers, in the order of the (name, ranker) pairs.
-
-    `by_query` is whether scores are scaled within each query.
+    Scores of rows that are not held out of the ranker are NaN.
     """
     fits = Parallel(n_jobs=n_jobs)(
         delayed(_timed_fit)(verbose, name, ranker, plan, folds)
         for (name, ranker), folds in zip(members, plan.of_member)
     )
-    return [_scaled(ranker, scores, plan, by_query) for ranker, scores in fits]
+    return [(ranker, *_scaled(scores, plan, by_query)) for ranker, scores in fits]
 
 
 def _timed_fit(verbose, name, ranker, plan, folds):
@@ -95,12 +66,12 @@ def _timed_fit(verbose, name, ranker, plan, folds):
     return fitted
 
 
-def _scaled(ranker, scores, plan, by_query) -> Member:
+def _scaled(scores, plan, by_query):
     known = ~np.isnan(scores)
     queries, weight = plan.held_out(known)
-    scale = Scale(by_query, queries.spread(scores[known], weight))
-    scores[known] = scale.of(scores[known], queries)
-    return Member(ranker, scores, scale)
+    spread = queries.spread(scores[known], weight)
+    scores[known] = scaled(scores[known], queries, spread, by_query)
+    return scores, spread
 
 
 # -- fits of rankers of any library ------------------------------------------------------------

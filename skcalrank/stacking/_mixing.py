@@ -19,27 +19,13 @@ _FRACTION, _MOST = 0.2, 0.5
 
 
 class Plan(NamedTuple):
-    """Rows in an order that depends on their contents only, and the rows held out of each ranker.
-
-    Attributes
-    ----------
-    rows : Rows
-    targets : ndarray of shape (n_rows,)
-        Targets of the mixture.
-    folds : ndarray of int of shape (n_rows,), or None
-        Held-out fold of each row, -1 for rows that train every ranker; None if `cv` is given.
-    of_member : list of (int, int)
-        For each ranker that stops early, its first fold and the number of its folds; (0, 0) for
-        other rankers.
-    splits : list of (ndarray of bool, ndarray of bool)
-        Masks of the rows to train on and of the rows to score, for each split.
-    """
+    """Rows in an order that depends on their contents only, and what is held out of each ranker."""
 
     rows: Rows
-    targets: Floats
-    folds: np.ndarray | None
-    of_member: list[tuple[int, int]]
-    splits: list[tuple[np.ndarray, np.ndarray]]
+    targets: Floats  # of the mixture
+    folds: np.ndarray | None  # of each row, -1 if it trains every ranker; None if `cv` is given
+    of_member: list[tuple[int, int]]  # first fold and number of folds; (0, 0) without early stops
+    splits: list[tuple[np.ndarray, np.ndarray]]  # masks of the rows to train on and to score
 
     def held_out(self, mask: Bools) -> tuple[Queries, Floats | None]:
         """Return the queries and weights of the rows of a mask."""
@@ -96,17 +82,8 @@ def weights_of(scores: Floats, plan: Plan) -> Floats:
     """Return the non-negative weights of the rankers, by least squares on held-out scores.
 
     Weights are fitted for each fold of held-out rows, over the rankers not trained on it, and
-    averaged over the folds. If none is positive, all rankers get the same weight.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows, n_members)
-        Scaled scores; NaN if the ranker was trained on the row.
-    plan : Plan
-
-    Returns
-    -------
-    weights : ndarray of shape (n_members,)
+    averaged over the folds. If none is positive, all rankers get the same weight. Scores of shape
+    (n_rows, n_members) are NaN if the ranker was trained on the row.
     """
     weights = np.mean(list(_weights_of_folds(scores, plan)), axis=0)
     return weights if weights.any() else np.full(scores.shape[1], 1.0 / scores.shape[1])

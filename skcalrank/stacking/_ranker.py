@@ -15,7 +15,7 @@ from ..data import all_or_nothing, check, limits
 from ..data.types import ArrayLike, Labels, Matrix, Seed
 from ..measures import Measure
 from ..rankers import BaseRanker
-from ._members import Scale, fit_members, scores_of
+from ._members import fit_members, scaled, scores_of
 from ._mixing import make_plan, weights_of
 from ._views import linear_views
 
@@ -221,7 +221,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
                 f"{self.rankers!r}."
             )
         self._validate_names([name for name, _ in members])
-        members = [(name, ranker) for name, ranker in members if not _is_dropped(ranker)]
+        # Comparing an estimator with a string may not give a bool.
+        members = [m for m in members if not (isinstance(m[1], str) and m[1] == "drop")]
         if not members:
             raise ValueError("rankers must have at least one that is not 'drop', got 'drop' only.")
         for name, ranker in members:
@@ -280,7 +281,12 @@ class StackingRanker(BaseRanker, _BaseComposition):
         parts = make_plan(
             members, rows, plan.measure, targets, self.cv, check.carried_qid(y, qid), rng
         )
-        self._fit_members(members, parts)
+        by_query = self._scores_by_query
+        fits = fit_members(members, parts, by_query, self.n_jobs, bool(self.verbose))
+        self.rankers_, scores, spreads = map(list, zip(*fits))
+        self.weights_ = weights_of(np.column_stack(scores), parts)
+        self.spreads_ = np.array(spreads)
+        self.names_ = [name for name, _ in members]
         self.record_ = self._record(plan, rows)
         return self
 
@@ -288,16 +294,6 @@ class StackingRanker(BaseRanker, _BaseComposition):
         if self.targets == "grades":
             return plan.measure.labels(rows.y)
         return super()._targets(plan, rows)
-
-    def _fit_members(self, members, plan):
-        """Fit the rankers, and set the fitted attributes."""
-        fitted = fit_members(
-            members, plan, self.normalize == "query", self.n_jobs, bool(self.verbose)
-        )
-        self.weights_ = weights_of(np.column_stack([member.scores for member in fitted]), plan)
-        self.spreads_ = np.array([member.scale.spread for member in fitted])
-        self.rankers_ = [member.ranker for member in fitted]
-        self.names_ = [name for name, _ in members]
 
     @property
     def named_rankers_(self) -> Bunch:
@@ -312,17 +308,10 @@ class StackingRanker(BaseRanker, _BaseComposition):
         return self.normalize == "query"
 
     def _scores(self, rows):
-        by_query, queries = self.normalize == "query", rows.queries
-        takes_qid = rows.named or not self.record_.has_qid
-        # Rankers of weight 0 need not predict.
-        parts = [
-            weight
-            * Scale(by_query, spread).of(scores_of(ranker, rows.X, queries, takes_qid), queries)
-            for ranker, spread, weight in zip(self.rankers_, self.spreads_, self.weights_)
-            if weight > 0
-        ]
+        queries, takes_qid = rows.queries, rows.named or not self.record_.has_qid
+        parts = []
+        for ranker, spread, weight in zip(self.rankers_, self.spreads_, self.weights_):
+            if weight > 0:  # others need not predict
+                scores = scores_of(ranker, rows.X, queries, takes_qid)
+                parts.append(weight * scaled(scores, queries, spread, self._scores_by_query))
         return np.sum(parts, axis=0)
-
-
-def _is_dropped(ranker) -> bool:
-    return isinstance(ranker, str) and ranker == "drop"

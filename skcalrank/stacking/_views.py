@@ -87,13 +87,6 @@ def fit_in_two(pipe: Any, rows: Rows, kept: Bools) -> Any:
 
     The transformers, which do not read labels, are fitted once, to all rows. The ranker is fitted
     to the rows of the mask `kept`, scores the others, and is merged with a fit to these.
-
-    Returns
-    -------
-    fitted : QueryPipeline
-        Fitted to all rows.
-    scores : ndarray of shape (n_held_out,)
-        Scores of the rows that are not kept, by the fit to the kept rows.
     """
     before, (name, last) = clone(pipe[:-1]), pipe.steps[-1]
     X = before.fit_transform(rows.as_given(), None, rows.codes) if len(before) else rows.as_given()
