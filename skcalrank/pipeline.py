@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from inspect import signature
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn import config_context
@@ -17,10 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_objec
 from sklearn.utils.validation import check_is_fitted, check_memory
 
 from .data import MissingQidError, available_if, check, tables
-from .data.types import ArrayLike, Floats, Ints, Labels, Matrix
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from .data.types import ArrayLike, Floats, Ints, Labels, Matrix, Self
 
 __all__ = ["QueryPipeline", "make_query_pipeline"]
 

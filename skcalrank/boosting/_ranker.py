@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, check, limits, refuse_lazy, tables
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed, Self
 from ..losses import Loss
 from ..measures import Measure
 from ..rankers import BaseRanker
@@ -20,9 +20,6 @@ from ._engine import Engine
 from ._engines import ENGINES, check_together, engine_of, preferred
 from ._tables import learn_categories, with_numbers
 from ._training import Model, grow_models, held_out
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 # Lists with one element for each model if there are several models.
 _OF_MODELS = ("booster_", "best_iteration_", "validation_scores_", "start_", "start_scale_")

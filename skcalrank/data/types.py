@@ -15,10 +15,13 @@ Seed: TypeAlias = int | np.random.RandomState | None
 #: Labels of rows. The targets of this package have ``__array__``, which makes them ArrayLike too.
 Labels: TypeAlias = ArrayLike
 
-#: What scikit-learn accepts as X. The lowest supported scipy has no ``sparray`` to import.
+#: What scikit-learn accepts as X. The lowest supported scipy has no ``sparray`` to import, and the
+#: lowest Python neither ``Self`` nor ``Unpack``.
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
+    from typing_extensions import Self as Self
+    from typing_extensions import Unpack as Unpack
 
     Matrix: TypeAlias = ArrayLike | sparray | spmatrix
 else:
-    Matrix = Any
+    Matrix = Self = Unpack = Any

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.types import Array, Floats
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from ..data.types import Array, Floats, Self
 
 
 class RankingData(NamedTuple("_Triple", [("X", Any), ("y", Array), ("qid", Array)])):

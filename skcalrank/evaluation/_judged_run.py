@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
+from typing import Any, Literal, TypedDict, overload
 
 import numpy as np
 
 from ..data import Queries, Ranked, arrays, check, warn
-from ..data.types import Floats
+from ..data.types import Floats, Unpack
 from ..measures import MEASURES, Measure, get_measure
 from ..metrics import EMPTY, MeasuredLabels, check_several, fill_undefined, mean_of_queries
 from ._run_files import Scores, load_qrels, load_run
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 TIES = ("trec", "stable", "average")
 

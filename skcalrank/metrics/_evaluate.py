@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
+from typing import Any, Literal, TypedDict, overload
 
 from ..data import in_memory
-from ..data.types import ArrayLike, Floats, Labels
+from ..data.types import ArrayLike, Floats, Labels, Unpack
 from ..measures import Measure, get_measure
 from ._values import CheckedTarget, Policies
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 class _Options(TypedDict, total=False):

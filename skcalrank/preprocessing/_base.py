@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
@@ -17,10 +17,7 @@ from ..data import (
     refuse_lazy,
     warn,
 )
-from ..data.types import ArrayLike, Floats, Labels, Matrix
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 
 
 class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):

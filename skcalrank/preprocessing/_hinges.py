@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -10,10 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from ..data import all_or_nothing, check, limits, refuse_lazy
-from ..data.types import Labels, Matrix
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from ..data.types import Labels, Matrix, Self
 
 
 class QuantileHinges(TransformerMixin, BaseEstimator):

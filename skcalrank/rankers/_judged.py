@@ -5,18 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..aggregation import STRUCTURES, structure_scores
 from ..data import ClickSessions, PreferenceTarget, Rows, all_or_nothing, available_if, limits
-from ..data.types import ArrayLike, Labels, Matrix
+from ..data.types import ArrayLike, Labels, Matrix, Self
 from ._base import BaseRanker, planned
 from ._plan import JudgmentPlan, Plan
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _JUDGMENTS = (PreferenceTarget, ClickSessions)
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._solvers import ScorerFit, fit_scorer, product_of_rows
 from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, limits
-from ..data.types import ArrayLike, Floats, Labels, Matrix
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 from ._base import BaseRanker
 from ._penalty import ALPHA, AUTO, penalty, seen_in
 from ._plan import Plan
 from ._regression import units_of
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class LinearScorer(BaseRanker):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import product_of_rows
 from ..data import MultiLabelTarget, all_or_nothing, arrays, limits
-from ..data.types import ArrayLike, Floats, Labels, Matrix
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 from ..linear_model import add_moments
 from ..measures import Measure, get_measure
 from ..metrics import measure_score
@@ -19,9 +19,6 @@ from ._base import BaseRanker
 from ._front import Front, efficient_rows, mixes_of
 from ._penalty import ALPHA, AUTO, gram_ridge, penalty, seen_in
 from ._regression import moments_of
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class MultiLabelRanker(BaseRanker):

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -17,15 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
 from ..data import Queries, all_or_nothing, check, each, first_equal_rows, limits, refuse_lazy, warn
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed, Self
 from ..preds import Pred, PredResult, get_pred, solve_with_ties
 from ._penalty import AUTO, gram_ridge, penalty, seen_in
 from ._regression import fit_ridge
 from ._score import ScoreRanker
 from ._stacks import distinct_rows, rows_of, solve_task, stacks
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 # Estimated seconds of work above which processes are started, and seconds of one task.
 _WORTH_PROCESSES = 2.0
@@ -106,29 +103,12 @@ class PairRanker(ScoreRanker):
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        estimator: Any,
-        surrogate: str,
-        pred: str | Pred | Callable[..., Any] | None,
-        pair_features: str | Callable[..., Any],
-        alpha: float | str,
-        loss: str | None,
-        n_passes: int,
-        query_weight: str | None,
-        n_jobs: int | None,
-        random_state: Seed,
-        verbose: int,
-    ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
-        self.surrogate = surrogate
-        self.pred = pred
-        self.pair_features = pair_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    surrogate: str
+    pred: str | Pred | Callable[..., Any] | None
+    pair_features: str | Callable[..., Any]
+    n_jobs: int | None
+    random_state: Seed
+    verbose: int
 
     @abstractmethod
     def _pair_values(self, plan, rows):

@@ -155,18 +155,14 @@ class AveragePrecisionRanker(PairRanker):
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            estimator,
-            surrogate,
-            pred,
-            pair_features,
-            alpha,
-            loss,
-            n_passes,
-            query_weight,
-            n_jobs,
-            random_state,
-            verbose,
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
         )
+        self.surrogate = surrogate
+        self.pred = pred
+        self.pair_features = pair_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
         self.targets = targets
         self.relevance_level = relevance_level
 
@@ -339,18 +335,14 @@ class PairwiseDisagreementRanker(PairRanker):
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            estimator,
-            surrogate,
-            pred,
-            pair_features,
-            alpha,
-            loss,
-            n_passes,
-            query_weight,
-            n_jobs,
-            random_state,
-            verbose,
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
         )
+        self.surrogate = surrogate
+        self.pred = pred
+        self.pair_features = pair_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
         self.score_function = score_function
         self.weights = weights
         self.time_limit = time_limit

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._solvers import effective_loss, is_closed_form, needs_non_negative
 from ..data import Rows, check, query_factors
-from ..data.types import Floats
+from ..data.types import Floats, Self
 from ..losses import get_loss
 from ..measures import Measure
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 # Reasons why the weight of a row does not act as a repetition of it.
 DEPENDS_ON_LABELS = "targets depend on all labels of the query, which weights do not change"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 from numbers import Number
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -32,14 +32,11 @@ from ..data import (
     tables,
     warn,
 )
-from ..data.types import ArrayLike, Floats, Labels, Matrix
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 from ._base import BaseRanker, planned
 from ._penalty import ALPHA, AUTO, gram_ridge
 from ._plan import RegressionPlan
 from ._regression import fit_targets, fit_wide, is_wide, names_of
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 # Fewer rows than this may share a leaf of a tree, so equal predictions mean nothing.
 _MANY_ROWS = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import isclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import Bunch, check_random_state, get_tags
@@ -12,15 +12,12 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import all_or_nothing, check, limits
-from ..data.types import ArrayLike, Labels, Matrix, Seed
+from ..data.types import ArrayLike, Labels, Matrix, Seed, Self
 from ..measures import Measure
 from ..rankers import BaseRanker
 from ._members import fit_members, scaled, scores_of
 from ._mixing import make_plan, weights_of
 from ._views import linear_views
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class StackingRanker(BaseRanker, _BaseComposition):

@@ -4,12 +4,15 @@ Each law has one case, which lists all that breaks it.
 """
 
 import ast
+import importlib
+import inspect
 from collections import defaultdict
 
 import pytest
 from sources import (
     FILES,
     LEVEL_OF,
+    MODULES,
     OPTIONAL,
     ROOT,
     TESTS,
@@ -306,8 +309,47 @@ def test_rankers_have_what_they_read():
     assert offenders == []
 
 
+def overridden(cls):
+    """Private methods that a class replaces; an abstract one is not replaced, but defined."""
+    bases = [vars(base) for base in cls.__mro__[1:] if base.__module__.startswith("skcalrank.")]
+    for name, value in vars(cls).items():
+        is_method = inspect.isroutine(value) or hasattr(type(value), "__get__")
+        before = [base[name] for base in bases if name in base]
+        concrete = any(not getattr(each, "__isabstractmethod__", False) for each in before)
+        if is_private(name) and is_method and concrete:
+            yield name
+
+
+def test_no_private_method_of_rankers_has_more_than_three_bodies():
+    modules = [importlib.import_module(m) for m in MODULES if m.startswith("skcalrank.rankers.")]
+    classes = {
+        cls
+        for module in modules
+        for cls in vars(module).values()
+        if inspect.isclass(cls) and cls.__module__.startswith("skcalrank.rankers.")
+    }
+    replaced = defaultdict(list)
+    for cls in classes:
+        for name in overridden(cls):
+            replaced[name].append(cls.__name__)
+    assert {name: names for name, names in replaced.items() if len(names) > 2} == {}
+
+
 def test_what_breaks_the_laws_is_seen():
     code = "class A:\n    X: int\n    y: int\n\n    def f(self):\n        self.queries = 1"
     assert [node.name for node in carriers(parsed(code))] == ["A"]
     code = "getattr(self, 'k', 1), getattr(self, name), getattr(other, 'k', 1)"
     assert len(list(defaults_asked_for(parsed(code)))) == 1
+
+    class Base:
+        __module__ = "skcalrank.x"
+
+        def _f(self): ...
+        def g(self): ...
+
+    class Replaced(Base):
+        def _f(self): ...
+        def _h(self): ...
+        def g(self): ...
+
+    assert list(overridden(Replaced)) == ["_f"]
