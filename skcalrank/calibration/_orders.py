@@ -1,7 +1,5 @@
 """All orders of a few documents, and functions that evaluate all of them at once."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """MovieLens-100K: ratings of films."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 
