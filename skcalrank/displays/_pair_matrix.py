@@ -205,7 +205,11 @@ class PairMatrixDisplay(Display):
             If the ranker was not fitted with ``surrogate="pairwise"``, or the query is unknown.
         """
         ranker, steps = unwrapped(ranker)
-        _check_pairwise(ranker)
+        if getattr(ranker, "surrogate_", None) != "pairwise":
+            raise ValueError(
+                "ranker must be an AveragePrecisionRanker or a PairwiseDisagreementRanker fitted "
+                f"with surrogate='pairwise', got {type(ranker).__name__}."
+            )
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         if ranker.n_items_ is None:
             rows = _rows_of(query, qid, n_rows)
@@ -217,10 +221,14 @@ class PairMatrixDisplay(Display):
         X = _safe_indexing(X, rows)
         for step in steps:
             X = step.transform(X)
-        matrix, positions = _values_and_positions(ranker, X, qid)
+        (matrix,) = ranker.decision_function(X, qid)
+        if not reads_diagonal(ranker):
+            matrix = matrix.copy()
+            np.fill_diagonal(matrix, np.nan)
         return cls(
             matrix=matrix,
-            positions=positions,
+            # The label-ranking form returns a row of positions.
+            positions=np.ravel(ranker.rank(X, qid)),
             item_names=names,
             difference=difference,
             name=type(ranker).__name__,
@@ -286,24 +294,6 @@ class PairMatrixDisplay(Display):
         return cls(matrix=u, positions=positions, item_names=names, difference=difference)
 
 
-def _check_pairwise(ranker):
-    if getattr(ranker, "surrogate_", None) != "pairwise":
-        raise ValueError(
-            "ranker must be an AveragePrecisionRanker or a PairwiseDisagreementRanker fitted with "
-            f"surrogate='pairwise', got {type(ranker).__name__}."
-        )
-
-
-def _values_and_positions(ranker, X, qid):
-    """Return the values of the pairs of one query, and the positions predicted from them."""
-    # The label-ranking form returns a row of positions, which ravel flattens.
-    (matrix,) = ranker.decision_function(X, qid)
-    if not reads_diagonal(ranker):
-        matrix = matrix.copy()
-        np.fill_diagonal(matrix, np.nan)
-    return matrix, np.ravel(ranker.rank(X, qid))
-
-
 def _rows_of(query, qid, n_rows):
     """Return the rows of a query."""
     queries = check.queries(qid, n_rows)
@@ -316,8 +306,7 @@ def _rows_of(query, qid, n_rows):
                 f"query must be one of {known or 'qid, which is None'}, got {query!r}."
             )
         number = names.index(query)
-    rows = np.arange(n_rows) if queries.order is None else queries.order
-    return rows[queries.ptr[number] : queries.ptr[number + 1]]
+    return np.flatnonzero(queries.codes == number)
 
 
 def _row_of(query, n_rows):

@@ -78,8 +78,9 @@ class RegretBoundDisplay(Display):
     @property
     def largest_ratio(self) -> float:
         """Largest ratio of a target regret to its bound; above 1 if the bound does not hold."""
-        bound = self._bound_at(self.surrogate_regret)
-        return float(_ratio(self.target_regret, bound).max())
+        target, bound = self.target_regret, self._bound_at(self.surrogate_regret)
+        breaks = (bound == 0) & (target > 0)
+        return float(np.where(breaks, np.inf, arrays.safe_divide(target, bound)).max())
 
     def _bound_at(self, regret):
         """Return the bound at each surrogate regret."""
@@ -288,17 +289,14 @@ def _random_law(measure, r, rng):
 def _points(measure, loss, law, rng):
     """Return surrogate and target regrets of random scores around those of smallest risk."""
     surrogate = "pairs" if measure.shape == "pairs" else loss
-    best = _in_reach(law.surrogate_minimizer(surrogate, measure))
+    best = law.surrogate_minimizer(surrogate, measure)
+    finite = best[np.isfinite(best)]
+    # Infinite values move to some distance from the others.
+    best = np.clip(best, finite.min(initial=0.0) - _FAR, finite.max(initial=0.0) + _FAR)
     scale = (np.ptp(best) or 1.0) * 10.0 ** rng.uniform(-2, 0, size=(_SCORES, *[1] * best.ndim))
     u = best + scale * rng.normal(size=(_SCORES, *best.shape))
     scores = u if best.ndim == 1 else np.array([-_exact_positions(measure, v) for v in u])
     return law.surrogate_regret(surrogate, measure, u), law.target_regret(measure, scores)
-
-
-def _in_reach(u):
-    """Return surrogate values, with infinite ones moved to some distance from the others."""
-    finite = u[np.isfinite(u)]
-    return np.clip(u, finite.min(initial=0.0) - _FAR, finite.max(initial=0.0) + _FAR)
 
 
 def _exact_positions(measure, u):
@@ -307,8 +305,3 @@ def _exact_positions(measure, u):
     # The prediction maps of MAP have no cutoff.
     orders = np.array(list(permutations(range(1, len(u) + 1))))
     return orders[(measure.pair_basis(orders) * u).sum(axis=(1, 2)).argmax()]
-
-
-def _ratio(target, bound):
-    """Return target over bound, 0 if both are 0, infinity if only the bound is."""
-    return np.where((bound == 0) & (target > 0), np.inf, arrays.safe_divide(target, bound))

@@ -15,8 +15,6 @@ from ._layout import Layout, to_html, to_latex, to_markdown
 from ._rank_frame import pandas_for
 from ._statistics import check_share, n_needed, snapped
 
-_KINDS = ("differences", "means", "queries")
-
 
 class Estimate(NamedTuple):
     """Mean of a measure for a system, with its interval and the number of values."""
@@ -391,7 +389,7 @@ class Comparison:
         ValueError
             If `system` is given and `kind` is not "queries", or a name is unknown.
         """
-        check.option("kind", kind, _KINDS)
+        check.option("kind", kind, ("differences", "means", "queries"))
         from ..displays import ComparisonDisplay, QueryDifferenceDisplay
 
         if kind == "queries":

@@ -164,18 +164,14 @@ def p_values(differences: Floats, methods: Methods) -> Floats:
     """
     moments = Moments.of(differences)
     if methods.test == "t":
-        p = _t_test(moments, methods.shared)
+        statistic = arrays.safe_divide(np.abs(moments.mean), moments.error(methods.shared), np.nan)
+        p = 2 * stats.t.sf(statistic, np.maximum(moments.n - 1, 1))
     elif methods.test == "wilcoxon":
         p = np.array([_wilcoxon(d[~np.isnan(d)], methods.n_resamples) for d in differences])
     else:
         p = sign_flip_p_values(differences, methods.n_resamples, methods.random_state)
     p = np.where((np.nan_to_num(differences) == 0).all(1), 1.0, p)
     return np.where(moments.n < 2, np.nan, p)
-
-
-def _t_test(moments, shared):
-    statistic = arrays.safe_divide(np.abs(moments.mean), moments.error(shared), np.nan)
-    return 2 * stats.t.sf(statistic, np.maximum(moments.n - 1, 1))
 
 
 def _wilcoxon(differences, n_resamples):

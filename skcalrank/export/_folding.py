@@ -18,7 +18,6 @@ from ..preprocessing import QuantileHinges, signed_log1p
 from ._additive import Additive, Value, check_finite, combined
 from ._categories import filled, indicators, plain
 from ._score_tree import (
-    Linear,
     Score,
     Steps,
     Sum,
@@ -62,10 +61,10 @@ def _score(tree, columns) -> Additive:
         return _score(tree.score, columns)
     if isinstance(tree, Sum):
         return combined((weight, _score(term, columns)) for weight, term in tree.terms)
-    if isinstance(tree, Linear):
-        return _linear(tree.model, columns)
     if isinstance(tree, Trees):
         return _trees(tree, columns)
+    if getattr(tree.model, "coef_", None) is not None:
+        return _linear(tree.model, columns)
     raise ValueError(
         f"{type(tree.model).__name__} is not linear in its features (no coef_): {_OTHERWISE}, "
         "and to_json and to_elasticsearch take the trees of BoostedRanker, "

@@ -96,13 +96,15 @@ def _required() -> Any:
 def _register() -> None:
     skl2onnx = _required()
     put = skl2onnx.update_registered_converter
-    others = (MultiLabelRanker, BoostedRanker, StackingRanker, GramRidge)
-    classes: tuple[type, ...] = (*RANKERS.values(), *others)
-    for cls in classes:
-        put(cls, f"Skcalrank{cls.__name__}", _shape_of_scores, _convert_ranker)
-    put(QuantileHinges, "SkcalrankQuantileHinges", _shape_of_columns, _convert_hinges)
+
+    def add(cls, shape, output_of):
+        put(cls, f"Skcalrank{cls.__name__}", shape, _converter(output_of))
+
+    for cls in (*RANKERS.values(), MultiLabelRanker, BoostedRanker, StackingRanker, GramRidge):
+        add(cls, _shape_of_scores, _ranker)
+    add(QuantileHinges, _shape_of_columns, _hinges)
     if SplineTransformer not in skl2onnx.supported_converters():
-        put(SplineTransformer, "SkcalrankSplineTransformer", _shape_of_columns, _convert_splines)
+        add(SplineTransformer, _shape_of_columns, _splines)
     alias = "SklearnFunctionTransformer"
     known = import_module("skl2onnx.common._registration")
     before = known.get_shape_calculator(alias), known.get_converter(alias)
@@ -111,7 +113,7 @@ def _register() -> None:
         before[0](operator) if _is_known(operator) else _same_shape(operator)
 
     def convert(scope, operator, container):
-        one = before[1] if _is_known(operator) else _convert_logs
+        one = before[1] if _is_known(operator) else _converter(_logs)
         one(scope, operator, container)
 
     put(FunctionTransformer, alias, shape, convert)
@@ -161,11 +163,6 @@ class Graph(NamedTuple):
     n_scores: int
     version: int
 
-    @classmethod
-    def of(cls, operator, container) -> Graph:
-        """Return the input of an operator."""
-        return cls(operator.inputs[0], operator.outputs[0].type.shape[1], container.target_opset)
-
     def op(self, kind: str, *inputs, **attributes) -> Any:
         """Return an operator of ONNX."""
         make = getattr(import_module("skl2onnx.algebra.onnx_ops"), f"Onnx{kind}")
@@ -176,10 +173,20 @@ class Graph(NamedTuple):
         return np.array(values, dtype=_dtype(self.X))
 
 
-def _convert_ranker(scope, operator, container):
-    graph = Graph.of(operator, container)
-    scores = _scores(score_tree(operator.raw_operator), graph)
-    graph.op("Identity", scores, output_names=operator.outputs[:1]).add_to(scope, container)
+def _converter(output_of):
+    """Return a converter for skl2onnx: `output_of` writes a fitted estimator to a graph."""
+
+    def convert(scope, operator, container):
+        n_scores = operator.outputs[0].type.shape[1]
+        graph = Graph(operator.inputs[0], n_scores, container.target_opset)
+        output = output_of(operator.raw_operator, graph)
+        graph.op("Identity", output, output_names=operator.outputs[:1]).add_to(scope, container)
+
+    return convert
+
+
+def _ranker(ranker, graph: Graph):
+    return _scores(score_tree(ranker), graph)
 
 
 def _scores(score: Score, graph: Graph):
@@ -261,14 +268,11 @@ def _nodes(trees: Ensemble) -> dict[str, list]:
     return nodes | {f"target_{name}": list(values) for name, values in of_leaves}
 
 
-def _convert_hinges(scope, operator, container):
-    step, graph = operator.raw_operator, Graph.of(operator, container)
-    clip = _clipped(graph, step.features_, step.starts_, step.ends_)
-    graph.op("Identity", clip, output_names=operator.outputs[:1]).add_to(scope, container)
+def _hinges(step, graph: Graph):
+    return _clipped(graph, step.features_, step.starts_, step.ends_)
 
 
-def _convert_splines(scope, operator, container):
-    step, graph = operator.raw_operator, Graph.of(operator, container)
+def _splines(step, graph: Graph):
     knots = knots_of(step)
     features = np.repeat(np.arange(len(knots)), [len(of_feature) - 1 for of_feature in knots])
     starts = np.concatenate([of_feature[:-1] for of_feature in knots])
@@ -277,8 +281,7 @@ def _convert_splines(scope, operator, container):
     first = np.concatenate([np.arange(len(rise)) == 0 for rise in rises])
     weights = graph.numbers(block_diag(*(rise.T for rise in rises)))
     product = graph.op("MatMul", _clipped(graph, features, starts, ends), weights)
-    curves = graph.op("Add", product, graph.numbers(first), output_names=operator.outputs[:1])
-    curves.add_to(scope, container)
+    return graph.op("Add", product, graph.numbers(first))
 
 
 def _clipped(graph: Graph, features, starts, ends):
@@ -289,8 +292,6 @@ def _clipped(graph: Graph, features, starts, ends):
     return graph.op("Clip", rise, graph.numbers(0), graph.numbers(1))
 
 
-def _convert_logs(scope, operator, container):
-    graph = Graph.of(operator, container)
+def _logs(_, graph: Graph):
     logs = graph.op("Log", graph.op("Add", graph.op("Abs", graph.X), graph.numbers([1])))
-    sign = graph.op("Sign", graph.X)
-    graph.op("Mul", sign, logs, output_names=operator.outputs[:1]).add_to(scope, container)
+    return graph.op("Mul", graph.op("Sign", graph.X), logs)

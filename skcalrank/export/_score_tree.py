@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,12 +28,6 @@ class Steps(NamedTuple):
     score: Score
 
 
-class Linear(NamedTuple):
-    """Predictions of a model with coefficients."""
-
-    model: Any
-
-
 class Trees(NamedTuple):
     """Boosted trees, and the weighted scores that they begin at."""
 
@@ -40,13 +35,13 @@ class Trees(NamedTuple):
     starts: list[tuple[float, Score]]
 
 
-class Other(NamedTuple):
-    """Predictions of any other regressor."""
+class Regression(NamedTuple):
+    """Predictions of any other regressor, with coefficients or without."""
 
     model: Any
 
 
-Score: TypeAlias = "Sum | Steps | Linear | Trees | Other"
+Score: TypeAlias = "Sum | Steps | Trees | Regression"
 
 
 def score_tree(model: Any) -> Score:
@@ -64,15 +59,20 @@ def score_tree(model: Any) -> Score:
             "estimator_, its regressor."
         )
     if is_ranker(model):
-        _refuse_map_of_pairs(model)
+        if getattr(model, "surrogate_", "score") == "pairwise":
+            raise ValueError(
+                f"{type(model).__name__} was fitted with surrogate='pairwise', which ranks a whole "
+                "query by a map of pairs of its documents and has no score for one document: fit "
+                "with surrogate='score' to export it."
+            )
         if hasattr(model, "named_rankers_"):
             return Sum(_weighted(_members_of(model)))
         inner = getattr(model, "estimator_", getattr(model, "ranker_", None))
         if inner is not None:
             return score_tree(inner)
-    if getattr(model, "coef_", None) is not None:
-        return Linear(model)
-    return Trees(model, _weighted(_starts_of(model))) if has_trees(model) else Other(model)
+    if getattr(model, "coef_", None) is None and has_trees(model):
+        return Trees(model, _weighted(_starts_of(model)))
+    return Regression(model)
 
 
 def _weighted(models):
@@ -88,16 +88,6 @@ def steps_of(model: Any) -> list[Any]:
     """Return the steps of a pipeline that change rows, and its last step."""
     *before, last = [step for _, step in model.steps]
     return [step for step in before if step not in (None, "passthrough")] + [last]
-
-
-def _refuse_map_of_pairs(ranker: Any) -> None:
-    """Raise for a ranker that has no score for each document."""
-    if getattr(ranker, "surrogate_", "score") == "pairwise":
-        raise ValueError(
-            f"{type(ranker).__name__} was fitted with surrogate='pairwise', which ranks a whole "
-            "query by a map of pairs of its documents and has no score for one document: fit with "
-            "surrogate='score' to export it."
-        )
 
 
 def refuse_queries(step: Any) -> None:
@@ -133,17 +123,12 @@ def _members_of(stack):
 
 def _exportable_members(stack) -> str:
     """Return the advice to export a ranker of a stack, if there are any that see one document."""
-    names = [repr(name) for name, ranker in stack.named_rankers_.items() if _is_exportable(ranker)]
-    rankers = ", ".join(f"named_rankers_[{name}]" for name in names)
-    return f"export one of its rankers, {rankers}, or " if names else ""
-
-
-def _is_exportable(model) -> bool:
-    try:
-        score_tree(model)
-    except ValueError:
-        return False
-    return True
+    names = []
+    for name, ranker in stack.named_rankers_.items():
+        with suppress(ValueError):
+            score_tree(ranker)
+            names.append(f"named_rankers_[{name!r}]")
+    return f"export one of its rankers, {', '.join(names)}, or " if names else ""
 
 
 def _starts_of(model):

@@ -27,8 +27,6 @@ class Metric(Protocol):
         y_true: Labels,
         y_score: ArrayLike,
         *,
-        qid: ArrayLike | None = ...,
-        k: int | None = ...,
         average: Literal[True] = ...,
         **options: Any,
     ) -> float: ...
@@ -38,8 +36,6 @@ class Metric(Protocol):
         y_true: Labels,
         y_score: ArrayLike,
         *,
-        qid: ArrayLike | None = ...,
-        k: int | None = ...,
         average: bool,
         **options: Any,
     ) -> Floats: ...
