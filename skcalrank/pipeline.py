@@ -405,21 +405,13 @@ class QueryPipeline(Pipeline):
 def _fit_step(step, X, y, qid, sample_weight):
     """Fit a transformer, and return the transformed rows and the transformer."""
     metadata = {"qid": qid, "sample_weight": sample_weight}
-    if _fits_and_transforms(step, qid):
+    # scikit-learn's default fit_transform passes the qid to fit only.
+    if getattr(type(step), "fit_transform", None) not in (None, TransformerMixin.fit_transform):
         taken = _asked_for(step, "fit_transform", metadata)
-        return _call_step(step, "fit_transform", X, y, **taken), step
+        if handed_to(step, "transform", qid=qid).keys() <= taken.keys():
+            return _call_step(step, "fit_transform", X, y, **taken), step
     _call_step(step, "fit", X, y, **_asked_for(step, "fit", metadata))
     return transform_rows(step, X, qid), step
-
-
-def _fits_and_transforms(step, qid) -> bool:
-    """Return whether a step has its own `fit_transform` that accepts what `transform` accepts."""
-    method = getattr(type(step), "fit_transform", None)
-    # scikit-learn's default fit_transform passes the qid to fit only.
-    if method is None or method is TransformerMixin.fit_transform:
-        return False
-    taken = handed_to(step, "transform", qid=qid).keys()
-    return taken <= handed_to(step, "fit_transform", qid=qid).keys()
 
 
 def _asked_for(step, method, metadata):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
 from ..data import ClickSessions, arrays
-from ..data.types import Floats, Ints
+from ..data.types import Floats
 
 
 class CascadeEstimate(NamedTuple):
@@ -94,7 +94,12 @@ def cascade(
     if unexamined is not None and not (isinstance(unexamined, Real) and 0 <= unexamined <= 1):
         raise ValueError(f"unexamined must be a probability or None, got {unexamined!r}.")
     clicks, examinations = sessions.counts()
-    default = _overall(clicks, examinations, sessions) if unexamined is None else unexamined
+    default: Any = unexamined
+    if unexamined is None:
+        queries = sessions.queries()
+        total = queries.sum(queries.group(examinations))
+        share = arrays.safe_divide(queries.sum(queries.group(clicks)), total)
+        default = queries.ungroup(queries.repeat(share))
     seen = examinations > 0
     p = np.full(len(sessions), default, dtype=float)
     p[seen] = clicks[seen] / examinations[seen]
@@ -103,11 +108,3 @@ def cascade(
     error = np.full(len(sessions), np.nan)
     error[seen] = np.sqrt(p[seen] * (1 - p[seen]) / examinations[seen])
     return CascadeEstimate(p, clicks, examinations, error)
-
-
-def _overall(clicks: Ints, examinations: Ints, sessions: ClickSessions) -> Floats:
-    """Return the ratio of clicks to examinations over the query of each row."""
-    queries = sessions.queries()
-    total = queries.sum(queries.group(examinations))
-    share = arrays.safe_divide(queries.sum(queries.group(clicks)), total)
-    return queries.ungroup(queries.repeat(share))

@@ -39,14 +39,9 @@ class Judgments(ABC):
 
     def draw(self, order: int, rng: np.random.RandomState) -> np.ndarray:
         """Draw a random subset of `order` judgments of each query, or all if there are fewer."""
-        few = self.counts <= order
-        chosen, _ = places(self.ptr, np.flatnonzero(few))
-        drawn = [chosen]
-        many = np.flatnonzero(~few)
-        if len(many):
-            begin = np.repeat(self.ptr[many], order)
-            drawn.append(begin + random_subsets(self.counts[many], order, rng).ravel())
-        return np.concatenate(drawn)
+        few, many = np.flatnonzero(self.counts <= order), np.flatnonzero(self.counts > order)
+        drawn = self.ptr[many][:, None] + random_subsets(self.counts[many], order, rng)
+        return np.append(places(self.ptr, few)[0], drawn)
 
 
 @dataclass
@@ -230,8 +225,6 @@ def _by_judgment(query: Ints, judgment: Array) -> tuple[Ints, Ints]:
     """Return the order of preferences by query and judgment, and where judgments begin."""
     if judgment.dtype.kind not in "biuf":
         judgment = np.unique(judgment, return_inverse=True)[1].ravel()
-    if (judgment[1:] > judgment[:-1]).all():
-        return np.argsort(query, kind="stable"), np.arange(len(query))
     order = np.lexsort((judgment, query))
     new = np.zeros(len(order), dtype=bool)
     new[:1] = True

@@ -45,21 +45,17 @@ def minimize_smooth(loss, cones, ahead, weight, margin, free):
         curved = np.einsum("nt,nkt->nkt", loss.curvatures(x) * weight, lead)
         return gradient, np.einsum("nkt,nlt->nkl", curved, lead)
 
-    def reach(steps, towards):
-        return largest(ahead_of(towards)) / (2.0 * (1.0 + largest(ahead_of(steps) - margin)))
-
-    lowest = -np.inf if free else 0.0
-    steps = projected_newton(risk, derivatives, reach, np.zeros(lead.shape[:2]), lowest)
+    lowest, start = -np.inf if free else 0.0, np.zeros(lead.shape[:2])
+    steps = projected_newton(risk, derivatives, ahead_of, start, lowest, margin=margin)
     return np.einsum("nk,nki->ni", steps, cones)
 
 
-def projected_newton(risk, derivatives, reach, steps, lowest, scale=0.0):
+def projected_newton(risk, derivatives, scores_of, steps, lowest, scale=0.0, margin=0.0):
     """Return the steps of least risk that are at least `lowest`, on all cones at once.
 
-    `derivatives` returns gradients and positive semidefinite Hessians. `reach` returns the factor
-    by which a move is too long: where the risk is nearly flat, moves are unbounded, so they are
-    limited in proportion to the scores. `scale` is the size of the terms whose difference is the
-    risk, for rounding errors.
+    `derivatives` returns gradients and positive semidefinite Hessians. Where the risk is nearly
+    flat, moves are unbounded, so they are limited in proportion to the scores minus the `margin`.
+    `scale` is the size of the terms whose difference is the risk, for rounding errors.
     """
     value = risk(steps)
     for _ in range(_ITERATIONS):
@@ -67,7 +63,8 @@ def projected_newton(risk, derivatives, reach, steps, lowest, scale=0.0):
         # Steps near their lower bound move onto it, or they would shorten the moves of all others.
         bound = (steps <= lowest + _NEARLY) & (gradient > 0)
         towards = np.where(bound, lowest - steps, -newton_steps(gradient, hessian, bound))
-        towards /= np.maximum(reach(steps, towards), 1.0)[:, None]
+        reach = 2.0 * (1.0 + largest(scores_of(steps) - margin))
+        towards /= np.maximum(largest(scores_of(towards)) / reach, 1.0)[:, None]
         rounding = _ROUNDING * (np.abs(value) + scale)
         trial, reached = _line_search(risk, value, steps, gradient, towards, lowest, rounding)
         better = reached < value

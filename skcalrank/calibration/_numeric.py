@@ -164,11 +164,14 @@ class NumericalRisk(ConditionalRisk):
     def _descend(self, bases, lowest, steps):
         """Minimize by Newton's method on every cone; return the steps and the slack of tangents."""
 
+        def scores_of(steps):
+            return _scores(steps, bases)
+
         def risk(steps):
-            return self.risk(_scores(steps, bases))
+            return self.risk(scores_of(steps))
 
         def derivatives(steps):
-            gradient, hessian = self._derivatives(_scores(steps, bases))
+            gradient, hessian = self._derivatives(scores_of(steps))
             inner = np.einsum("nki,nij,nlj->nkl", bases, hessian, bases)
             return np.einsum("nki,ni->nk", bases, gradient), inner
 
@@ -179,19 +182,15 @@ class NumericalRisk(ConditionalRisk):
                 hessian[:, 0, 0] = 1.0
             return gradient, hessian
 
-        def reach(steps, towards):
-            ends = _scores(towards, bases), _scores(steps, bases)
-            return largest(ends[0]) / (2.0 * (1.0 + largest(ends[1])))
-
         def loose(steps):
             gradient, hessian = derivatives(steps)
             bound = (steps <= lowest) & (gradient > 0)
-            box = _BOX * (1.0 + largest(_scores(steps, bases)))
+            box = _BOX * (1.0 + largest(scores_of(steps)))
             open_ = box * np.where(bound, 0.0, np.abs(gradient)).sum(axis=1)
             bound[:, 0] |= not self._shifts
             return open_, (gradient, hessian, bound)
 
-        steps = projected_newton(risk, model, reach, steps, lowest, self._scale)
+        steps = projected_newton(risk, model, scores_of, steps, lowest, self._scale)
         slack, at = loose(steps)
         # Near the minimum, rounding hides progress in the values, so compare the gradients.
         for _ in range(2):

@@ -176,10 +176,8 @@ def _sorted(score_ranker, X, qid, values, condition, best):
         scores = np.split(queries.group(scores), queries.ptr[1:-1])
     out = []
     for u, s in zip(values, scores):
-        holds = False
-        if condition is not None:
-            # Estimated preferences may be negative; only net preferences matter.
-            holds = bool(score_condition(np.maximum(u - u.T, 0.0), s))
+        # Estimated preferences may be negative; only net preferences matter.
+        holds = condition is not None and bool(score_condition(np.maximum(u - u.T, 0.0), s))
         positions = sort_positions(s)
         sort = Pred.from_positions(lambda _, positions=positions: positions, best.objective)
         out.append((holds, sort.solve(u).value))

@@ -12,7 +12,7 @@ from ..data import Queries, arrays
 from ..data.types import Array, ArrayLike, Floats
 from ..losses import LOSSES, Loss, get_loss
 from ..measures import Measure, get_measure
-from ._cones import largest, projected_newton
+from ._cones import projected_newton
 from ._distribution import LabelDistribution
 from ._surrogates import conditional_risk, targets_of
 
@@ -196,12 +196,9 @@ class SharedRows:
             top = size.max() or 1.0
             return slopes, ((axes * np.where(size > _FLAT * top, size, top)) @ axes.T)[None]
 
-        def reach(scores, towards):
-            return largest(towards) / (2.0 * (1.0 + largest(scores)))
-
         start = np.zeros((1, self.n_kinds))
         scale = float(np.abs(risk(np.eye(self.n_kinds))).max()) or 1.0
-        scores = projected_newton(risk, derivatives, reach, start, -np.inf, scale)
+        scores = projected_newton(risk, derivatives, np.positive, start, -np.inf, scale)
         if not np.abs(gradient(scores)).max() <= _EQUAL * scale:
             raise ValueError(
                 "surrogate must be convex and without corners, got one without a minimum that "

@@ -218,13 +218,6 @@ def check_disjoint(parts) -> dict:
     return owners
 
 
-def disjoint(owners):
-    """Return a delayed :func:`check_disjoint`, for which tasks can wait; its result is a number."""
-    from dask import delayed
-
-    return delayed(len)(tree(owners, check_disjoint))
-
-
 def names_of(queries: Queries, number: int) -> dict:
     """Return the number of a partition by name of its queries."""
     return {} if queries.names is None else dict.fromkeys(queries.names.tolist(), number)

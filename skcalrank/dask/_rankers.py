@@ -16,7 +16,7 @@ from ..data import MissingQidError, check, is_lazy, warn
 from ..linear_model import GramRidge, refit
 from ..metrics import measure_score
 from ..rankers import check_partitions, require_qid, scored_by
-from ._blocks import check_disjoint, collect, compute, disjoint, is_frame, like, names_of, tree
+from ._blocks import check_disjoint, collect, compute, is_frame, like, names_of, tree
 from ._cut import partitions
 
 
@@ -111,6 +111,8 @@ def _merge(parts):
 
 def map_partitions(method, ranker, X, qid):
     """Return lazy predictions, or ranks, for which each partition must hold whole queries."""
+    from dask import delayed
+
     check_is_fitted(ranker)
     if method == "rank":
         require_qid(ranker, qid, method)
@@ -121,7 +123,8 @@ def map_partitions(method, ranker, X, qid):
         if width is None:
             _check_named(parts, None, qid)
         # Every partition waits for the check that no query is in two partitions.
-        shared.append(disjoint(parts.map(_names_part, of=["qid"])))
+        owners = tree(parts.map(_names_part, of=["qid"]), check_disjoint)
+        shared.append(delayed(len)(owners))
         return collect(parts.map(_rank_part, *shared), parts, width=width, dtype=np.intp)
     if is_frame(X) and width is None and (qid is None or is_frame(qid)):
         # Dask can compute these together with X, as a column.
