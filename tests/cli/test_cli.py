@@ -133,7 +133,7 @@ def test_empty_policy(capsys, files):
     assert "undefined" in message
 
 
-@pytest.mark.parametrize("n_features", [4, 8])
+@pytest.mark.parametrize("n_features", [4, 6, 8])
 def test_features_of_the_test_file_agree_with_training(capsys, files, tmp_path, n_features):
     lines = gzip.decompress(Path(files[1]).read_bytes()).decode().splitlines()
     other = tmp_path / "other.txt"
@@ -141,7 +141,8 @@ def test_features_of_the_test_file_agree_with_training(capsys, files, tmp_path, 
         " ".join([part for part in line.split() if part.split(":")[0] not in ("5", "6")])
         for line in lines
     ]
-    other.write_text("\n".join(line + " 8:1" * (n_features == 8) for line in kept))
+    last = {4: "", 6: " 6:0", 8: " 8:1"}[n_features]
+    other.write_text("\n".join(line + last for line in kept))
     argv = ["--rankers", "dcg", "--measures", "spearman"]
     out = run(capsys, "compare", files[0], str(other), *argv)
     train, test = load_letor(files[0]), load_letor(files[1])

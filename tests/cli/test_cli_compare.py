@@ -134,6 +134,9 @@ def test_reports(capsys, path, systems, tmp_path):
     assert not re.findall(r"<(?:script|link|img)|url\(http|@import", page)
     for plot in re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL):
         minidom.parseString(plot)
+    # A system is a row, about as high as two lines of text; the axis takes the rest.
+    height = float(re.search(r'<svg[^>]* height="([0-9.]+)pt"', page)[1])
+    assert 3 * 24 < height < 3 * 24 + 108
 
 
 def test_a_page_needs_matplotlib(capsys, path, systems, tmp_path, monkeypatch):

@@ -65,6 +65,8 @@ def test_values_are_those_of_a_direct_computation(said, data):
     random_order = measure_score("spearman", data.y, np.zeros(len(data.y)), qid=data.qid)
     assert aims["random order"][2] == f"{random_order:.3f}"
     assert aims["best possible"][1] == "1.000"
+    first = [min(np.sum(data.y[data.qid == query] >= 1), 10) / 10 for query in np.unique(data.qid)]
+    assert aims["best possible"][0] == f"{np.mean(first):.3f}"
 
 
 def test_the_best_of_each_column_is_marked(said):

@@ -1,11 +1,13 @@
 """Commands that fit, apply and evaluate one ranker do what the library does, on every format."""
 
 import csv
+import gzip
 import io
 import os
 import subprocess
 import sys
 from argparse import Namespace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,6 +91,22 @@ def test_large_files_are_read_in_chunks(path, monkeypatch, limit, n_parts):
     )
     assert len(list(Reader(path("train.txt"), args))) == n_parts
     assert len(list(Reader(path("train.txt"), args, whole=True))) == 1
+
+
+@pytest.mark.parametrize("suffix", [".txt.gz", ".csv.gz"])
+def test_compressed_files_are_larger_than_they_look(path, frames, tmp_path, monkeypatch, suffix):
+    lines = Path(path("train.txt")).read_bytes()
+    if suffix == ".csv.gz":
+        lines = frames["train"].drop(columns="docid").to_csv(index=False).encode()
+    packed = tmp_path / f"train{suffix}"
+    packed.write_bytes(gzip.compress(lines))
+    monkeypatch.setattr("skcalrank._cli._files.CHUNK_ROWS", 1)
+    args = Namespace(
+        chunk_rows=None, dtype="float64", qid_column="query", label_column="grade", doc_column=""
+    )
+    for limit, n_parts in ((len(packed.read_bytes()) * 2, 30), (len(lines) * 20, 1)):
+        monkeypatch.setattr("skcalrank._cli._files.WHOLE_BYTES", limit)
+        assert len(list(Reader(packed, args))) == n_parts
 
 
 def test_options_of_reading(capsys, path, new):

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from skcalrank import (
     AveragePrecisionRanker,
     DCGRanker,
+    DifferenceGraphRanker,
     LeastSquaresRanker,
     LeastSquaresRankerCV,
     NDCGRanker,
@@ -152,6 +153,17 @@ def test_the_scale_is_half_the_curvature_at_zero(ranker, data):
     once = clone(ranker).fit(X, y, qid).penalty_scale_
     weighted = clone(ranker).fit(X, y, qid, np.full(len(y), 2.0)).penalty_scale_
     np.testing.assert_allclose(weighted, 2 * once, rtol=1e-6)
+
+
+def test_the_scale_is_measured_downhill(data):
+    # At zero the exponential loss is curved four times as much as the logistic loss. Downhill it is
+    # curved less, uphill, where no solution lies, far more.
+    logistic, exponential = (
+        DifferenceGraphRanker(edge_loss=loss).fit(*data).penalty_scale_
+        for loss in ("logistic", "exponential")
+    )
+    assert (2 * logistic < exponential).all()
+    assert (exponential < 4 * logistic).all()
 
 
 # -- what it does not depend on ------------------------------------------------------------

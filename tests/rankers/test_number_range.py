@@ -114,6 +114,13 @@ def test_labels_whose_sums_overflow_are_refused(ranker, data):
         ranker.fit(X, y * 1e300, QID)
 
 
+@pytest.mark.parametrize("size", [-1e280, 1e280])
+def test_targets_of_one_sign_may_be_large(size, data):
+    X, y = data
+    coef = GramRidge().fit(X, y).coef_
+    np.testing.assert_allclose(GramRidge().fit(X, y * size).coef_ / size, coef, rtol=1e-9)
+
+
 # -- features ------------------------------------------------------------------------------
 
 LINEAR = {
@@ -143,6 +150,15 @@ def test_coefficients_are_in_proportion_to_one_over_the_features(
     coef = LINEAR[name].fit(container(X), y, QID).coef_
     scaled = LINEAR[name].fit(container((X * size).astype(dtype)), y, QID).coef_
     np.testing.assert_allclose(scaled * size, coef, rtol=1e-3, atol=1e-4 * np.abs(coef).max())
+
+
+@pytest.mark.parametrize("loss", ["squared", "pairwise_squared"])
+@pytest.mark.parametrize("size", [1e-30, 1e-10, 1e10])
+def test_the_penalty_of_ridge_is_in_squares_of_the_features(loss, size, data):
+    X, y = data
+    coef = NDCGRanker(Ridge(2.0), loss=loss).fit(X, y, QID).coef_
+    scaled = NDCGRanker(Ridge(2.0 * size**2), loss=loss).fit(X * size, y, QID).coef_
+    np.testing.assert_allclose(scaled * size, coef, rtol=1e-9)
 
 
 @pytest.mark.parametrize("features", ["bilinear", "concat"])

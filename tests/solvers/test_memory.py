@@ -4,10 +4,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
-from skcalrank import NDCGRanker
+from skcalrank import NDCGRanker, PairwiseDisagreementRanker
 from skcalrank._solvers import SQUARED_LOSSES
 from skcalrank.linear_model import GramRidge
 
@@ -50,6 +51,16 @@ def test_features_on_disk(estimator, loss, problem):
     np.testing.assert_allclose(ranker.coef_, expected.coef_, rtol=1e-10)
     assert peak_of(lambda: ranker.predict(mapped)) < 0.15 * X.nbytes
     np.testing.assert_allclose(ranker.predict(mapped[:100]), expected.predict(X[:100]))
+
+
+def test_sparse_features_that_are_large_once_dense(monkeypatch, rng):
+    X, y, qid = csr_matrix(rng.normal(size=(30, 4))), rng.integers(0, 2, 30), np.arange(30) // 5
+    ranker = PairwiseDisagreementRanker(surrogate="pairwise")
+    monkeypatch.setattr("skcalrank._solvers._least_squares.MOST_CELLS", 120)
+    ranker.fit(X, y, qid)
+    monkeypatch.setattr("skcalrank._solvers._least_squares.MOST_CELLS", 119)
+    with pytest.raises(ValueError, match=r"at most 119 cells .*got shape \(30, 4\)"):
+        ranker.fit(X, y, qid)
 
 
 @pytest.mark.parametrize("loss", SQUARED_LOSSES)
