@@ -212,32 +212,29 @@ class WithinQueries:
 
     def squares(self, weight=None, rows=None) -> np.ndarray:
         """Return weighted sums of squares of the centered features; by default, weights are 1."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares = self._squares(weight, rows)
-        _check_squares(squares)
+        weight = np.ones(len(self.codes)) if weight is None else weight
         pick = slice(None) if rows is None else rows
-        totals = np.bincount(
-            self.codes[pick], None if weight is None else weight[pick], len(self.means)
-        )
+        totals = np.bincount(self.codes[pick], weight[pick], len(self.means))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if issparse(self.X):
+                squares = self.X[pick].power(2, dtype=float).T @ weight[pick]
+                squares -= totals @ np.square(self.means, dtype=float)
+                squares = np.maximum(squares, 0.0)
+            else:
+                squares = self._dense_squares(weight, rows)
+        _check_squares(squares)
         squares[_are_constant(squares, totals, self.means, self.X.dtype)] = 0.0
         return squares
 
-    def _squares(self, weight, rows):
+    def _dense_squares(self, weight, rows):
         n_rows = len(self.codes) if rows is None else len(rows)
-        if issparse(self.X):
-            pick = slice(None) if rows is None else rows
-            X, of_row = self.X[pick], np.ones(n_rows) if weight is None else weight[pick]
-            totals = np.bincount(self.codes[pick], of_row, len(self.means))
-            raw = X.power(2, dtype=float).T @ of_row
-            return np.maximum(raw - totals @ np.square(self.means, dtype=float), 0.0)
         out, step = np.zeros(self.X.shape[1]), max(CACHE_CELLS // self.X.shape[1], 1)
 
         def of_chunk(start):
             pick = slice(start, start + step)
             pick = pick if rows is None else _as_slice(rows[pick])
             centered = self.X[pick] - self.means.take(self.codes[pick], axis=0)
-            of_row = np.ones(len(centered)) if weight is None else weight[pick]
-            return of_row @ np.square(centered, dtype=float)
+            return weight[pick] @ np.square(centered, dtype=float)
 
         each(of_chunk, range(0, n_rows, step), lambda squares: np.add(out, squares, out=out))
         return out

@@ -87,13 +87,12 @@ def _fit_linear(regressor, rows: Rows, targets, held_out, method):
     if "fit_intercept" in regressor.get_params():
         regressor.set_params(fit_intercept=False)
     X, targets = as_dense(X) - within.means[within.codes], within.centered_targets()[:, 0]
-    if has_fit_parameter(regressor, "sample_weight"):
-        X = tables.with_columns_of(table, X)
-        fit_rows(regressor, X, targets, within.weight(), held_out, method=method)
-    else:
-        root = np.sqrt(within.weight())
-        X = tables.with_columns_of(table, X * root[:, None])
-        fit_rows(regressor, X, targets * root, None, held_out, method=method)
+    weight = within.weight()
+    if not has_fit_parameter(regressor, "sample_weight"):
+        root, weight = np.sqrt(weight), None
+        X, targets = X * root[:, None], targets * root
+    X = tables.with_columns_of(table, X)
+    fit_rows(regressor, X, targets, weight, held_out, method=method)
     if not is_linear(regressor, X[:_FEW_ROWS]):
         raise ValueError(
             "estimator must be linear in X for partial_fit with loss='pairwise_squared', got "

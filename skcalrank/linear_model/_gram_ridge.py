@@ -186,10 +186,10 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _add_moments(self, moments: Moments, one_target: bool, first: bool):
         """Add the moments of some rows; with `first`, discard earlier rows."""
         self.n_features_in_ = len(moments.mean)
-        if first:
-            return self._learn(moments, one_target)
-        self._check_targets(moments, one_target)
-        return self._learn(self._moments.merge(moments), self._one_target)
+        if not first:
+            self._check_targets(moments, one_target)
+            moments = self._moments.merge(moments)
+        return self._learn(moments, one_target)
 
     def _check_alpha(self, n_targets):
         for alpha in np.ravel(self.alpha).tolist():
@@ -279,21 +279,16 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Coefficients, computed when they are first read."""
         check_is_fitted(self, "_moments")
         alpha = np.asarray(self.alpha, dtype=float)
-        coef = ridge(self._moments, alpha, self.fit_intercept, self._scale())
+        coef = ridge(self._moments, alpha, self.fit_intercept, self.penalty_scale_)
         return coef[:, 0] if self._one_target else coef.T
-
-    def _scale(self):
-        """Return the units of the penalties; None means ones."""
-        if self.penalty_scale is None:
-            return None
-        return self._moments.penalty_scale(self.fit_intercept)
 
     @property
     def penalty_scale_(self) -> Floats:
         """Units of the penalty of each feature."""
         check_is_fitted(self, "_moments")
-        scale = self._scale()
-        return np.ones(len(self._moments.mean)) if scale is None else scale
+        if self.penalty_scale is None:
+            return np.ones(len(self._moments.mean))
+        return self._moments.penalty_scale(self.fit_intercept)
 
     @lazy_property
     def intercept_(self) -> float | Any:
@@ -344,7 +339,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         for alpha in alphas.tolist():
             check.alpha(alpha)
         penalties = alphas.astype(float)
-        coefs = ridge_path(self._moments, penalties, self.fit_intercept, self._scale())
+        coefs = ridge_path(self._moments, penalties, self.fit_intercept, self.penalty_scale_)
         coefs = coefs[:, :, 0] if self._one_target else coefs.transpose(0, 2, 1)
         return coefs, self._intercept_of(coefs)
 

@@ -4,6 +4,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from ..data import check
 from ._base import Measure
 
 
@@ -72,8 +73,5 @@ CONVENTIONS = {
 
 def get_convention(name: str) -> Convention:
     """Return the convention of a name."""
-    if not isinstance(name, str) or name not in CONVENTIONS:
-        raise ValueError(
-            f"convention must be one of {', '.join(map(repr, CONVENTIONS))}, or None, got {name!r}."
-        )
+    check.option("convention", name, (*CONVENTIONS, None))
     return CONVENTIONS[name]

@@ -67,7 +67,8 @@ def _differences(labels: Floats, block: Block) -> tuple[Floats, Floats]:
 
 def _pairs(labels: Floats, block: Block) -> tuple[Floats, Floats]:
     """Return the numbers of pairs of different labels and of lost ones; equal scores count half."""
-    ranks = _ranks(labels, block)
+    ranks = _ranks(labels)
+    np.copyto(ranks, 0, where=np.arange(ranks.shape[1]) >= block.sizes)
     tied: Any = 0.0
     if block.tied:
         ranks, tied = _best_of_runs(ranks, block)
@@ -82,14 +83,14 @@ def _n_pairs(n: Array) -> Floats:
     return n * (n - 1.0) / 2
 
 
-def _ranks(labels: Floats, block: Block) -> Ints:
-    """Return integers >= 1 in the order of the labels, and 0 where there is no document."""
+def _ranks(labels: Floats) -> Ints:
+    """Return integers >= 1 in the order of the labels."""
     low, high = labels.min(), labels.max()
     if low > -_LARGE and high < _LARGE:
         ranks = labels.astype(np.int32)
         if (ranks == labels).all():
             ranks += 1 - int(low)
-            return _without_missing(ranks, block)
+            return ranks
     order = np.argsort(labels, axis=1)
     in_order = np.sort(labels, axis=1)
     steps = np.ones(labels.shape, dtype=np.int32)
@@ -97,11 +98,6 @@ def _ranks(labels: Floats, block: Block) -> Ints:
     order += np.arange(0, order.size, order.shape[1])[:, None]
     ranks = np.empty_like(steps)
     ranks.ravel()[order] = steps.cumsum(axis=1, dtype=np.int32)
-    return _without_missing(ranks, block)
-
-
-def _without_missing(ranks: Ints, block: Block) -> Ints:
-    np.copyto(ranks, 0, where=np.arange(ranks.shape[1]) >= block.sizes)
     return ranks
 
 

@@ -107,9 +107,7 @@ class AveragePrecision(RelativeMeasure, CutoffMeasure, PairMeasure):
                 precision = self._precision(relevant, block)
                 out[block.ids] = self._up_to_k(precision, block.positions).sum(axis=1)
                 continue
-            share = 1.0 / block.positions[0]
-            if self.k is not None:
-                share[self.k :] = 0.0
+            share = self._up_to_k(1.0 / block.positions[0], block.positions[0])
             hits = relevant.cumsum(axis=1)
             hits *= relevant
             out[block.ids] = hits @ share
@@ -302,10 +300,10 @@ class ERR(GainMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number = self.max_grade is None or isinstance(self.max_grade, Real)
-        if not number or not 0 <= (self.max_grade or 0) <= _HIGHEST:
+        most = self.max_grade
+        if most is not None and not (isinstance(most, Real) and 0 <= most <= _HIGHEST):
             raise ValueError(
-                f"max_grade must be None or a number from 0 to {_HIGHEST}, got {self.max_grade!r}."
+                f"max_grade must be None or a number from 0 to {_HIGHEST}, got {most!r}."
             )
 
     def labels(self, y: Floats) -> Floats:

@@ -71,8 +71,7 @@ def feedback_arc_positions(
     (array([1, 2, 3]), 1.0, True)
     """
     check.option("method", method, ("exact", "local_search", "auto"))
-    number = time_limit is None or isinstance(time_limit, Real)
-    if not number or not (time_limit is None or time_limit > 0):
+    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
         raise ValueError(f"time_limit must be a positive number or None, got {time_limit!r}.")
     return on_stack(partial(_solve, method=method, time_limit=time_limit), U)
 

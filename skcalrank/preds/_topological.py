@@ -12,12 +12,9 @@ from ._objectives import disagreement_at, net_graph
 from ._stacks import PredResult, on_stack, order_to_positions
 
 # Numbers of documents up to which the closure of the widest paths is faster than bisection, and up
-# to which processing all matrices of a stack at once is faster than one by one.
+# to which closing all matrices of a stack at once is faster than one by one.
 _CLOSE_UP_TO = 100
 _TOGETHER_UP_TO = 32
-
-# Number of documents after which to check whether all graphs have turned out to be cyclic.
-_LOOK = 16
 
 
 def topological_positions(U: ArrayLike) -> Ints:
@@ -68,10 +65,6 @@ def _algorithm_one(U: Floats) -> Ints:
     """Return the positions for a stack of matrices."""
     net = net_graph(U)
     edges, priority = net > 0, net.sum(axis=2)
-    if U.shape[1] > _TOGETHER_UP_TO:
-        cyclic = np.array([len(_peel(graph)) > 0 for graph in edges])
-        edges[cyclic] = _acyclic_part(np.maximum(net[cyclic], 0.0))
-        return order_to_positions(topological_order(edges, priority)[0])
     order, done = topological_order(edges, priority)
     if not done.all():
         kept = _acyclic_part(np.maximum(net[~done], 0.0))
@@ -192,10 +185,7 @@ def topological_order(edges: Bools, priority: Floats) -> tuple[Ints, Any]:
     chosen = np.full((n, r), -np.inf)
     for place in range(r):
         document = order[:, place] = key.argmax(axis=1)
-        best = chosen[:, place] = key[rows, document]
-        # This check costs as much as a step, so it is done seldom.
-        if place % _LOOK == 0 and best.max() == -np.inf:
-            break
+        chosen[:, place] = key[rows, document]
         key[rows, document] = -np.inf
         freed = edges[rows, document]
         waiting -= freed

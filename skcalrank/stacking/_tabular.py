@@ -94,7 +94,10 @@ def tabular_ranker(
     rankers = linear_views(measure)
     if trees is not None:
         check.option("trees", trees, (*_TREES, None))
-        rankers += _boosted(measure, trees, random_state, n_jobs)
+        options: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs}
+        options["engine"] = None if trees == "auto" else trees
+        for weight in ("documents", "pairs"):
+            rankers.append((f"by_{weight}", BoostedRanker(measure, query_weight=weight, **options)))
     return StackingRanker(
         rankers,
         measure=measure,
@@ -103,21 +106,3 @@ def tabular_ranker(
         random_state=random_state,
         verbose=verbose,
     )
-
-
-def _boosted(measure, trees, random_state, n_jobs) -> list[tuple[str, Any]]:
-    """Return the two boosted rankers, as (name, ranker) pairs."""
-    engine = None if trees == "auto" else trees
-    return [
-        (
-            f"by_{query_weight}",
-            BoostedRanker(
-                measure,
-                engine=engine,
-                query_weight=query_weight,
-                random_state=random_state,
-                n_jobs=n_jobs,
-            ),
-        )
-        for query_weight in ("documents", "pairs")
-    ]
