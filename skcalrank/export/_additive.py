@@ -1,13 +1,18 @@
-"""Scores that are sums of curves of single features, and of trees."""
+"""Scores that are sums of curves and categories of single features, and of trees."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import OneHotEncoder
+
+from ..data import is_missing
 from ..preprocessing import signed_log1p
 
 
@@ -122,3 +127,124 @@ def check_finite(score: Additive) -> None:
             "The coefficients, or the scales of steps before them, are not finite numbers: scale "
             "the features, and fit again."
         )
+
+
+# -- encoded categories and filled missing values ------------------------------------
+
+
+def filled(step: SimpleImputer, columns: list[Additive]) -> list[Additive]:
+    """Return the columns that a SimpleImputer makes of given ones."""
+    if not is_missing(step.missing_values):
+        raise ValueError(
+            f"SimpleImputer must replace NaN or None to be exported, got missing_values="
+            f"{step.missing_values!r}: mark missing values with NaN."
+        )
+    features = [_only_feature(column) for column in columns]
+    for feature, value in zip(features, step.statistics_):
+        if value is None:
+            _refuse_unfilled(feature)
+    flagged = [] if step.indicator_ is None else step.indicator_.features_
+    keeps_all = len(step.get_feature_names_out()) == len(columns) + len(flagged)
+    filled_in = [
+        column.filled(feature, value)
+        for column, feature, value in zip(columns, features, step.statistics_)
+        if keeps_all or not is_missing(value)
+    ]
+    return filled_in + [Additive(0.0, missing={features[number]: 1.0}) for number in flagged]
+
+
+def _refuse_unfilled(feature) -> NoReturn:
+    raise ValueError(
+        f"{feature} has None among its categories, which SimpleImputer does not fill, and no "
+        "format distinguishes None from NaN: replace None by NaN, as by frame.fillna(np.nan) "
+        "before fit."
+    )
+
+
+def _only_feature(column: Additive) -> str:
+    feature = column.feature()
+    if feature is None:
+        raise ValueError(
+            "SimpleImputer must fill columns of single features to be exported: put it before the "
+            "other steps."
+        )
+    return feature
+
+
+def indicators(step: OneHotEncoder, columns: list[Additive]) -> list[Additive]:
+    """Return the columns that a OneHotEncoder makes of given ones."""
+    nothing = [None] * len(columns)
+    rare = getattr(step, "infrequent_categories_", None) or nothing
+    dropped = nothing if step.drop_idx_ is None else step.drop_idx_
+    features = zip(columns, step.categories_, rare, dropped)
+    return [column for feature in features for column in _of_feature(step, *feature)]
+
+
+def _of_feature(step, column, known, rare, dropped) -> list[Additive]:
+    """Return the columns of one feature, one for each group of categories that is not dropped."""
+    feature, rare = _encoded_feature(column), [] if rare is None else list(rare)
+    groups = [[c] for c in known if not _holds(rare, c)] + ([rare] if rare else [])
+    _check_missing(feature, groups)
+    if feature in column.missing and _group_of(None, groups) is not None:
+        _refuse_unfilled(feature)
+    takes_unseen = rare and step.handle_unknown in ("infrequent_if_exist", "warn")
+    of_unseen = len(groups) - 1 if takes_unseen else None
+    # A missing value that no step filled is a category, or a value that was not seen in fit.
+    of_missing = _group_of(column.missing.get(feature, np.nan), groups, of_unseen)
+    refused = step.handle_unknown == "error" and of_missing is None
+    out = []
+    for number, group in enumerate(groups):
+        if dropped is not None and _holds(group, known[dropped]):
+            continue
+        # Values not seen in fit are in a group that is all but the others.
+        unseen = float(number == of_unseen)
+        listed = groups[:number] if unseen else [group]
+        terms = {
+            Category(feature, plain(c)): 1.0 - 2 * unseen
+            for c in chain(*listed)
+            if not is_missing(c)
+        }
+        missing = {} if refused else {feature: float(number == of_missing) - unseen}
+        out.append(Additive(unseen, {}, {}, terms, missing))
+    return out
+
+
+def _group_of(value, groups, otherwise=None):
+    """Return the number of the group of categories that holds a value."""
+    return next((n for n, group in enumerate(groups) if _holds(group, value)), otherwise)
+
+
+def _encoded_feature(column: Additive) -> str:
+    feature = column.feature()
+    if feature is None or column.constant or dict(column.slopes) != {Value(feature): 1.0}:
+        raise ValueError(
+            "OneHotEncoder must encode features as they are, or filled by SimpleImputer, to be "
+            "exported: put it before the other steps."
+        )
+    return feature
+
+
+def _check_missing(feature, groups) -> None:
+    if sum(map(is_missing, chain(*groups))) > 1:
+        raise ValueError(
+            f"{feature} has both None and NaN among its categories, and no format tells them "
+            "apart: replace one by the other before fit."
+        )
+
+
+def _holds(group: Sequence[Any], value: Any) -> bool:
+    """Return whether a value is among others; missing values are all the same."""
+    if is_missing(value):
+        return any(map(is_missing, group))
+    return any(not is_missing(category) and category == value for category in group)
+
+
+def plain(value: Any) -> Any:
+    """Return a category as JSON and SQL have it: a text, a truth value or a number."""
+    category = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(category, (str, bool, int, float)):
+        raise ValueError(
+            f"Categories must be text, truth values or numbers to be exported, got {value!r}: "
+            "convert them before fit."
+        )
+    return category

@@ -15,8 +15,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 
 from ..data import is_missing
 from ..preprocessing import QuantileHinges, signed_log1p
-from ._additive import Additive, Value, check_finite, combined
-from ._categories import filled, indicators, plain
+from ._additive import Additive, Value, check_finite, combined, filled, indicators, plain
 from ._score_tree import (
     Score,
     Steps,
