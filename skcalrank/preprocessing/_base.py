@@ -61,7 +61,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         OneQueryWarning
             If there are several rows and no qid.
         """
-        self._check_fit(X, check.carried_qid(y, qid))
+        self._check(X, check.carried_qid(y, qid), reset=True)
         return self
 
     def transform(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
@@ -111,7 +111,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
             Transformed features.
         """
-        return self._transformed(*self._check_fit(X, check.carried_qid(y, qid)))
+        return self._transformed(*self._check(X, check.carried_qid(y, qid), reset=True))
 
     def _check_params(self) -> None:
         """Raise ValueError if a parameter is invalid."""
@@ -121,14 +121,8 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
     def _transformed(self, X: Floats, queries: Queries) -> Floats:
         """Return the output columns for validated rows."""
 
-    def _check_fit(self, X: Any, qid: ArrayLike | None) -> tuple[Any, Queries]:
-        """Return validated rows and their queries, and record whether there is a qid."""
-        checked = self._check(X, qid, reset=True)
-        self.has_qid_ = qid is not None
-        return checked
-
     def _check(self, X: Any, qid: ArrayLike | None, reset: bool) -> tuple[Any, Queries]:
-        """Return validated rows and their queries."""
+        """Return validated rows and their queries; with `reset`, record what `fit` was given."""
         name = type(self).__name__
         self._check_params()
         refuse_lazy(name, "Transformers of queries do not read partitions.", X=X, qid=qid)
@@ -139,4 +133,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
                 "qid=qid. If all rows are one query, pass qid=np.zeros(len(X)).",
                 OneQueryWarning,
             )
-        return X, check.queries(qid, len(X))
+        queries = check.queries(qid, len(X))
+        if reset:
+            self.has_qid_ = qid is not None
+        return X, queries
