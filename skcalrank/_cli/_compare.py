@@ -134,11 +134,8 @@ def _read(args, rankers):
     about = f"{_describe(train, args.files[0])}, {train.X.shape[1]} features"
     if len(data) == 1:
         return train, test, f"Cross-validated on {about}, by {args.folds} folds of whole queries."
-    return (
-        train,
-        test,
-        f"Fitted on {about}; evaluated on {_describe(test, args.files[1])}.{left_out}",
-    )
+    text = f"Fitted on {about}; evaluated on {_describe(test, args.files[1])}.{left_out}"
+    return train, test, text
 
 
 def _read_tables(args, rankers) -> list[RankingData]:

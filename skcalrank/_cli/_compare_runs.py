@@ -35,9 +35,8 @@ def run(args) -> str:
     check_reports(args, *args.runs, args.qrels)
     values: dict[str, dict] = {}
     queries = None
-    for path, name, (judged, by_measure) in zip(
-        args.runs, names_of(args.runs), measure_runs(args.runs, args)
-    ):
+    measured = zip(args.runs, names_of(args.runs), measure_runs(args.runs, args))
+    for path, name, (judged, by_measure) in measured:
         if queries not in (None, judged.names):
             raise ValueError(
                 f"{path} has other queries than {args.runs[0]}: add --complete, which counts 0 for "

@@ -72,12 +72,10 @@ _OWN_FILE = (
 def add_options(parser):
     parser.epilog = "example:\n  skcalrank demo --seed 1\n"
     options.add_count(parser, "--queries N", "number of queries", lowest=10, default=300)
-    options.add_count(
-        parser, "--documents N", "number of documents of each query", lowest=2, default=30
-    )
-    options.add_count(
-        parser, "--seed N", "seed that draws queries and documents", lowest=0, default=0
-    )
+    text = "number of documents of each query"
+    options.add_count(parser, "--documents N", text, lowest=2, default=30)
+    text = "seed that draws queries and documents"
+    options.add_count(parser, "--seed N", text, lowest=0, default=0)
 
 
 def run(args) -> str:

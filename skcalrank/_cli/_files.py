@@ -70,9 +70,8 @@ class Reader:
                 f"({', '.join(map(str, names[:5]))}, ...): give a table with these columns"
             )
         features = None if names is None else list(names)
-        self.columns = datasets.Columns(
-            args.qid_column, args.label_column, args.doc_column, features, labels
-        )
+        roles = args.qid_column, args.label_column, args.doc_column
+        self.columns = datasets.Columns(*roles, features, labels)
         self.n_features = getattr(model, "n_features_in_", n_features)
         self._named = model is None or names is not None
         self._categories = categories
@@ -111,7 +110,7 @@ class Reader:
         first, chunk_rows = 1, self._rows_at_a_time() or sys.maxsize
         for data, rows in datasets.read_chunks(self.path, form, chunk_rows):
             self._n_bytes += rows.n_bytes
-            documents = _documents(rows, first) if self.documents else []
+            documents = _named(_documents(rows), first) if self.documents else []
             check_missing(data.X, self._rankers, rows.numbers, "line")
             yield Chunk(data, documents, [])
             first += len(data.y)
@@ -119,7 +118,13 @@ class Reader:
     def _table(self):
         first, chunk_rows = 1, self._rows_at_a_time()
         if self._categories or (self._categories is None and chunk_rows is None):
-            yield self._table_with_text()
+            # Columns of text become categories, for which all rows are read at once.
+            X, y, qid, documents = datasets.read_frame(
+                self.path, self.columns, self._categories, dtype=self.dtype
+            )
+            categories = list(X.select_dtypes("category").columns)
+            check_missing(X.drop(columns=categories), self._rankers, 1)
+            yield Chunk(datasets.RankingData(X, y, qid), _named(documents, 1), categories)
             return
         names, parts = datasets.read_table(
             self.path, self.columns, chunk_rows=chunk_rows, dtype=self.dtype
@@ -133,17 +138,9 @@ class Reader:
             yield Chunk(data, _named(documents, first), [])
             first += len(qid)
 
-    def _table_with_text(self) -> Chunk:
-        """Read a table with columns of text, which are categories; all rows at once."""
-        X, y, qid, documents = datasets.read_frame(
-            self.path, self.columns, self._categories, dtype=self.dtype
-        )
-        categories = list(X.select_dtypes("category").columns)
-        check_missing(X.drop(columns=categories), self._rankers, 1)
-        return Chunk(datasets.RankingData(X, y, qid), _named(documents, 1), categories)
-
 
 def _named(documents, first) -> list[str]:
+    """Return the names of documents, or the numbers of rows without one."""
     return [str(n if d is None else d) for n, d in enumerate(documents, first)]
 
 
@@ -180,16 +177,14 @@ def _takes_missing(ranker) -> bool:
     return all(tag.no_validation or tag.input_tags.allow_nan for tag in tags)
 
 
-def _documents(rows, first):
-    """Return names of documents from comments of LETOR lines, else the numbers of the rows."""
-    names = []
-    for number, (line_number, line) in enumerate(zip(rows.numbers, rows.lines), first):
+def _documents(rows):
+    """Yield the names of documents in comments of LETOR lines, or None."""
+    for number, line in zip(rows.numbers, rows.lines):
         match = _DOCUMENT.search(line)
         try:
-            names.append(match[1].decode() if match else str(number))
+            yield match and match[1].decode()
         except UnicodeDecodeError as error:
-            raise ValueError(f"line {line_number}: the docid must be text in UTF-8") from error
-    return names
+            raise ValueError(f"line {number}: the docid must be text in UTF-8") from error
 
 
 @contextmanager

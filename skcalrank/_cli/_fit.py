@@ -149,11 +149,10 @@ def _cross_validated(ranker, args):
 
 
 def _takes_chunks(ranker) -> bool:
-    if not measure_of(choices.ranker_in(ranker)).is_scaled:
-        return False  # needs the largest label of all chunks
-    if any(get_tags(step).requires_fit for _, step in choices.steps_of(ranker)[:-1]):
-        return False  # needs quantiles or means of all rows
-    return hasattr(ranker, "partial_fit")
+    # Others need the largest label of all chunks, or quantiles or means of all rows.
+    *transforms, (_, last) = choices.steps_of(ranker)
+    learns = any(get_tags(step).requires_fit for _, step in transforms)
+    return measure_of(last).is_scaled and not learns and hasattr(ranker, "partial_fit")
 
 
 def _penalties(ranker, folds) -> list[str]:

@@ -21,9 +21,12 @@ def run(args) -> str:
     header, ranker = read_header(args.model), load_model(args.model)
     last = ranker_in(ranker)
     measure = measure_of(last)
+    params = ranker.get_params(deep=False)
+    if params.get("estimator") is not None:
+        params.pop("alpha", None)  # the regressor has a penalty of its own
     facts = {
         "class": header["class"],
-        **{f"  {name}": _in_short(value) for name, value in _params(ranker).items()},
+        **{f"  {name}": _in_short(value) for name, value in params.items()},
         "measure": "" if measure is None else measure.full_name,
         "calibrated": "" if measure is None else _calibration(last, measure),
         "penalty": _penalty(last),
@@ -38,21 +41,11 @@ def run(args) -> str:
     return "\n".join(lines) + _coefficients(ranker, args.coefficients)
 
 
-def _params(ranker) -> dict:
-    """Return the parameters in force: a regressor has a penalty of its own."""
-    params = ranker.get_params(deep=False)
-    if params.get("estimator") is not None:
-        params.pop("alpha", None)
-    return params
-
-
 def _in_short(value) -> str:
     """Return a value in one line; of named steps or rankers only the names and the classes."""
     if isinstance(value, list) and value and all(isinstance(item, tuple) for item in value):
-        steps = {
-            name: step if isinstance(step, str) else type(step).__name__ for name, step, *_ in value
-        }
-        return ", ".join(f"{name} ({step})" for name, step in steps.items())
+        kinds = [step if isinstance(step, str) else type(step).__name__ for _, step, *_ in value]
+        return ", ".join(f"{name} ({kind})" for (name, *_), kind in zip(value, kinds))
     return " ".join(repr(value).split())
 
 

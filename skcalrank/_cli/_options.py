@@ -114,11 +114,8 @@ def add_complete(parser):
 
 def add_tests(parser):
     """Add the options of tests and reports."""
-    add(
-        parser,
-        "--baseline NAME",
-        "system that all others are compared with; default: the first",
-    )
+    text = "system that all others are compared with; default: the first"
+    add(parser, "--baseline NAME", text)
     add(
         parser,
         "--test",

@@ -30,9 +30,8 @@ def add_options(parser):
         choices=["scores", "trec"],
         default="scores",
     )
-    options.add_count(
-        parser, "--top-k K", "write only the best K documents of each query, for a run"
-    )
+    text = "write only the best K documents of each query, for a run"
+    options.add_count(parser, "--top-k K", text)
     text = "name of a run, one word; default: skcalrank"
     options.add(parser, "--tag TAG", text, type=_word, default="skcalrank")
     options.add_reading(parser)

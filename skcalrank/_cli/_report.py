@@ -63,11 +63,12 @@ class Compared(NamedTuple):
 
 def check_reports(args, *inputs):
     """Raise if a report has no format, cannot be drawn, or would replace a file that is read."""
+    remedy = "--report of a page needs matplotlib: pip install matplotlib, or give another suffix"
     for path in args.report:
         if Path(path).suffix not in REPORTS:
             raise ValueError(f"--report {path}: the suffix must be one of {', '.join(REPORTS)}")
         if Path(path).suffix == ".html":
-            _require_matplotlib()
+            check.installed("matplotlib", remedy)
         refuse_overwriting(path, *inputs)
 
 
@@ -199,12 +200,6 @@ def _counts(comparison) -> str:
 
 
 # -- files -------------------------------------------------------------------------
-
-
-def _require_matplotlib():
-    """Raise if matplotlib is not installed, which draws the plots of a page."""
-    remedy = "--report of a page needs matplotlib: pip install matplotlib, or give another suffix"
-    check.installed("matplotlib", remedy)
 
 
 def _page(comparison, text) -> str:

@@ -112,7 +112,12 @@ def load_label_ranking(
     table = read_cells(path, needed=[ranking])
     orders = [order_of(where, cell) for where, cell in table.column(ranking)]
     if item_names is None:
-        _check_items(table.column(ranking))
+        for where, cell in table.column(ranking):
+            if "<" in cell:
+                raise ValueError(
+                    f"{where}: {cell!r} holds '<'. Orders are written best first, as in a>b; if it "
+                    "is part of a name, pass item_names."
+                )
         item_names = _sorted_names({item for order in orders for group in order for item in group})
     names = list(item_names)
     if len(set(names)) < len(names):
@@ -124,7 +129,7 @@ def load_label_ranking(
     if len(names) < 2:
         raise ValueError(f"{path} ranks {len(names)} items: there is nothing to rank below 2.")
     columns = _features(table, [name for name in table.header if name != ranking], categorical)
-    positions: Any = positions_of_orders(orders, {name: i for i, name in enumerate(names)})
+    positions: Any = positions_of_orders(orders, names)
     if as_frame:
         positions = needs("pandas").DataFrame(positions, columns=names)
         X = _frame(columns)
@@ -151,19 +156,15 @@ def _features(table, columns, categorical):
     values = {}
     for name in columns:
         cells = [cell for _, cell in table.column(name)]
-        is_text = name in (categorical or ()) or _is_text(cells)
         text = [None if cell in _MISSING else cell for cell in cells]
+        words = set(text) - {None}
+        is_text = name in (categorical or ()) or (words and not any(map(_like_a_number, words)))
         values[name] = text if is_text else numbers_of(table, [name])[:, 0]
     return values
 
 
-def _is_text(cells):
-    """Whether a column has values, and none that may have been meant for a number."""
-    values = {cell for cell in cells if cell not in _MISSING}
-    return bool(values) and not any(map(_like_a_number, values))
-
-
 def _like_a_number(cell):
+    """Return whether a cell is a number, or may have been meant for one."""
     try:
         float(cell)
     except ValueError:
@@ -193,15 +194,6 @@ def _frame(columns):
             categories = _sorted_names(set(values) - {None})
             columns = columns | {name: pandas.Categorical(values, categories=categories)}
     return pandas.DataFrame(columns)
-
-
-def _check_items(cells):
-    for where, cell in cells:
-        if "<" in cell:
-            raise ValueError(
-                f"{where}: {cell!r} holds '<'. Orders are written best first, as in a>b; if it "
-                "is part of a name, pass item_names."
-            )
 
 
 def read_cells(path, needed):
@@ -289,12 +281,13 @@ def check_groups(groups, where):
         raise ValueError(f"{where}: the order ranks {twice!r} {counts[twice]} times.")
 
 
-def positions_of_orders(orders, column_of):
+def positions_of_orders(orders, items):
     """Return positions from 1, one row per order; tied items share the mean, NaN is unranked.
 
     An order is a list of groups of tied items, the best first. With mean positions the net
     preference of a complete order is ``r + 1 - 2 * position``, ties or not.
     """
+    column_of = {item: column for column, item in enumerate(items)}
     positions = np.full((len(orders), len(column_of)), np.nan)
     for row, groups in zip(positions, orders):
         before = 0

@@ -105,7 +105,11 @@ def load_table(
     check.count("chunk_rows", chunk_rows, "or None to read the whole table")
     if tables.is_frame(source):
         raise ValueError("chunk_rows is for files: a DataFrame is in memory, leave it out.")
-    return _chunks(Path(source), columns, chunk_rows)
+    from pandas import DataFrame
+
+    names, parts = files.read_table(source, columns, chunk_rows=chunk_rows)
+    about = {"description": f"Read from {Path(source).name}.", "feature_names": names}
+    return (RankingData(DataFrame(X, columns=names), y, qid, **about) for X, y, qid, _ in parts)
 
 
 def _whole(source, columns) -> RankingData:
@@ -116,14 +120,6 @@ def _whole(source, columns) -> RankingData:
         X[column] = X[column].astype("category")
     y, qid = files.labels_and_queries(frame, columns, files.Place(name, 0))
     return RankingData(X, y, qid, description=f"Read from {name}.", feature_names=names)
-
-
-def _chunks(path, columns, chunk_rows) -> Iterator[RankingData]:
-    from pandas import DataFrame
-
-    names, parts = files.read_table(path, columns, chunk_rows=chunk_rows)
-    about = {"description": f"Read from {path.name}.", "feature_names": names}
-    return (RankingData(DataFrame(X, columns=names), y, qid, **about) for X, y, qid, _ in parts)
 
 
 def read_frame(path, columns: files.Columns, categories, *, dtype=np.float64) -> Any:

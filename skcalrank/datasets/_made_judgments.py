@@ -144,9 +144,8 @@ def sample_sessions(
     if ((p < 0) | (p > 1)).any():
         raise ValueError(f"p holds {p[(p < 0) | (p > 1)][0]}: probabilities lie in [0, 1].")
     order_scores = np.zeros(len(p)) if order_scores is None else order_scores
-    scores, _ = check.target(
-        arrays.as_array(order_scores, "order_scores"), qid, name="order_scores"
-    )
+    order_scores = arrays.as_array(order_scores, "order_scores")
+    scores, _ = check.target(order_scores, qid, name="order_scores")
     rng = check_random_state(random_state)
     query = rng.randint(queries.n_queries, size=n_sessions)
     shown, ptr = _orders(scores, queries, query, n_shown, rng)

@@ -92,20 +92,19 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     _check_sizes(path, counts, r, expand)
     for where, groups in orders:
         _check_order(where, groups, data_type, r)
-    column_of = {number: number - 1 for number in range(1, r + 1)}
     n_voters = header.get("NUMBER VOTERS", sum(counts))
     if n_voters != sum(counts):
         warn(
             f"{path.name} has the orders of {sum(counts)} voters, its header says "
             f"{n_voters}: it may have been cut off or edited.",
         )
-    positions = positions_of_orders([groups for _, groups in orders], column_of)
+    positions = positions_of_orders([groups for _, groups in orders], range(1, r + 1))
     if expand:
         positions = np.repeat(positions, counts, axis=0)
     return LabelRankingData(
         np.ones((len(positions), 1)),
         positions,
-        item_names=[names.get(number, str(number)) for number in column_of],
+        item_names=[names.get(number, str(number)) for number in range(1, r + 1)],
         feature_names=["constant"],
         weights=None if expand else np.array(counts, dtype=float),
         description=f"{header.get('TITLE') or 'Orders'}, read from {path.name}.",

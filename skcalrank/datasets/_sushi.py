@@ -89,8 +89,7 @@ def load_sushi(path: str | Path, *, prefectures: bool = False) -> LabelRankingDa
     """
     numeric = ["sex", "age", "answer_duration", "changed_city"]
     times = ["lived_in", "lives_in"]
-    places = [f"{time}_region" for time in times]
-    places += [f"{time}_prefecture" for time in times]
+    places = [f"{time}_{kind}" for kind in ("region", "prefecture") for time in times]
     table = read_cells(_sushi_file(Path(path)), needed=[*numeric, *times, *places, "ranking"])
     # The number of a half of Japan is 1 for the west.
     halves = [[_place(*cell)[0] for cell in table.column(time)] for time in times]
@@ -123,7 +122,7 @@ def _sushi_positions(table):
     for (where, cell), groups in zip(table.column("ranking"), orders):
         if sorted(chain.from_iterable(groups)) != list(_SUSHI) or len(groups) != len(_SUSHI):
             raise ValueError(f"{where}: {cell!r} is not an order of the letters a to j.")
-    return positions_of_orders(orders, {letter: i for i, letter in enumerate(_SUSHI)})
+    return positions_of_orders(orders, _SUSHI)
 
 
 def _place(where, cell):

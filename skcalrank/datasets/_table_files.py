@@ -204,16 +204,11 @@ def _with_index(frame, columns: Columns):
 
 
 class TableFormat(NamedTuple):
-    """Format of tables, with a function that reads DataFrames.
-
-    The function takes the path, the columns, and the largest number of rows of a DataFrame; None =
-    one of all rows. A table is larger than its file where the format is `packed`. `n_rows` counts
-    its rows, where the file says so.
-    """
+    """Format of tables, with functions of the path, the columns, and the most rows of a frame."""
 
     frames: Callable[[Any, Columns, Any], Iterator[Any]]
-    packed: bool = False
-    n_rows: Callable[[Any], int] | None = None
+    packed: bool = False  # whether tables are larger than their files
+    n_rows: Callable[[Any], int] | None = None  # counts the rows of a file that tells
 
 
 def _parquet_rows(path) -> int:
@@ -322,15 +317,13 @@ def labels_and_queries(frame, columns: Columns, place):
         f"frame.dropna(subset=[{columns.qid!r}]), or fill the column (in text, NA and null mean no "
         "value)",
     )
-    labels = _labels(frame, columns.label, place) if columns.labelled else None
+    labels, name = None, columns.label
+    if columns.labelled:
+        labels = _numbers(frame, [name], np.float64, place)[:, 0]
+        why = "has no value: every row needs a label. Drop such rows"
+        place.refuse(np.isnan(labels), name, why)
+        arrays.refuse_rounding(frame[name], f"{place.path}, column {name!r}")
     return labels, frame[columns.qid].to_numpy()
-
-
-def _labels(frame, name, place):
-    labels = _numbers(frame, [name], np.float64, place)[:, 0]
-    place.refuse(np.isnan(labels), name, "has no value: every row needs a label. Drop such rows")
-    arrays.refuse_rounding(frame[name], f"{place.path}, column {name!r}")
-    return labels
 
 
 def _numbers(frame, names, dtype, place):

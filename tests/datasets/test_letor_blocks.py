@@ -82,7 +82,7 @@ def test_same_by_arrow(seed, tmp_path, monkeypatch):
     # Some blocks are plain, and some not.
     monkeypatch.setattr("skcalrank.datasets._files._BLOCK_BYTES", int(rng.integers(1, 800)))
     by_arrow = outcome(load_letor, path, **options)
-    monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert by_arrow == outcome(load_letor, path, **options)
 
 
@@ -92,7 +92,7 @@ def test_same_number_by_arrow(number, line, tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
     path.write_text(line.format(number), encoding="utf-8")
     by_arrow = outcome(load_letor, path)
-    monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert by_arrow == outcome(load_letor, path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,6 @@ _ROWS = bytes.maketrans(b": ", b",\n")
 _LARGEST = 1 << 30
 
 
-def _arrow() -> Any:
-    """Return pyarrow with its reader of CSV, or None where it is not installed."""
-    try:
-        import pyarrow.csv
-    except ImportError:
-        return None
-    return pyarrow
-
-
 def parse_plain(content: bytes, form: Any) -> Any:
     """Return X, y and the qid of rows, or None where a line has more than plain decimals.
 
@@ -29,7 +21,7 @@ def parse_plain(content: bytes, form: Any) -> Any:
     so, else of doubles. After None, the reader of scikit-learn finds out what is wrong, if anything
     is.
     """
-    if _arrow() is None:
+    if find_spec("pyarrow") is None:
         return None
     labels, queries, features = _split(content)
     qid = _queries(queries, len(labels))
@@ -85,16 +77,18 @@ def _numbers(words: bytes) -> tuple[np.ndarray, np.ndarray] | None:
     """Return indices and values of words ``index:value``; raise for any other word."""
     if not words or len(words) > _LARGEST or words.translate(None, _DECIMALS + b": \n"):
         return None
-    csv, int32, float64 = _arrow().csv, _arrow().int32(), _arrow().float64()
+    import pyarrow
+    from pyarrow import csv
+
     table = csv.read_csv(
-        _arrow().BufferReader(words.translate(_ROWS)),
+        pyarrow.BufferReader(words.translate(_ROWS)),
         csv.ReadOptions(
             use_threads=False, column_names=["index", "value"], block_size=len(words) + 1
         ),
         csv.ParseOptions(quote_char=False, ignore_empty_lines=False),
         csv.ConvertOptions(
             check_utf8=False,
-            column_types={"index": int32, "value": float64},
+            column_types={"index": pyarrow.int32(), "value": pyarrow.float64()},
             null_values=[],
             strings_can_be_null=False,
         ),

@@ -31,16 +31,7 @@ _INDEX = 16
 
 
 class Lines:
-    """The lines of the rows of a chunk.
-
-    Attributes
-    ----------
-    numbers : ndarray of int
-        The number of each line in its file, counted from 1.
-    lines : list of bytes
-    n_bytes : float
-        Their share of the file.
-    """
+    """The lines of the rows of a chunk, their numbers from 1, and their share of the file."""
 
     def __init__(self, chunk: list[files.Cut]) -> None:
         self._cuts = [(parsed, rows) for _, parsed, rows in chunk]
@@ -81,25 +72,19 @@ def read_chunks(
     """
     path = Path(path)
     files.refuse_pipe(path)
-    row = _first_row(path)
+    with closing(files.line_blocks(path, _LEAST_BYTES)) as first_blocks:
+        row = next((row for block in first_blocks for row in rows_of(block)), None)
+    if row is None:
+        raise ValueError(f"{path} has no rows.")
     # Of few rows, a block takes little more memory than the chunk.
     blocks = partial(files.line_blocks, path, max(_LEAST_BYTES, chunk_rows * len(row[1])))
-    sizes = None if _names_qid(path, row) else group_sizes(path)
+    names_qid = _names_qid(path, row)
+    sizes = None if names_qid else group_sizes(path, sum(1 for _ in line_numbers(path)))
     n_features = form.n_features
     if n_features is None and (chunk_rows < sys.maxsize or sizes is not None):
         lines = (line for block in blocks() for line in block.content.split(b"\n"))
         n_features = max(1, max(map(_last_feature, lines)))
-    if sizes is not None:
-        sizes = group_sizes(path, sum(1 for _ in line_numbers(path)))
     return _chunks(path, blocks, form, form._replace(n_features=n_features), chunk_rows, sizes)
-
-
-def _first_row(path) -> tuple[int, bytes]:
-    with closing(files.line_blocks(path, _LEAST_BYTES)) as blocks:
-        for block in blocks:
-            if rows := rows_of(block):
-                return rows[0]
-    raise ValueError(f"{path} has no rows.")
 
 
 def _names_qid(path, row) -> bool:
@@ -132,21 +117,14 @@ def _chunks(path, blocks, form, wide, chunk_rows, sizes):
             lines = Lines(chunk)
             where = f"{path}, lines {lines.numbers[0]} to {lines.numbers[-1]}"
             X, y, names = zip(*((p.X[rows], p.y[rows], p.qid[rows]) for _, p, rows in chunk))
-            _check_names(where, np.concatenate(names), sizes)
             qid = np.concatenate([of_block[rows] for of_block, _, rows in chunk])
+            n_rows, n_named = len(qid), np.count_nonzero(np.concatenate(names) != _NO_QID)
+            if n_named != (n_rows if sizes is None else 0):
+                raise ValueError(f"{where}: {n_rows} rows, and {n_named} of them name a qid.")
             files.refuse_cut_queries(qid, seen, where)
             X = matrix(path, stacked(X, wide), form, lines.numbers)
-            yield (
-                RankingData(X, np.concatenate(y), qid, description=f"Read from {path.name}."),
-                lines,
-            )
-
-
-def _check_names(where, qid, sizes):
-    """Raise unless all rows name a qid, or, with group sizes, none does."""
-    n_named = np.count_nonzero(qid != _NO_QID)
-    if n_named != (len(qid) if sizes is None else 0):
-        raise ValueError(f"{where}: {len(qid)} rows, and {n_named} of them name a qid.")
+            about = f"Read from {path.name}."
+            yield RankingData(X, np.concatenate(y), qid, description=about), lines
 
 
 def _with_queries(parsed_blocks, sizes) -> Iterator[tuple[np.ndarray, _Parsed]]:
@@ -221,7 +199,7 @@ def group_file(path: Path) -> Path | None:
     return files.plain_or_compressed(Path(f"{files.without_packing(path)}.query"))
 
 
-def group_sizes(path: Path, n_rows: int | None = None) -> np.ndarray:
+def group_sizes(path: Path, n_rows: int) -> np.ndarray:
     """Return the group sizes in the file beside a file; raise unless they sum to its rows."""
     file = group_file(path)
     if file is None:
@@ -237,7 +215,7 @@ def group_sizes(path: Path, n_rows: int | None = None) -> np.ndarray:
             f"{file} holds {bad[0].decode(errors='replace')!r}, which is not a group size."
         )
     sizes = np.array(words, dtype=np.intp)
-    if n_rows is not None and sizes.sum() != n_rows:
+    if sizes.sum() != n_rows:
         raise ValueError(
             f"The group sizes in {file.name} sum to {sizes.sum()}, but {path.name} has {n_rows} "
             "rows."

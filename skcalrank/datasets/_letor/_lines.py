@@ -157,15 +157,14 @@ def line_numbers(source: Path | bytes) -> Iterator[int]:
 
 def stacked(blocks, form: Form):
     """Return one matrix of all rows: an array if all are, with the same features."""
-    X = blocks[0] if len(blocks) == 1 else _stacked(blocks)
-    return _as_scikit_learn_has_it(X, form) if form.sparse else X
-
-
-def _stacked(blocks):
     width = max(block.shape[1] for block in blocks)
-    if all(isinstance(block, np.ndarray) and block.shape[1] == width for block in blocks):
-        return np.concatenate(blocks)
-    return vstack([_as_csr(block, width) for block in blocks], format="csr")
+    if len(blocks) == 1:
+        X = blocks[0]
+    elif all(isinstance(block, np.ndarray) and block.shape[1] == width for block in blocks):
+        X = np.concatenate(blocks)
+    else:
+        X = vstack([_as_csr(block, width) for block in blocks], format="csr")
+    return _as_scikit_learn_has_it(X, form) if form.sparse else X
 
 
 def _as_scikit_learn_has_it(X, form):
