@@ -459,6 +459,8 @@ def test_one_value_for_all_rows(many):
     assert not warned(lambda: ranker.predict(X[:10]))
     # Nothing was to be learned.
     assert not warned(lambda: NDCGRanker().fit(X, np.ones(300), qid).predict(X))
+    ranker.fit(X, np.ones(300), qid)
+    assert not warned(lambda: ranker.predict(X))
     chunks = NDCGRanker(GramRidge(1e20)).partial_fit(X[:10], np.ones(10), qid[:10])
     chunks.partial_fit(X[10:], y[10:], qid[10:])
     assert chunks.record_.varied

@@ -19,7 +19,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import (
@@ -340,6 +340,31 @@ def test_steps_that_read_labels_are_fitted_with_them(step, data):
     X, y, qid = data
     pipe = make_query_pipeline(step, NDCGRanker())
     stack = StackingRanker([("pipe", pipe)]).fit(X, y, qid)
+    expected = clone(pipe).fit(X, y, qid).predict(X, qid)
+    np.testing.assert_allclose(stack.rankers_[0].predict(X, qid), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda step: step,
+        make_pipeline,
+        lambda step: ColumnTransformer([("noted", step, [0, 1, 2, 3])], remainder="drop"),
+        lambda step: ColumnTransformer([("none", "drop", [0])], remainder=make_pipeline(step)),
+    ],
+    ids=["step", "pipeline", "columns", "rest"],
+)
+def test_steps_that_ignore_labels_see_all_rows_at_once(wrapped, data):
+    X, y, qid = data
+    counts = []
+
+    def noted(X):
+        counts.append(len(X))
+        return X
+
+    pipe = make_query_pipeline(wrapped(FunctionTransformer(noted)), NDCGRanker())
+    stack = StackingRanker([("pipe", pipe)]).fit(X, y, qid)
+    assert set(counts) == {len(y)}  # no fold alone
     expected = clone(pipe).fit(X, y, qid).predict(X, qid)
     np.testing.assert_allclose(stack.rankers_[0].predict(X, qid), expected, atol=1e-9)
 
