@@ -216,7 +216,9 @@ def run_tests(mutant, tree, tests):
         code, output = in_fork(tree, ["-x", *files], [Chosen(chosen)])
         if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             reasons = [line for line in output if line.startswith(("FAILED", "ERROR"))]
-            return "timeout" if code < 0 else "killed", [*output[-1:], *reasons][-1][:150]
+            # A process that is stopped early may have printed nothing.
+            reason = [f"exit code {code}", *output[-1:], *reasons][-1]
+            return "timeout" if code < 0 else "killed", reason[:150]
         n_tests += len(chosen)
     return "survived", f"{n_tests} of {len(tests)} tests"
 
