@@ -114,6 +114,14 @@ def test_labels_whose_sums_overflow_are_refused(ranker, data):
         ranker.fit(X, y * 1e300, QID)
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-150, 1e150, 1e280])
+def test_only_the_order_of_labels_counts_with_unit_weights(size, data):
+    X, y = data
+    ranker = PairwiseDisagreementRanker(weights="unit")
+    coef = ranker.fit(X, y, QID).coef_
+    np.testing.assert_array_equal(ranker.fit(X, y * size, QID).coef_, coef)
+
+
 @pytest.mark.parametrize("size", [-1e280, 1e280])
 def test_targets_of_one_sign_may_be_large(size, data):
     X, y = data

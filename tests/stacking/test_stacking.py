@@ -16,7 +16,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -89,6 +89,16 @@ def test_weights_are_least_squares_of_scores_out_of_fold(data, targets):
     expected, _ = nnls(columns, centered(aim, qid))
     np.testing.assert_allclose(stack.weights_ / stack.spreads_, expected, rtol=1e-6)
     np.testing.assert_allclose(stack.spreads_, np.sqrt((columns**2).mean(axis=0)))
+
+
+@pytest.mark.parametrize("carried", [False, True])
+def test_splitters_get_the_queries(data, carried):
+    X, y, qid = data
+    splits = list(GroupKFold(3).split(X, y, groups=qid))
+    expected = StackingRanker(pair(), cv=splits).fit(X, y, qid)
+    problem = (X, RankingTarget(y, qid)) if carried else (X, y, qid)
+    stack = StackingRanker(pair(), cv=GroupKFold(3)).fit(*problem)
+    np.testing.assert_array_equal(stack.weights_, expected.weights_)
 
 
 def test_a_ranker_of_the_best_targets_is_all_that_counts():
