@@ -4,8 +4,6 @@ Rooms below `skcalrank.dask` cannot import it: the package's ``__init__`` says h
 that happens when the first collection is passed.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from functools import wraps

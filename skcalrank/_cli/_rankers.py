@@ -1,7 +1,5 @@
 """Rankers, regressors, transforms and measures by short names, and what takes which labels."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Properties of regressors: whether they estimate means, and which rows they stop early on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Graphs of comparisons: connected components, and linear systems of Laplacians."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components

@@ -4,8 +4,6 @@ The empirical risk of order k (DMJ13, eq. 19) averages the loss over the subsets
 a query. For the squared loss, its minimizer regresses the mean of the target over them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 from math import comb

@@ -1,7 +1,5 @@
 """Tallies of how often each document of a pair beat the other, the input of pair structures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias

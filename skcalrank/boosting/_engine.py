@@ -1,7 +1,5 @@
 """Interface between the ranker and a library of boosted trees."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Registry of the libraries of boosted trees, and checks of the parameters that they read."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from inspect import isclass, signature
 from typing import Any

@@ -1,7 +1,5 @@
 """LightGBM as an engine, through its public functions."""
 
-from __future__ import annotations
-
 import re
 from numbers import Integral, Real
 from typing import Any, ClassVar

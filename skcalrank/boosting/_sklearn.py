@@ -5,8 +5,6 @@ however: if trees are fitted to minus gradient over curvature, with the curvatur
 the values of their leaves are Newton steps.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice

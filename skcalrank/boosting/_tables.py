@@ -1,7 +1,5 @@
 """Numbers in place of categories and text in the columns of data frames."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

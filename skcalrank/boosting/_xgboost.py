@@ -1,7 +1,5 @@
 """XGBoost as an engine, through its public functions."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from typing import Any, ClassVar

@@ -3,8 +3,6 @@
 This module does not depend on rankers, and imports dask only when a dask collection is given.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 Equal values have equal hashes, in every process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from decimal import Decimal
 from hashlib import blake2b

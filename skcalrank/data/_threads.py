@@ -4,8 +4,6 @@ Matrix products of chunks are too small for BLAS to gain from several threads. H
 takes a chunk of its own, and BLAS runs on one thread meanwhile.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Conversion, checks and arithmetic of arrays, shared by several subpackages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Tables that are passed to a regressor unchanged: frames, and arrays of text or objects."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Reading of files, compressed or not, in blocks of lines and in chunks of whole queries."""
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import gzip

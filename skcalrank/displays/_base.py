@@ -1,7 +1,5 @@
 """Shared code of displays: constructors that plot, axes, styled artists, names of measures."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Collection
 from inspect import signature

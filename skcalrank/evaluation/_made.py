@@ -1,7 +1,5 @@
 """Construction of a comparison from values per query."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 from typing import Any
 

@@ -5,8 +5,6 @@ once. Every block has its own random generator, so that results do not depend on
 threads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

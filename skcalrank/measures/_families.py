@@ -4,8 +4,6 @@ NDCG (eq. 14) and ERR (eq. 16) are families of measures, with any gain G that do
 with the grade, and any discount 1/F that does not increase with the position.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 

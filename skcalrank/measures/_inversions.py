@@ -5,8 +5,6 @@ documents. Counts are integers, and the weights of lost pairs (pairs in the wron
 of non-negative terms, so that nothing cancels.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Base classes of measures by their options: a cutoff, a relevance level, a gain."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """The factory of the metric functions, which derives signature and docstring from a measure."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Problems that prediction maps solve: values of positions, and bounds of the best value."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

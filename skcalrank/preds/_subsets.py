@@ -4,8 +4,6 @@ Set S has the number ``sum_{i in S} 2^i``. Arrays over sets have the matrices of
 last axis, so that all matrices are processed at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

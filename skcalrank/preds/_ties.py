@@ -6,8 +6,6 @@ may be apart. For pairwise disagreement they can always be adjacent: all of them
 place, so the best of their places is as good for all of them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

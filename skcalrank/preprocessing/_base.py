@@ -1,7 +1,5 @@
 """The base class of transformers that work within queries."""
 
-from __future__ import annotations
-
 from abc import ABCMeta, abstractmethod
 from typing import Any
 

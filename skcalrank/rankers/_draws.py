@@ -1,7 +1,5 @@
 """Batches of random subsets of judgments, for stochastic gradients (DMJ13, section 6.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What a ranker does with rows: settled by its parameters, before it has seen any."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fits of a regressor to the targets of rows, under the squared losses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

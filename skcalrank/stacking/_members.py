@@ -1,7 +1,5 @@
 """The rankers of a stack: their fits, with scores of held-out rows, and the scale of these."""
 
-from __future__ import annotations
-
 from inspect import signature
 from time import perf_counter
 from typing import Any

@@ -1,7 +1,5 @@
 """Linear views of a table: transformed columns and a linear ranker in closed form."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
