@@ -8,12 +8,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from ..boosting import BoostedRanker
-from ..datasets import load_digits_queries
+from .. import (
+    BoostedRanker,
+    NDCGRanker,
+    PairwiseLogisticRanker,
+    PrecisionRanker,
+    SpearmanRanker,
+    load_digits_queries,
+    tabular_ranker,
+)
 from ..evaluation import cross_compare
 from ..measures import get_measure
-from ..rankers import NDCGRanker, PairwiseLogisticRanker, PrecisionRanker, SpearmanRanker
-from ..stacking import tabular_ranker
 from . import _options as options
 from ._report import references, summary
 from ._text import format_table, paragraphs, say

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from textwrap import fill
 
-from .._version import __version__
+from .. import __version__
 from ._text import say
 
 #: What each command does. Its options and its work are in the module of its name, which is loaded

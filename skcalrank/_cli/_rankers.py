@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
+from .. import StackingRanker, tabular_ranker
 from ..data import check, tables
 from ..evaluation import JUDGED_MEASURES
 from ..measures import MEASURES as ALL_MEASURES
@@ -20,7 +21,6 @@ from ..pipeline import QueryPipeline
 from ..preprocessing import QueryScaler, signed_log1p
 from ..rankers import RANKERS as CLASSES
 from ..rankers import measure_of
-from ..stacking import StackingRanker, tabular_ranker
 
 # -- rankers -----------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._version import __version__
+from .. import __version__
 from ..data import check
 from ..evaluation import Comparison
 from ..metrics import evaluate
