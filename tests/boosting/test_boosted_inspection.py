@@ -58,6 +58,10 @@ def test_tables_name_categories(data):
     assert list(two.to_frame().columns) == ["value", "reference", "contribution"]
     text = str(explain_order(ranker, frame, 0, qid=qid))
     assert "weight" not in text
+    head, *lines = text.splitlines()[1:]
+    assert head.split() == ["feature", "value", "reference", "contribution"]
+    total = explain_order(ranker, frame, 0, qid=qid).total
+    assert lines[-1].endswith(f"{total:+.4g}")
     assert frame["kind"][0] in text
 
 

@@ -125,6 +125,15 @@ def test_a_query_that_tells_rankings_apart_is_held_out(data):
     assert not np.isnan(ranker.validation_scores_).any()
 
 
+def test_queries_of_equal_labels_tell_no_rankings_apart(data):
+    X, y, qid = data
+    y = np.where(qid < 2, np.arange(len(y)) % 3, 1)
+    for seed in range(9):
+        scores = boosted("lightgbm", random_state=seed).fit(X, y, qid).validation_scores_
+        # Every order of equal labels has an NDCG of 1.
+        assert scores.min() < 1
+
+
 def test_documents_of_the_only_query_are_held_out(data):
     X, y, _ = data
     ranker = boosted("lightgbm").fit(X[:200], y[:200], np.zeros(200))

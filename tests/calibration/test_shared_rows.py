@@ -60,6 +60,14 @@ def test_regret_by_definition(rng):
     assert QUERIES.regret("recall@1", scores) == pytest.approx(total)
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-9, 1e9])
+def test_regret_is_that_of_the_order(size, rng):
+    scores = rng.normal(size=4)
+    expected = QUERIES.regret("recall@1", scores)
+    assert expected > 0
+    assert QUERIES.regret("recall@1", scores * size) == expected
+
+
 def test_data_are_the_population():
     X, y, qid, weight = QUERIES.data()
     scores = np.array([0.3, 0.2, 0.1, 0.4])

@@ -1,6 +1,7 @@
 """The command line prints what a direct computation gives, and says what is wrong."""
 
 import gzip
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -289,6 +290,14 @@ def test_version_from_the_shell():
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == f"skcalrank {skcalrank.__version__}\n"
     assert done.stderr == ""
+
+
+def test_the_module_ends_with_the_code_of_the_command(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["skcalrank", "evaluate", "nothing.txt", "none.txt"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("skcalrank", run_name="__main__")
+    assert end.value.code == 2
+    assert "nothing.txt" in capsys.readouterr().err
 
 
 # -- what is calibrated for what ---------------------------------------------------

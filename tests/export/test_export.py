@@ -127,6 +127,7 @@ LINEAR = {
     "standard": [StandardScaler()],
     "standard without mean": [StandardScaler(with_mean=False)],
     "robust": [RobustScaler()],
+    "robust without center": [RobustScaler(with_centering=False)],
     "largest": [MaxAbsScaler()],
     "range": [MinMaxScaler((-1, 3))],
     "selection": [VarianceThreshold(1.0)],
@@ -421,6 +422,16 @@ def test_trees_that_are_no_splits_of_numbers_say_so(problem):
     scaled = fitted([StandardScaler()], problem, boosted(FIRST, n_estimators=3))
     with pytest.raises(ValueError, match="steps before them make"):
         to_elasticsearch(scaled, "m", feature_names=NAMES)
+
+
+@pytest.mark.parametrize("write", [to_json, to_sql])
+def test_trees_that_do_not_add_up_say_so(write, problem):
+    xgboost = pytest.importorskip("xgboost")
+    X, y, qid = problem
+    dropping = xgboost.XGBRegressor(n_estimators=9, booster="dart", rate_drop=0.5, n_jobs=1)
+    ranker = NDCGRanker(dropping).fit(X, y, qid)
+    with pytest.raises(ValueError, match=r"do not add up to the scores .* to_engine"):
+        write(ranker, feature_names=NAMES)
 
 
 def test_text_of_a_library_is_one_model(problem):

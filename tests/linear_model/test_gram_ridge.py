@@ -262,7 +262,18 @@ def test_chunks_that_do_not_fit(rng):
         model.merge(GramRidge().fit(X, np.c_[y, y]))
     with pytest.raises(NotFittedError):
         model.merge(GramRidge())
-    assert not hasattr(GramRidge(), "coef_")
+    for name in ("coef_", "intercept_", "penalty_scale_"):
+        assert not hasattr(GramRidge(), name)
+        with pytest.raises(NotFittedError):
+            getattr(GramRidge(), name)
+
+
+def test_an_intercept_is_a_number_for_each_target(rng):
+    X, y, _ = draw(rng)
+    for fit_intercept in (False, True):
+        model = GramRidge(fit_intercept=fit_intercept)
+        assert isinstance(model.fit(X, y).intercept_, float)
+        assert model.fit(X, np.c_[y, y]).intercept_.shape == (2,)
 
 
 def test_names_of_features(rng):
