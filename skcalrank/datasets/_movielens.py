@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import Bunch
 
+from ..data.types import Array, Self
 from ._container import RankingData
 from ._files import plain_or_compressed, read_bytes, to_int
 
@@ -52,6 +53,25 @@ class MovieLensData(RankingData):
     time: np.ndarray
     users: Bunch
     films: Bunch
+
+    # The defaults are for copies and pickles, which set the attributes afterwards.
+    def __new__(
+        cls,
+        X: Array,
+        y: Array,
+        qid: Array,
+        *,
+        user: Any = None,
+        film: Any = None,
+        time: Any = None,
+        users: Any = None,
+        films: Any = None,
+        **about: Any,
+    ) -> Self:
+        out = super().__new__(cls, X, y, qid, **about)
+        out.user, out.film, out.time = user, film, time
+        out.users, out.films = users, films
+        return out
 
     def __repr__(self):
         return (
@@ -121,13 +141,20 @@ def load_movielens(path: str | Path) -> MovieLensData:
     user = ratings.convert("user", lambda cell: row_of_user[to_int(cell)], "listed in u.user")
     film = ratings.convert("film", lambda cell: row_of_film[to_int(cell)], "listed in u.item")
     _refuse_twice(ratings.name, user, film)
-    y = ratings.convert("rating", _RATINGS.__getitem__, "a whole number from 1 to 5")
-    about: Any = {"feature_names": names, "description": _DESCRIPTION}
-    data = MovieLensData(films.genres[film], y, users.number[user], **about)
-    what = "a whole number of seconds since 1970"
-    data.time = ratings.convert("time", _time, what, "datetime64[s]")
-    data.user, data.film, data.users, data.films = user, film, users, films
-    return data
+    return MovieLensData(
+        films.genres[film],
+        ratings.convert("rating", _RATINGS.__getitem__, "a whole number from 1 to 5"),
+        users.number[user],
+        user=user,
+        film=film,
+        time=ratings.convert(
+            "time", _time, "a whole number of seconds since 1970", "datetime64[s]"
+        ),
+        users=users,
+        films=films,
+        feature_names=names,
+        description=_DESCRIPTION,
+    )
 
 
 def _refuse_twice(name, user, film):
