@@ -174,6 +174,8 @@ def measured(folder):
         times |= record["times"]
         for name in data.measured_files():
             file = name.partition("/tree/")[2]
+            if not (ROOT / file).exists():
+                continue  # removed since
             contexts, now = data.contexts_by_lineno(name), (ROOT / file).read_text().splitlines()
             same = SequenceMatcher(None, record["sources"][file].splitlines(), now, autojunk=False)
             for old, new, size in same.get_matching_blocks():
