@@ -160,11 +160,16 @@ def fitted(steps, problem, ranker=None):
     return make_query_pipeline(*steps, ranker or NDCGRanker()).fit(X, y, qid)
 
 
+# scikit-learn 1.6 warns of the form of columns chosen by a mask, when it is read.
+masks = pytest.mark.filterwarnings(r"ignore:\s*The format of the columns:FutureWarning")
+
+
 def wider(X):
     """Rows beyond those of fit, where curves are flat."""
     return np.vstack([X, 3 * X - 5]).astype(np.float32).astype(float)
 
 
+@masks
 @every_curve
 def test_json_and_sql_compute_the_scores(steps, problem):
     pipe, X = fitted(steps, problem), wider(problem[0])
@@ -220,6 +225,7 @@ def test_sql_quotes_as_told(problem):
         to_sql(fitted([], problem), feature_names=NAMES, quote="")
 
 
+@masks
 @every_linear
 def test_the_plugin_computes_the_scores_of_linear_rankers(steps, problem):
     pipe = fitted(steps, problem)
