@@ -110,7 +110,7 @@ def _check_use(args, systems):
 
 
 def _is_run(path) -> bool:
-    """Return whether the first line of a file, which is no pipe, is one of a TREC run."""
+    """Return whether the first line of a file is one of a TREC run; pipes are not read."""
     with suppress(OSError, ValueError):
         if Path(path).is_file():
             with open_bytes(Path(path)) as file:

@@ -194,9 +194,7 @@ class ScoreRanker(BaseRanker):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        regressor = vars(self).get("estimator")
-        if "record_" not in vars(self):
-            check.regressor(self, regressor)
+        regressor = check.regressor(self, vars(self).get("estimator"))
         tags.input_tags.sparse = takes_sparse(regressor)
         tags.input_tags.allow_nan = takes_nan(regressor)
         return tags

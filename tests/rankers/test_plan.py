@@ -63,6 +63,12 @@ def test_a_fitted_ranker_reads_rows_as_its_record_says(data):
     assert np.array_equal(ranker.predict(X), expected)
 
 
+def test_an_invalid_estimator_is_named_after_fit_too(data):
+    ranker = NDCGRanker().fit(*data).set_params(estimator=5)
+    with pytest.raises(ValueError, match="estimator must be a regressor"):
+        ranker.predict(data[0])
+
+
 def test_what_can_be_updated_is_an_ability_of_the_plan():
     assert hasattr(NDCGRanker(), "partial_fit")
     assert hasattr(NDCGRanker(), "merge")
